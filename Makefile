@@ -38,7 +38,9 @@ programs:
 	@cargo build --release --locked
 
 # A wheel for pip, and a tarball with the libraries for machines without: target/dist/.
-dist: build
+# Built for those who run it: some ten minutes longer than `make build`.
+dist: setup
+	@cargo build --profile shipped --locked
 	@python3 assets/setup/dist.py
 
 # One table of ratios; BENCH='--help' shows what it can be asked for. On a quiet machine: three rounds take half an hour.
@@ -52,7 +54,7 @@ gpu-proof: $(if $(TREE),,build)
 
 # The pictures in the README, of the real program at its own recording; and one of each state, with made-up figures, to look at.
 pictures:
-	HVD_LAB_PICTURES=write cargo test --locked --test screen pictures_of_the_readme
+	HVD_LAB_PICTURES=write cargo test --locked --test lab pictures_of_the_readme
 	HVD_LAB_PICTURES=write cargo test --locked -p hvd-lab --lib pictures_of_every_state
 	@echo "every state: target/pictures/index.html"
 

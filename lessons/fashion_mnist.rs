@@ -1,7 +1,7 @@
 //! The trainer on its way from serial to distributed: a step marked `Step N/10` is done, `TODO: Step N` is still to do.
 //!
 //! Never edited in the repository: derived from `src/ranks/bin/hvd-train.rs` by
-//! `HVD_LAB_DERIVE=write cargo test --test solutions`.
+//! `HVD_LAB_DERIVE=write cargo test --test ranks solutions`.
 
 use std::{process::ExitCode, time::Instant};
 

@@ -1,20 +1,15 @@
 //! Batch jobs under a stand-in for Slurm, which greets, forgets, is away and refuses as real ones do.
 
-#![allow(clippy::unwrap_used)]
-
-#[allow(dead_code)]
-#[path = "launch/lab.rs"]
-mod lab;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::process;
-use lab::{Lab, finish, stderr, stdout, wait_for};
+use hvd_lab_terminal::process;
 use nix::sys::signal::Signal;
+
+use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
 
 /// The programs of a Slurm of one node, in a folder that is also where they keep what was asked of them. `before` of each is run first.
 struct StandIn {

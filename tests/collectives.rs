@@ -3,8 +3,6 @@
 //! Never leaves a process behind: every launch has a time limit, and is searched for survivors by a mark in their
 //! environment. Without mpirun its tests are skipped by name; `HVD_LAB_REQUIRE=mpi` turns the skip into a failure.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,17 +10,13 @@ use std::time::Duration;
 
 use hvd_lab::comm::{CommError, Communicator, LocalComm, MpiComm, ReduceOp, StallLimits, ThreadComm, library_version};
 use hvd_lab::domain::topology::Rank;
-use mpi::{mpirun, run_limited, text};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-#[path = "collectives/astray.rs"]
+use crate::support::mpi::{self, mpirun, run_limited, text};
+
 mod astray;
-#[path = "collectives/measure.rs"]
 mod measure;
-#[path = "support/mpi.rs"]
-mod mpi;
-#[path = "collectives/started.rs"]
 mod started;
 
 // ---------------------------------------------------------------------------------------------- the laws, for any ranks
@@ -313,7 +307,7 @@ fn without_mpirun_mpi_is_rank_0_of_1() {
         return;
     }
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "rank_process", "--nocapture", "--test-threads=1"]).env(TASK, "laws");
+    command.args(["--exact", "collectives::rank_process", "--nocapture", "--test-threads=1"]).env(TASK, "laws");
     expect_all_done(&run_limited(command, Duration::from_secs(60)), 1);
 }
 
@@ -329,7 +323,7 @@ fn launch(mpirun: &Path, size: usize, task: &str, limits: &str, time: Duration) 
     let folder = tempfile::tempdir().unwrap();
     let mut command = mpi::command(mpirun, size);
     command.arg(std::env::current_exe().unwrap());
-    command.args(["--exact", "rank_process", "--nocapture", "--test-threads=1"]);
+    command.args(["--exact", "collectives::rank_process", "--nocapture", "--test-threads=1"]);
     command.env(TASK, task).env(LIMITS, limits).env(WARNED, folder.path().join("warned"));
     run_limited(command, time)
 }

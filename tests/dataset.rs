@@ -2,17 +2,12 @@
 //!
 //! Never uses the network beyond 127.0.0.1, nor the user's own cache.
 
-#![allow(clippy::unwrap_used)]
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
 use hvd_lab_core::dataset::{self, Collection, FASHION_MNIST, Location, SplitKind};
 use hvd_lab_core::domain::training::DataSource;
-
-#[path = "support/fashion_mnist.rs"]
-mod fashion_mnist;
 
 const IMAGE_BYTES: usize = FASHION_MNIST.numbers();
 
@@ -262,7 +257,7 @@ fn the_word_generated_stands_for_the_generator() {
 
 #[test]
 fn the_real_files_are_read_recognised_and_imported() {
-    let Some(real) = fashion_mnist::folder() else { return };
+    let Some(real) = crate::support::fashion_mnist::folder() else { return };
     let split = load(&real, None).unwrap();
     assert_eq!(split.len(), 60_000);
     assert_eq!(split.labels[..5], [9, 0, 0, 3, 0]);

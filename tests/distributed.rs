@@ -1,12 +1,5 @@
 //! Step 3 under the microscope: what travels, when it leaves, and that neither changes a bit of the result.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "support/blocks.rs"]
-mod blocks;
-#[path = "support/mpi.rs"]
-mod mpi;
-
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -24,7 +17,8 @@ use hvd_lab::trainer::params::to_vec;
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::{Device, Kind};
 
-use blocks::blocks;
+use crate::support::blocks::blocks;
+use crate::support::mpi;
 
 const PLAIN: AllreduceOptions =
     AllreduceOptions { fusion_threshold_bytes: 25 << 20, overlap: true, compression: Compression::None };

@@ -3,46 +3,28 @@
 //! Never uses a stand-in. Without mpirun or hvd-train its tests are skipped by name; HVD_LAB_REQUIRE=mpi,train turns the
 //! skip into a failure.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 use std::process::Output;
 
 use hvd_lab_terminal::domain::event::{Event, EventLine};
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, process};
-use lab::{Lab, finish, stderr, stdout, wait_for};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
-use trainer::{turn, with_trainer};
 
-#[path = "end_to_end/benchmarks.rs"]
+use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::trainer::{turn, with_trainer};
+
 mod benchmarks;
-#[path = "end_to_end/commits.rs"]
 mod commits;
-#[path = "end_to_end/damaged.rs"]
 mod damaged;
-#[path = "end_to_end/elastic.rs"]
 mod elastic;
-#[path = "support/fashion_mnist.rs"]
-mod fashion_mnist;
-#[path = "end_to_end/mistakes.rs"]
-mod mistakes;
-// Shared with tests/launch.rs, which uses the other half of it.
-#[path = "end_to_end/killed.rs"]
 mod killed;
-#[allow(dead_code)]
-#[path = "launch/lab.rs"]
-mod lab;
-#[path = "end_to_end/libraries.rs"]
 mod libraries;
-#[path = "end_to_end/links.rs"]
 mod links;
-#[path = "end_to_end/photos.rs"]
+mod mistakes;
 mod photos;
-#[path = "end_to_end/slow_network.rs"]
 mod slow_network;
-#[path = "support/trainer.rs"]
-mod trainer;
 
 const SMALL: [&str; 8] = ["--train-images", "400", "--validation-images", "100", "--batch-size", "32", "--model", "wrn-10-1"];
 
@@ -94,7 +76,7 @@ fn two_runs_are_made_compared_and_continued() {
 
 #[test]
 fn the_real_images_are_used_where_they_are() {
-    let (_turn, Some(lab), Some(folder)) = (turn(), with_trainer(), fashion_mnist::folder()) else { return };
+    let (_turn, Some(lab), Some(folder)) = (turn(), with_trainer(), crate::support::fashion_mnist::folder()) else { return };
     let folder = folder.display().to_string();
     let flags = ["--train-images", "3000", "--validation-images", "500", "--np", "2", "--epochs", "2", "--data-dir", &folder];
     let output = lab.run(&[["run", "--model", "wrn-10-1", "--batch-size", "32"].as_slice(), &flags].concat());
@@ -161,7 +143,7 @@ fn a_run_that_diverges_fails_with_the_loss_that_it_saw() {
 
 #[test]
 fn damaged_images_are_refused_by_name() {
-    let (_turn, Some(lab), Some(good)) = (turn(), with_trainer(), fashion_mnist::folder()) else { return };
+    let (_turn, Some(lab), Some(good)) = (turn(), with_trainer(), crate::support::fashion_mnist::folder()) else { return };
     let folder = tempfile::tempdir().unwrap();
     for entry in
         std::fs::read_dir(good).unwrap().flatten().filter(|entry| entry.path().extension().is_some_and(|end| end == "gz"))

@@ -2,8 +2,6 @@
 //!
 //! Never asks the real addresses: where a test could get there, a closed port stands in as the proxy.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
@@ -13,12 +11,7 @@ use hvd_lab_terminal::dataset::OfficialFile;
 use hvd_lab_terminal::download::{Fetcher, Progress};
 use sha2::{Digest, Sha256};
 
-#[path = "support/fashion_mnist.rs"]
-mod fashion_mnist;
-#[path = "support/server.rs"]
-mod server;
-
-use server::{Manner, Server};
+use crate::support::server::{Manner, Server};
 
 fn content() -> Vec<u8> {
     (0..200_000_u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
@@ -261,7 +254,7 @@ fn bad_input_is_one_line_and_code_2() {
 
 #[test]
 fn the_real_files_come_from_a_mirror_or_a_folder() {
-    let Some(real) = fashion_mnist::folder() else { return };
+    let Some(real) = crate::support::fashion_mnist::folder() else { return };
     let files = std::fs::read_dir(&real)
         .unwrap()
         .flatten()

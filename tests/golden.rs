@@ -5,10 +5,8 @@
 //! meant to change the losses, write them anew and look at the difference:
 //!
 //! ```text
-//! HVD_LAB_GOLDEN=write cargo test --test golden
+//! HVD_LAB_GOLDEN=write cargo test --test ranks golden
 //! ```
-
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,10 +15,7 @@ use std::time::Duration;
 
 use hvd_lab::domain::event::{Event, EventLine, MARKER};
 
-// Shared with tests/steps.rs, which uses the other half of it.
-#[allow(dead_code)]
-#[path = "support/mpi.rs"]
-mod mpi;
+use crate::support::mpi;
 
 const SEEDS: [u64; 3] = [1, 2, 3];
 const STEPS: usize = 16;

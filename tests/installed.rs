@@ -3,8 +3,6 @@
 //!
 //! Without the programs of the ranks, `make setup`'s libraries or Python's venv it is skipped by name.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -12,6 +10,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use tempfile::TempDir;
+
+use crate::support::needs::skip;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -34,15 +34,10 @@ fn wheel() -> Option<&'static Path> {
     static WHEEL: OnceLock<Option<(TempDir, PathBuf)>> = OnceLock::new();
     let packed = WHEEL.get_or_init(|| {
         let built = assert_cmd::cargo::cargo_bin("hvd-lab").parent().unwrap().to_owned();
-        let is_there = ["hvd-train", "hvd-nvcnn", "libhvd_lab_python.so"].iter().all(|name| built.join(name).is_file())
+        let is_there = ["hvd-train", "hvd-measure", "libhvd_lab_python.so"].iter().all(|name| built.join(name).is_file())
             && root().join(".deps/ready.json").is_file();
         if !is_there {
-            let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-            assert!(
-                !required.split(',').any(|word| word == "train"),
-                "HVD_LAB_REQUIRE asks for train: `make test` builds what is missing"
-            );
-            eprintln!("skipped: the programs of the ranks are not built, or `make setup` was not run");
+            skip("train", "the programs of the ranks are not built, or `make setup` was not run; `make test` does both");
             return None;
         }
         let out = tempfile::tempdir().unwrap();
@@ -144,7 +139,7 @@ fn it_is_installed_set_up_and_trains_without_the_checkout() {
 #[test]
 fn it_looks_for_libraries_beside_itself_only() {
     let Some(installed) = Installed::new() else { return };
-    for program in ["bin/hvd-train", "bin/hvd-bench", "lib/hvd-lab/libhvd_lab_python.so"] {
+    for program in ["bin/hvd-train", "bin/hvd-measure", "lib/hvd-lab/libhvd_lab_python.so"] {
         let path = installed.path("venv").join(program);
         let dynamic = done(Command::new("readelf").args(["--dynamic", "--wide"]).arg(&path));
         let found = dynamic.lines().find(|line| line.contains("RUNPATH") || line.contains("RPATH")).unwrap();

@@ -2,55 +2,27 @@
 //!
 //! Never leaves a process behind: each test checks that, and its lab ends what is left where the test fails.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "launch/being_built.rs"]
 mod being_built;
-#[path = "launch/benchmarks.rs"]
 mod benchmarks;
-#[path = "launch/brought.rs"]
 mod brought;
-#[path = "launch/busy.rs"]
 mod busy;
-#[path = "launch/collected.rs"]
 mod collected;
-#[path = "launch/collectives.rs"]
 mod collectives;
-#[path = "faults/disk.rs"]
-mod disk;
-#[path = "launch/examples.rs"]
 mod examples;
-#[path = "launch/files.rs"]
 mod files;
-#[path = "launch/hostile.rs"]
 mod hostile;
-#[path = "launch/hosts.rs"]
 mod hosts;
-#[path = "launch/input.rs"]
 mod input;
-#[path = "launch/kept.rs"]
 mod kept;
-#[path = "launch/lab.rs"]
-mod lab;
-#[path = "launch/launchers.rs"]
 mod launchers;
-#[path = "launch/made.rs"]
 mod made;
-#[path = "launch/mutations.rs"]
 mod mutations;
-#[path = "launch/own.rs"]
 mod own;
-#[path = "launch/owned.rs"]
 mod owned;
-#[path = "launch/remedies.rs"]
 mod remedies;
-#[path = "launch/scale.rs"]
 mod scale;
-#[path = "launch/stored.rs"]
 mod stored;
-#[path = "launch/time_limit.rs"]
 mod time_limit;
-#[path = "launch/unruly.rs"]
 mod unruly;
 
 use std::io::{BufRead, BufReader};
@@ -58,9 +30,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{Follower, RunId, RunUpdate, process};
-use lab::{Lab, finish, program, stderr, stdout, wait_for};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::{Follower, RunId, RunUpdate};
 use nix::sys::signal::Signal;
+
+use crate::support::lab::{Lab, finish, program, stderr, stdout, wait_for};
 
 const GENERATED: [&str; 3] = ["run", "--data", "generated"];
 

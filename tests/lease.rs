@@ -2,12 +2,7 @@
 //!
 //! Never leaves a process behind, and never waits without a limit.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "lease/room.rs"]
 mod room;
-#[path = "telemetry/stand_in.rs"]
-mod stand_in;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,8 +1,6 @@
-//! `hvd-collectives` as it is run: its table, its events, what it refuses, and that MPI does the algorithm that it is told.
+//! `hvd-measure collectives` as it is run: its table, its events, what it refuses, and that MPI does the algorithm that it is told.
 //!
 //! Without mpirun its tests are skipped by name; `HVD_LAB_REQUIRE=mpi` turns the skip into a failure.
-
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,22 +11,20 @@ use std::time::Duration;
 use hvd_lab::comm::library_version;
 use hvd_lab::domain::collective::{Algorithm, Method, Shape};
 use hvd_lab::domain::event::{Event, EventLine, MARKER};
-use mpi::{mpirun, run_limited, text};
 
-#[path = "support/mpi.rs"]
-mod mpi;
+use crate::support::mpi::{self, mpirun, run_limited, text};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_hvd-collectives");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_hvd-measure");
 
 fn run(mpirun: &Path, size: usize, flags: &str) -> Output {
     let mut command = mpi::command(mpirun, size);
-    command.arg(PROGRAM).args(flags.split_whitespace());
+    command.args([PROGRAM, "collectives"]).args(flags.split_whitespace());
     run_limited(command, Duration::from_secs(60))
 }
 
 fn alone(flags: &str) -> Output {
     let mut command = Command::new(PROGRAM);
-    command.args(flags.split_whitespace());
+    command.arg("collectives").args(flags.split_whitespace());
     run_limited(command, Duration::from_secs(60))
 }
 
@@ -161,7 +157,7 @@ fn what_cannot_be_measured_is_refused_in_one_line() {
         let output = alone(flags);
         let (text, error) = (text(&output), String::from_utf8_lossy(&output.stderr).into_owned());
         assert_eq!(output.status.code(), Some(2), "{flags}: {text}");
-        assert!(error.starts_with("hvd-collectives: ") && error.contains(word), "{flags}: {text}");
+        assert!(error.starts_with("hvd-measure collectives: ") && error.contains(word), "{flags}: {text}");
         assert_eq!((error.lines().count(), output.stdout.len()), (1, 0), "{flags}: {text}");
     }
 }
@@ -198,7 +194,11 @@ fn all_ranks_refuse_together_and_one_says_why() {
         let output = run(&mpirun, 3, flags);
         let text = text(&output);
         assert_eq!(output.status.code(), Some(2), "{text}");
-        assert_eq!(text.lines().filter(|line| line.starts_with("hvd-collectives: ") && line.contains(word)).count(), 1, "{text}");
+        assert_eq!(
+            text.lines().filter(|line| line.starts_with("hvd-measure collectives: ") && line.contains(word)).count(),
+            1,
+            "{text}"
+        );
     }
 }
 
@@ -218,7 +218,7 @@ fn sent_by_library(mpirun: &Path, size: usize, method: &str) -> BTreeMap<(usize,
         command.arg("--mca").args(setting.split(' '));
     }
     let flags = format!("--algorithm {method} -b 400K -e 400K -n 1 -w 0 --check 0");
-    command.arg(PROGRAM).args(flags.split(' '));
+    command.args([PROGRAM, "collectives"]).args(flags.split(' '));
     let output = run_limited(command, Duration::from_secs(60));
     assert!(output.status.success(), "{}", text(&output));
     let mut sent = BTreeMap::new();

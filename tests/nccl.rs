@@ -3,8 +3,6 @@
 //! Never needs a GPU, and says nothing about one: what it holds is the order of streams, agreement between ranks and what
 //! happens when a link fails. Without mpirun or `cc` its tests are skipped by name, unless HVD_LAB_REQUIRE names them.
 
-#![allow(clippy::unwrap_used)]
-
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,10 +13,9 @@ use hvd_lab::domain::phase::Phase;
 use hvd_lab::domain::topology::Rank;
 use hvd_lab::trainer::stopwatch::Clock;
 use libloading::os::unix::{Library, Symbol};
-use mpi::{mpirun, run_limited, text};
 
-#[path = "support/mpi.rs"]
-mod mpi;
+use crate::support::mpi::{self, mpirun, run_limited, text};
+use crate::support::needs::skip;
 
 /// What each process under mpirun does, and the folder of the stand-in; set by the launching test.
 const TASK: &str = "HVD_LAB_NCCL_TASK";
@@ -180,9 +177,7 @@ fn stand_in() -> Option<PathBuf> {
             true
         }
         Err(error) => {
-            let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-            assert!(!required.split(',').any(|word| word == "cc"), "HVD_LAB_REQUIRE=cc, and cc does not start: {error}");
-            eprintln!("skipped: cc does not start ({error})");
+            skip("cc", format_args!("cc does not start ({error})"));
             false
         }
     };
@@ -193,7 +188,7 @@ fn stand_in() -> Option<PathBuf> {
 fn ranks(size: usize, task: &str, variables: &[(&str, &str)]) -> Option<(String, i32)> {
     let (mpirun, folder) = (mpirun()?, stand_in()?);
     let mut command = mpi::command(&mpirun, size);
-    command.arg(std::env::current_exe().unwrap()).args(["--exact", "rank_process", "--nocapture"]);
+    command.arg(std::env::current_exe().unwrap()).args(["--exact", "nccl::rank_process", "--nocapture"]);
     command.env(TASK, task).env(FOLDER, &folder).env("LD_LIBRARY_PATH", &folder).envs(variables.iter().copied());
     let output = run_limited(command, Duration::from_secs(60));
     Some((text(&output), output.status.code().unwrap_or(-1)))
@@ -258,11 +253,11 @@ fn all_ranks_take_the_way_through_host_memory_if_one_must() {
     assert_eq!((code, said.matches("way true NCCL 2.30.3 between 2 GPUs").count()), (0, 2), "{said}");
 }
 
-/// What `hvd-collectives` says, and its exit code, where each rank has a GPU of the stand-in.
+/// What `hvd-measure collectives` says, and its exit code, where each rank has a GPU of the stand-in.
 fn measured(size: usize, flags: &str, variables: &[(&str, &str)]) -> Option<(String, i32)> {
     let (mpirun, folder) = (mpirun()?, stand_in()?);
     let mut command = mpi::command(&mpirun, size);
-    command.arg(env!("CARGO_BIN_EXE_hvd-collectives")).args(flags.split_whitespace());
+    command.args([env!("CARGO_BIN_EXE_hvd-measure"), "collectives"]).args(flags.split_whitespace());
     command.env("LD_LIBRARY_PATH", &folder).envs(variables.iter().copied());
     let output = run_limited(command, Duration::from_secs(60));
     Some((text(&output), output.status.code().unwrap_or(-1)))
@@ -292,7 +287,7 @@ fn why_nccl_is_not_measured_stands_in_one_line() {
         (("HVD_STAND_IN_MEMORY", "4096"), "rank 0: "),
     ] {
         let Some((said, code)) = measured(2, "--algorithm nccl -b 8K -e 8K -n 1", &[variable]) else { return };
-        let line = "hvd-collectives: --algorithm nccl cannot be measured: ";
+        let line = "hvd-measure collectives: --algorithm nccl cannot be measured: ";
         let lines: Vec<&str> = said.lines().filter(|said| said.contains(line)).collect();
         assert!(code == 2 && lines.len() == 1 && lines[0].contains(why), "{variable:?}: {code}\n{said}");
     }

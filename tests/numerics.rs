@@ -1,7 +1,5 @@
 //! The arithmetic of training: optimizers against references in double precision, and averaged gradients against whole ones.
 
-#![allow(clippy::unwrap_used)]
-
 use hvd_lab::comm::{Communicator, ReduceOp, ThreadComm};
 use hvd_lab::dataset::{self, Location, SplitKind};
 use hvd_lab::domain::model::ModelSpec;
@@ -11,15 +9,10 @@ use hvd_lab::trainer::params::{BLOCK, to_vec};
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::{Device, Kind};
 
-use blocks::blocks;
+use crate::support::blocks::blocks;
 
-#[path = "support/blocks.rs"]
-mod blocks;
-#[path = "numerics/laws.rs"]
 mod laws;
-#[path = "numerics/models.rs"]
 mod models;
-#[path = "numerics/optimizers.rs"]
 mod optimizers;
 
 const WRN_10_1: ModelSpec = ModelSpec::wrn(10, 1);

@@ -1,8 +1,6 @@
-//! `hvd-nvcnn` as it is run: on photos in folders and in TFRecord files, alone and on two ranks, tested, resumed, and on bad data.
+//! `hvd-measure nvcnn` as it is run: on photos in folders and in TFRecord files, alone and on two ranks, tested, resumed, and on bad data.
 //!
 //! Without mpirun or libjpeg its tests are skipped by name; `HVD_LAB_REQUIRE=mpi,jpeg` turns the skip into a failure.
-
-#![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,17 +10,13 @@ use std::time::Duration;
 use hvd_lab::dataset::example::Example;
 use hvd_lab::dataset::tfrecord;
 use hvd_lab::domain::event::{CheckpointAction, DigestMoment, EpochReport, Event, EventLine, MARKER};
-use mpi::{mpirun, run_limited, text};
-use photos::jpegs;
 
-#[path = "nvcnn/ends.rs"]
+use crate::support::mpi::{self, mpirun, run_limited, text};
+use crate::support::photos::{self, jpegs};
+
 mod ends;
-#[path = "support/mpi.rs"]
-mod mpi;
-#[path = "support/photos.rs"]
-mod photos;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_hvd-nvcnn");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_hvd-measure");
 const LIMIT: Duration = Duration::from_secs(120);
 /// Learns a handful of images by heart in seconds.
 const SMALL: &str = "-m resnet50 --image-size 32 -b 4 --no-cuda --threads 1";
@@ -48,7 +42,7 @@ fn run(size: usize, flags: &str) -> Output {
 
 fn command(size: usize, flags: &str) -> Command {
     let mut command = mpi::command(&mpirun().unwrap(), size);
-    command.arg(PROGRAM).args(SMALL.split_whitespace()).args(flags.split_whitespace());
+    command.args([PROGRAM, "nvcnn"]).args(SMALL.split_whitespace()).args(flags.split_whitespace());
     command
 }
 
@@ -91,7 +85,7 @@ fn warnings(output: &Output) -> Vec<String> {
 
 /// What a refused run says: one line of one process, and the code.
 fn refusal(output: &Output) -> (Option<i32>, Vec<String>) {
-    let lines = text(output).lines().filter(|line| line.starts_with("hvd-nvcnn: ")).map(str::to_owned).collect();
+    let lines = text(output).lines().filter(|line| line.starts_with("hvd-measure nvcnn: ")).map(str::to_owned).collect();
     (output.status.code(), lines)
 }
 

@@ -3,18 +3,14 @@
 //! What every rank received is held against the schedule, and what MPI itself counted against both. Without mpirun its tests are
 //! skipped by name; `HVD_LAB_REQUIRE=mpi` turns the skip into a failure.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 use std::time::Duration;
 
 use hvd_lab::comm::p2p::{Executor, PointToPoint, ThreadPoint, gather};
 use hvd_lab::comm::{Communicator, MpiComm, StallLimits, ThreadComm, library_version};
 use hvd_lab::domain::collective::{Algorithm, MessageReport, Schedule, Shape};
-use mpi::{mpirun, run_limited, text};
 
-#[path = "support/mpi.rs"]
-mod mpi;
+use crate::support::mpi::{self, mpirun, run_limited, text};
 
 const LENGTHS: [usize; 5] = [0, 1, 2, 7, 1_000_003];
 const SHAPES: [Shape; 3] = [shape(1, 1), shape(2, 2), shape(9, 3)];
@@ -166,7 +162,7 @@ fn launch(mpirun: &Path, size: usize, task: &str, monitor: Option<&Path>) {
         }
     }
     command.arg(std::env::current_exe().unwrap());
-    command.args(["--exact", "rank_process", "--nocapture", "--test-threads=1"]).env(TASK, task);
+    command.args(["--exact", "schedules::rank_process", "--nocapture", "--test-threads=1"]).env(TASK, task);
     let output = run_limited(command, Duration::from_secs(120));
     let text = text(&output);
     assert!(output.status.success(), "{task} {size}: {:?}\n{text}", output.status);

@@ -2,42 +2,26 @@
 //!
 //! Never trains: launcher and trainer are stand-ins that print a small run.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "screen/closed.rs"]
 mod closed;
-#[path = "screen/editor.rs"]
 mod editor;
-#[path = "screen/faults.rs"]
 mod faults;
-#[path = "screen/gain.rs"]
 mod gain;
-#[path = "screen/habits.rs"]
 mod habits;
-#[path = "screen/hostile.rs"]
 mod hostile;
-#[path = "screen/leaving.rs"]
 mod leaving;
-#[path = "screen/paste.rs"]
 mod paste;
-#[path = "screen/pictures.rs"]
 mod pictures;
-#[path = "screen/pty.rs"]
-mod pty;
-#[path = "screen/replay.rs"]
 mod replay;
-#[path = "screen/resize.rs"]
 mod resize;
-#[path = "screen/session.rs"]
 mod session;
-#[path = "screen/verbs.rs"]
 mod verbs;
 
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use portable_pty::PtySize;
-use pty::{Home, Lab, Options, PATIENCE};
+
+use crate::support::pty::{Home, Lab, Options, PATIENCE};
 
 #[test]
 fn the_first_screen_shows_steps_and_keys_at_80x24() {

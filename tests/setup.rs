@@ -1,7 +1,5 @@
 //! What the set-up brings on each system, from wheels of a few bytes: which it asks for, and where their libraries land.
 
-#![allow(clippy::unwrap_used)]
-
 use std::process::Command;
 
 /// Takes the system, the machine, a folder, and pairs of a wheel with a file in it.

@@ -3,25 +3,15 @@
 //! Never leaves a process behind: the lab of each test ends its ranks, and the hosts end with it. Skipped by name where there can be
 //! no second host; HVD_LAB_REQUIRE=netns turns that into a failure.
 
-#![allow(clippy::unwrap_used)]
-
-#[allow(dead_code)]
-#[path = "support/hosts.rs"]
-mod hosts;
-#[allow(dead_code)]
-#[path = "launch/lab.rs"]
-mod lab;
-#[path = "support/trainer.rs"]
-mod trainer;
-
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use hosts::{HOSTS, Host, agent, joined_hosts};
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::runs::RunId;
-use lab::{Lab, finish, stderr, stdout, wait_for};
-use trainer::{turn, with_trainer};
+
+use crate::support::hosts::{HOSTS, Host, agent, joined_hosts};
+use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::trainer::{turn, with_trainer};
 
 const BOTH: &str = "hvd-one:1,hvd-two:1";
 /// More epochs than any test waits for.
@@ -39,6 +29,18 @@ const TRAINING: [&str; 12] = [
     "--epochs",
     "500",
 ];
+
+impl Host {
+    /// Everything on it but the process that is the host, as when its power fails.
+    pub fn kill_all(&self) {
+        let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+        let (me, own) = (self.pid(), network(&self.pid()));
+        let pids = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let is_there = |pid: &String| *pid != me && pid.parse::<u32>().is_ok() && own.is_some() && network(pid) == own;
+        let there: Vec<String> = pids.filter(is_there).collect();
+        let _ = Command::new("kill").arg("-9").args(&there).stderr(Stdio::null()).status();
+    }
+}
 
 struct Cluster {
     lab: Lab,

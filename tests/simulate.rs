@@ -2,8 +2,6 @@
 //!
 //! Never starts a run.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 use std::process::Output;
 use std::time::Duration;

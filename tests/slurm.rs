@@ -4,19 +4,7 @@
 //! Needs root and the programs munged, slurmctld, slurmd and srun (Debian: slurmd slurmctld slurm-client munge
 //! slurm-wlm-basic-plugins libpmix2). Where one is missing the test is skipped by name; HVD_LAB_REQUIRE=slurm turns that into a failure.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "slurm/cluster.rs"]
 mod cluster;
-#[allow(dead_code)]
-#[path = "support/hosts.rs"]
-mod hosts;
-#[allow(dead_code)]
-#[path = "launch/lab.rs"]
-mod lab;
-#[path = "support/trainer.rs"]
-mod trainer;
-#[path = "slurm/two_nodes.rs"]
 mod two_nodes;
 
 use std::fs;
@@ -26,7 +14,9 @@ use std::process::{Output, Stdio};
 use cluster::{NODE, Slurm};
 use hvd_lab_terminal::domain::event::{Event, EventLine, MARKER};
 use hvd_lab_terminal::domain::run::RunState;
-use lab::{Lab, finish, stderr, stdout, wait_for};
+
+use crate::support::lab::{self, Lab, finish, stderr, stdout, wait_for};
+use crate::support::trainer;
 
 const TRAINING: [&str; 15] = [
     "--events",

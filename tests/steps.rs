@@ -3,8 +3,6 @@
 //! Never reads human lines where an event says it. Runs are of the real trainer on two ranks under the real mpirun, with
 //! generated garments and few images.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -15,8 +13,7 @@ use hvd_lab::domain::event::{
 };
 use hvd_lab::domain::schedule::LearningRateSchedule;
 
-#[path = "support/mpi.rs"]
-mod mpi;
+use crate::support::mpi;
 
 const NP: usize = 2;
 const LIMIT: Duration = Duration::from_secs(120);

@@ -2,12 +2,7 @@
 //!
 //! Never needs a GPU or a driver. Without `cc` it is skipped, unless HVD_LAB_REQUIRE names `cc`.
 
-#![allow(clippy::unwrap_used)]
-
-#[path = "telemetry/faults.rs"]
 mod faults;
-#[path = "telemetry/stand_in.rs"]
-mod stand_in;
 
 use std::process::Command;
 
@@ -17,8 +12,9 @@ use hvd_lab_terminal::domain::event::{Event, EventLine, TopologyReport};
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
 use hvd_lab_terminal::domain::topology::Topology;
 use hvd_lab_terminal::runs::{RunId, RunRecord, RunStore};
-use hvd_lab_terminal::telemetry::{DeviceProbe, NvmlProbe};
-use stand_in::stand_in;
+use hvd_lab_terminal::telemetry::NvmlProbe;
+
+use crate::support::nvml::stand_in;
 
 fn devices(arguments: &[&str], variables: &[(&str, &str)]) -> Option<(TelemetrySample, String)> {
     let library = stand_in()?;

@@ -1,8 +1,6 @@
-//! `hvd-bench` as it is run: the lines of each style by their fields, its events, where its ranks are, and what it refuses.
+//! `hvd-measure bench` as it is run: the lines of each style by their fields, its events, where its ranks are, and what it refuses.
 //!
 //! Without mpirun its tests are skipped by name; `HVD_LAB_REQUIRE=mpi` turns the skip into a failure.
-
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,26 +10,23 @@ use std::time::Duration;
 use hvd_lab::domain::benchmark::{IterationReport, PlacementReport};
 use hvd_lab::domain::event::{Event, EventLine, MARKER};
 use hvd_lab::domain::phase::Phase;
-use mpi::{mpirun, run_limited, text};
 
-#[path = "support/mpi.rs"]
-mod mpi;
-#[path = "support/photos.rs"]
-mod photos;
+use crate::support::mpi::{self, mpirun, run_limited, text};
+use crate::support::photos;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_hvd-bench");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_hvd-measure");
 const LIMIT: Duration = Duration::from_secs(60);
 const SMALL: &str = "--model wrn-10-1 --batch-size 8 --num-warmup-batches 2 --num-iters 4";
 
 fn run(mpirun: &Path, size: usize, flags: &str) -> Output {
     let mut command = mpi::command(mpirun, size);
-    command.arg(PROGRAM).args(SMALL.split_whitespace()).args(flags.split_whitespace());
+    command.args([PROGRAM, "bench"]).args(SMALL.split_whitespace()).args(flags.split_whitespace());
     run_limited(command, LIMIT)
 }
 
 fn alone(flags: &str) -> Output {
     let mut command = Command::new(PROGRAM);
-    command.args(flags.split_whitespace());
+    command.arg("bench").args(flags.split_whitespace());
     run_limited(command, LIMIT)
 }
 
@@ -264,7 +259,7 @@ fn each_rank_tells_its_cores_its_node_and_its_memory() {
     }
     let nowhere = run(&mpirun, 2, "--mem-node 900");
     assert_eq!(nowhere.status.code(), Some(2), "{}", text(&nowhere));
-    assert!(text(&nowhere).contains("hvd-bench: process 0: --mem-node 900: "), "{}", text(&nowhere));
+    assert!(text(&nowhere).contains("hvd-measure bench: process 0: --mem-node 900: "), "{}", text(&nowhere));
 }
 
 #[test]
@@ -294,12 +289,16 @@ fn too_little_memory_is_one_line_with_what_to_lower() {
     let mut command = Command::new("sh");
     let flags = "--model vgg16 --batch-size 64 --num-warmup-batches 1 --no-cuda --events";
     // Its 138 million weights fit, and their gradients do not.
-    command.args(["-c", "ulimit -v 2000000 && exec \"$@\"", "sh", PROGRAM]).args(flags.split(' ')).env("RUST_BACKTRACE", "1");
+    command
+        .args(["-c", "ulimit -v 2000000 && exec \"$@\"", "sh", PROGRAM, "bench"])
+        .args(flags.split(' '))
+        .env("RUST_BACKTRACE", "1");
     let output = run_limited(command, LIMIT);
     let (said, error) = (text(&output), String::from_utf8_lossy(&output.stderr).into_owned());
     assert!(!output.status.success(), "{said}");
     let words = "for a batch of 64 images of 3x224x224 with vgg16. Lower --batch-size or --image-size, or start fewer ranks";
-    let ours: Vec<&str> = error.lines().filter(|line| line.starts_with("hvd-bench: process 0: not enough memory: ")).collect();
+    let ours: Vec<&str> =
+        error.lines().filter(|line| line.starts_with("hvd-measure bench: process 0: not enough memory: ")).collect();
     assert!(ours.len() == 1 && ours[0].contains(words), "{error}");
     assert!(!error.contains("frame #") && !error.contains("panicked"), "{error}");
     let told = events(&output).into_iter().find_map(|line| match line.event {
@@ -329,12 +328,16 @@ fn what_cannot_be_used_is_one_line() {
         let output = alone(flags);
         let text = text(&output);
         assert_eq!(output.status.code(), Some(2), "{flags}: {text}");
-        assert!(text.starts_with("hvd-bench: ") && text.contains(word) && text.lines().count() == 1, "{flags}: {text}");
+        assert!(text.starts_with("hvd-measure bench: ") && text.contains(word) && text.lines().count() == 1, "{flags}: {text}");
     }
     let Some(mpirun) = mpirun() else { return };
     let output = run(&mpirun, 2, "--bind moon");
     let said = text(&output);
-    assert_eq!(said.lines().filter(|line| line.starts_with("hvd-bench: ")).count(), 1, "one process speaks for all: {said}");
+    assert_eq!(
+        said.lines().filter(|line| line.starts_with("hvd-measure bench: ")).count(),
+        1,
+        "one process speaks for all: {said}"
+    );
     let tf32 = run(&mpirun, 1, "--precision tf32 --no-cuda");
     assert_eq!(tf32.status.code(), Some(2), "{}", text(&tf32));
     assert!(text(&tf32).contains("needs an NVIDIA GPU"), "{}", text(&tf32));

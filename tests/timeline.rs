@@ -2,8 +2,6 @@
 //!
 //! Never looks at pixels. Runs are of the real trainer on two ranks under the real mpirun, with generated garments.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -17,10 +15,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-#[path = "support/mpi.rs"]
-mod mpi;
-#[path = "support/photos.rs"]
-mod photos;
+use crate::support::mpi;
+use crate::support::photos;
 
 const NP: usize = 2;
 const LIMIT: Duration = Duration::from_secs(120);
@@ -289,7 +285,15 @@ fn what_the_trainer_writes_is_its_users_alone_whatever_the_umask() {
 /// Nearly no model, on photos that threads decode.
 fn train_on_photos(photos: &Path, file: &Path, flags: &[&str]) -> Option<Output> {
     let mut command = mpi::command(&mpi::mpirun()?, NP);
-    command.arg(env!("CARGO_BIN_EXE_hvd-nvcnn")).args(["-m", "trivial", "--image-size", "32", "-b", "4", "--no-cuda"]);
+    command.args([env!("CARGO_BIN_EXE_hvd-measure"), "nvcnn"]).args([
+        "-m",
+        "trivial",
+        "--image-size",
+        "32",
+        "-b",
+        "4",
+        "--no-cuda",
+    ]);
     command.args(["--threads", "2", "--data-dir"]).arg(photos).arg("--timeline").arg(file).args(flags);
     Some(mpi::run_limited(command, LIMIT))
 }

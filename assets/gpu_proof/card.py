@@ -177,7 +177,7 @@ def looked(context, when):
 
 def nvml(context):
     """While the card does nothing, and while a rank trains on it."""
-    bench = [context.tree.program("hvd-bench"), "--events", "--cuda", "--model", "wrn-16-10", "--batch-size", "512", "--num-iters", "100000"]
+    bench = [context.tree.program("hvd-measure"), "bench", "--events", "--cuda", "--model", "wrn-16-10", "--batch-size", "512", "--num-iters", "100000"]
     training = context.tree.ranks(1) + bench
     if context.dry:
         context.run(["nvidia-smi", "--format=csv,noheader,nounits", "-i", context.card["uuid"],
@@ -193,7 +193,7 @@ def nvml(context):
         # The first timed batches: from here on the card is busy.
         while "iteration" not in {event["event"] for event in events(b"".join(running.chunks).decode(errors="replace"))}:
             if running.child.poll() is not None or context.left() < 20:
-                raise Failed(f"hvd-bench trained no batch to look at: {running.stopped().problem() or 'it took too long'}")
+                raise Failed(f"hvd-measure trained no batch to look at: {running.stopped().problem() or 'it took too long'}")
             running.read_for(1)
         busy, device = looked(context, "while it trains")
         smi = context.run(["nvidia-smi", "--query-compute-apps=pid,used_memory", "--format=csv,noheader,nounits", "-i", context.card["uuid"]])

@@ -1,4 +1,4 @@
-"""What the lab's programs print, read: event lines of hvd-train, the JSON of hvd-bench, the table of hvd-collectives."""
+"""What the lab's programs print, read: event lines of hvd-train, the JSON of `hvd-measure bench`, the table of `hvd-measure collectives`."""
 import json
 
 MARKER = "@hvd"

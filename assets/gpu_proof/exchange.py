@@ -11,18 +11,18 @@ SHORT = ["--model", "wrn-16-10", "--batch-size", "512", "--train-images", "10240
 
 
 def collectives(context, np, **extra):
-    argv = context.tree.ranks(np) + [context.tree.program("hvd-collectives"), "--algorithm", "nccl"]
+    argv = context.tree.ranks(np) + [context.tree.program("hvd-measure"), "collectives", "--algorithm", "nccl"]
     return context.run(argv + ["-b", "1K", "-e", "256M", "-f", "8", "-n", "20", "-w", "5"], **extra)
 
 
 def sums(output, np):
     """Rows of the table: no number of any sum may be wrong."""
     if output.problem():
-        raise Failed(f"hvd-collectives {output.problem()}")
+        raise Failed(f"hvd-measure collectives {output.problem()}")
     rows = read.rows_of_collectives(output.text, "nccl")
     wrong = sum(int(words[-1]) for words in rows)
     if not rows:
-        raise Failed("hvd-collectives printed no row of nccl")
+        raise Failed("hvd-measure collectives printed no row of nccl")
     last = rows[-1]
     return [judged(f"NCCL's sums, np {np}, {len(rows)} sizes to {int(last[1]) >> 20} MiB", f"{wrong} wrong numbers", output.command, wrong == 0),
             row(f"NCCL's allreduce of {int(last[1]) >> 20} MiB, np {np}", f"{last[-4]} us, algorithm bandwidth {last[-3]} GB/s", output.command,

@@ -19,27 +19,26 @@ from tree import BadInput, Tree
 
 ROOT = Path(__file__).resolve().parents[2]
 TORCH = "import json, torch; print(json.dumps([torch.__version__, torch.cuda.is_available()]))"
-COLLECTIVES = ("hvd-train", "hvd-collectives")
-BENCH = ("hvd-train", "hvd-bench")
+BOTH = ("hvd-train", "hvd-measure")
 
 # In the order of their worth: what does not fit into the time is at the end.
 PARTS = [
     Part("card", "Libraries, versions and what the doctor says.", cards.about, 10, 90, ("hvd-lab", "hvd-train")),
-    Part("nccl", "NCCL with one rank.", exchange.nccl, 55, 180, COLLECTIVES),
+    Part("nccl", "NCCL with one rank.", exchange.nccl, 55, 180, BOTH),
     Part("order", "The order of the streams: a run whose events are removed must fail.", exchange.order, 380, 600),
     Part("staged", "Two ranks on one card, through host memory.", exchange.staged, 85, 240),
-    Part("speed-bf16", "WRN-16-10 at batch 512 in bf16.", speed.ours("bf16"), 40, 180, BENCH),
+    Part("speed-bf16", "WRN-16-10 at batch 512 in bf16.", speed.ours("bf16"), 40, 180, BOTH),
     Part("pytorch-bf16", "PyTorch on the same card, bf16.", speed.theirs("bf16"), 150, 420, (), torch=True),
     Part("matmul", "The most that bf16 matrix products reach on this card.", speed.matmul, 20, 90, (), torch=True),
-    Part("nvml", "NVML as the lab reads it, beside nvidia-smi.", cards.nvml, 50, 180, ("hvd-lab", "hvd-bench")),
+    Part("nvml", "NVML as the lab reads it, beside nvidia-smi.", cards.nvml, 50, 180, ("hvd-lab", "hvd-measure")),
     Part("epochs-3", "Accuracy after three epochs of four ranks.", training.three, 120, 420),
     Part("recording", "A run for `hvd-lab demo`.", training.recording, 150, 300, ("hvd-lab", "hvd-train")),
     Part("timeline", "A trace of one epoch.", speed.timeline, 25, 120),
     Part("pipeline", "What the data pipeline costs.", speed.pipeline, 60, 240),
-    Part("speed-tf32", "WRN-16-10 at batch 512 in tf32.", speed.ours("tf32"), 50, 180, BENCH),
-    Part("speed-fp32", "WRN-16-10 at batch 512 in fp32.", speed.ours("fp32"), 80, 240, BENCH),
+    Part("speed-tf32", "WRN-16-10 at batch 512 in tf32.", speed.ours("tf32"), 50, 180, BOTH),
+    Part("speed-fp32", "WRN-16-10 at batch 512 in fp32.", speed.ours("fp32"), 80, 240, BOTH),
     Part("epochs-20", "Accuracy after 20 epochs, and the time to 0.85.", training.twenty, 240, 600),
-    Part("nccl-two", "NCCL between two ranks on one card, where it allows that.", exchange.nccl_two, 40, 180, COLLECTIVES),
+    Part("nccl-two", "NCCL between two ranks on one card, where it allows that.", exchange.nccl_two, 40, 180, BOTH),
     Part("pytorch-tf32", "PyTorch on the same card, tf32.", speed.theirs("tf32"), 150, 420, (), torch=True),
     Part("pytorch-fp32", "PyTorch on the same card, fp32.", speed.theirs("fp32"), 180, 420, (), torch=True),
 ]

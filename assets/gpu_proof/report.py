@@ -19,7 +19,7 @@ def derived(parts):
     """Ratios of figures that two parts measured."""
     rows = []
     for precision in ("bf16", "tf32", "fp32"):
-        for kind, words, program in (("fixed", "one fixed batch", "hvd-bench"), ("pipeline", "with data pipeline", "hvd-train")):
+        for kind, words, program in (("fixed", "one fixed batch", "hvd-measure bench"), ("pipeline", "with data pipeline", "hvd-train")):
             own = value(parts, f"speed-{precision}", f"images/s, {program}, {words}", "images_per_sec")
             for found in parts.get(f"pytorch-{precision}", {}).get("rows", []):
                 values = found["values"]
@@ -27,7 +27,7 @@ def derived(parts):
                     rows.append(row(f"{program} against PyTorch {values['mode']}, {words}, {precision}", f"{own / values['images_per_sec']:.2f}",
                                     f"rows above: parts speed-{precision}, pytorch-{precision}", ratio=own / values["images_per_sec"]))
     peak = value(parts, "matmul", "bf16 matmul peak", "tflops")
-    own = value(parts, "speed-bf16", "images/s, hvd-bench, one fixed batch", "images_per_sec")
+    own = value(parts, "speed-bf16", "images/s, hvd-measure bench, one fixed batch", "images_per_sec")
     if peak and own:
         share = own * FLOP_PER_IMAGE / (peak * 1e12)
         rows.append(row("share of the measured bf16 matmul peak, one fixed batch", f"{share:.1%}",

@@ -28,22 +28,22 @@ def on_gpu(output):
 
 
 def ours(precision):
-    """hvd-bench on one fixed batch, and hvd-train with its data pipeline."""
+    """hvd-measure bench on one fixed batch, and hvd-train with its data pipeline."""
     def run(context):
-        bench = context.tree.ranks(1) + [context.tree.program("hvd-bench"), "--cuda", "--style", "json", "--precision", precision]
+        bench = context.tree.ranks(1) + [context.tree.program("hvd-measure"), "bench", "--cuda", "--style", "json", "--precision", precision]
         fixed = context.well(bench + MODEL + ["--num-warmup-batches", "20", "--num-batches-per-iter", "10", "--num-iters", "10"])
         piped = context.train(1, *PIPELINE, "--precision", precision, *context.images())
         if context.dry:
             return []
         result = read.first_json(fixed.text)
         if result is None:
-            raise Failed("hvd-bench printed no result")
+            raise Failed("hvd-measure bench printed no result")
         on_gpu(piped)
         epochs, config = trained(piped)
         rates = sorted(found["images_per_sec"] for found in result["iterations"])
         middle, with_data = rates[len(rates) // 2], read.images_per_sec(epochs)
         return [
-            row(f"images/s, hvd-bench, one fixed batch, {precision}", f"{middle:.0f} ({rates[0]:.0f} to {rates[-1]:.0f})", fixed.command,
+            row(f"images/s, hvd-measure bench, one fixed batch, {precision}", f"{middle:.0f} ({rates[0]:.0f} to {rates[-1]:.0f})", fixed.command,
                 images_per_sec=middle),
             row(f"images/s, hvd-train, with data pipeline, {precision}", f"{with_data:.0f} ({config['data']})", piped.command,
                 images_per_sec=with_data),

@@ -2,7 +2,7 @@
 import hashlib, os, shutil, subprocess
 from pathlib import Path
 
-PROGRAMS = ("hvd-lab", "hvd-train", "hvd-bench", "hvd-collectives")
+PROGRAMS = ("hvd-lab", "hvd-train", "hvd-measure")
 LIBRARIES = ("libtorch/lib", "openmpi/lib", "libjpeg/lib")
 
 

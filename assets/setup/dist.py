@@ -11,7 +11,7 @@ from pathlib import Path
 import notices
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PROGRAMS = ("hvd-lab", "hvd-train", "hvd-collectives", "hvd-bench", "hvd-nvcnn")
+PROGRAMS = ("hvd-lab", "hvd-train", "hvd-measure")
 MODULE = "libhvd_lab_python.so"
 SETUP = ("setup.py", "base.txt", "base.aarch64.txt", "cuda.txt")
 MACHINE = platform.machine()
@@ -45,7 +45,7 @@ def stage(built, folder):
     files = [(built / name, folder / "bin" / name) for name in PROGRAMS] + [(built / MODULE, library / MODULE)]
     for source, target in files:
         if not source.is_file():
-            stop(f"{source} is not there.", "Build it first: `make build`.")
+            stop(f"{source} is not there.", "Build it first: `make dist`.")
         asked("strip", "-o", str(target), str(source))
         target.chmod(0o755)
         forget_builder(target)
@@ -62,7 +62,7 @@ def forget_builder(program):
     every, data = found[1], program.read_bytes()
     kept = ":".join(folder for folder in every.split(":") if folder.startswith("$ORIGIN"))
     if not kept or data.count(every.encode() + b"\0") != 1:
-        stop(f"{program.name} does not look beside itself for its libraries ({every}).", "Build it again: `make build`.")
+        stop(f"{program.name} does not look beside itself for its libraries ({every}).", "Build it again: `make dist`.")
     program.write_bytes(data.replace(every.encode() + b"\0", kept.encode().ljust(len(every) + 1, b"\0")))
 
 
@@ -144,7 +144,7 @@ def write_tarball(folder, version, out):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--built", type=Path, default=ROOT / "target/release", help="where the programs are [target/release]")
+    parser.add_argument("--built", type=Path, default=ROOT / "target/shipped", help="where the programs are [target/shipped]")
     parser.add_argument("--out", type=Path, default=ROOT / "target/dist", help="where to write [target/dist]")
     parser.add_argument("--wheel-only", action="store_true", help="leave out the tarball, which takes some minutes")
     options = parser.parse_args()

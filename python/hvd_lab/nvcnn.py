@@ -1,6 +1,6 @@
 """A training on photos as NVIDIA's nvcnn does it: a builder of networks, the image pipeline, and a trainer with sync().
 
-The trainer averages the gradients over the ranks, as the lab's own program `hvd-nvcnn` does.
+The trainer averages the gradients over the ranks, as the lab's own `hvd-measure nvcnn` does.
 """
 from types import SimpleNamespace
 

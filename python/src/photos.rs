@@ -24,7 +24,7 @@ use hvd_lab::trainer::device::{self, Placement, Wish};
 use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, FUSION_THRESHOLD_MB, broadcast_told};
 use hvd_lab::trainer::evaluate::MetricSums;
 use hvd_lab::trainer::model::{self, Dropout, Mode, Model};
-use hvd_lab::trainer::nvcnn::{Args, config_report, stall_limits};
+use hvd_lab::trainer::nvcnn::{self, Args, config_report, stall_limits};
 use hvd_lab::trainer::optimizer::{Nesterov, Optimizer};
 use hvd_lab::trainer::pipeline::{Cropping, Dct, Decoding, Operations, Order, Pipeline, Settings, View};
 use hvd_lab::trainer::pipeline::{check_size, compare_transforms};
@@ -104,7 +104,7 @@ impl Photos {
         device::keep_freed_memory();
         let warnings = Reporter::new(comm::launched_index(), args.events);
         let joined = comm::connect(true, stall_limits(), move |message| warnings.warning(message));
-        let (ranks, comm) = Ranks::join(joined.map_err(|error| Stop { text: format!("hvd-nvcnn: {error}"), code: 1 })?);
+        let (ranks, comm) = Ranks::join(joined.map_err(|error| nvcnn::stop(1, &error.to_string()))?);
         LISTENS.store(args.events, Ordering::Relaxed);
         let mut report = Reporter::new(comm::launched_index(), args.events);
         report.set_verbose(comm.topology().is_root());

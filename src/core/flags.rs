@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn read(words: impl IntoIterator<Item = String>) -> Result<NvcnnSpec, String> {
-        let words = std::iter::once("hvd-nvcnn".to_owned()).chain(words);
+        let words = std::iter::once("nvcnn".to_owned()).chain(words);
         Line::try_parse_from(words).map_err(|error| error.to_string())?.flags.spec()
     }
 

@@ -10,6 +10,7 @@ pub mod download;
 pub mod exercise;
 pub mod launch;
 pub mod lease;
+pub mod process;
 pub mod runs;
 pub mod simulate;
 pub mod telemetry;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::spanned::Spanned;
 use syn::{Attribute, Item, UseTree, Visibility};
 
-use crate::source::{Source, inside, sources};
+use super::source::{Source, inside, sources};
 
 /// A module by its path from the root: `["comm", "mpi"]`.
 type Path = Vec<String>;

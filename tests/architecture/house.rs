@@ -1,7 +1,7 @@
 //! The floors of the house, and what each may name: those of its own crate and of core.
 
 /// Floors of the library, with the floors that each may name. What is not listed here is no floor.
-pub const FLOORS: [(&str, &[&str]); 17] = [
+pub const FLOORS: [(&str, &[&str]); 18] = [
     ("domain", &[]),
     ("flags", &["domain"]),
     ("columns", &["domain"]),
@@ -12,11 +12,12 @@ pub const FLOORS: [(&str, &[&str]); 17] = [
     ("download", &["domain", "host", "dataset"]),
     ("telemetry", &["domain", "host"]),
     ("lease", &["domain", "host"]),
-    ("runs", &["domain", "host"]),
+    ("process", &["domain", "host"]),
+    ("runs", &["domain", "host", "process"]),
     ("simulate", &["domain", "runs"]),
-    ("launch", &["domain", "flags", "host", "dataset", "download", "lease", "runs", "telemetry"]),
+    ("launch", &["domain", "flags", "host", "dataset", "download", "lease", "process", "runs", "telemetry"]),
     ("course", &["domain", "columns", "host", "runs"]),
-    ("exercise", &["domain", "columns", "host", "runs", "launch", "course"]),
+    ("exercise", &["domain", "columns", "host", "process", "runs", "launch", "course"]),
     ("tui", &["domain", "columns", "host", "dataset", "lease", "runs", "launch", "telemetry", "course", "exercise", "simulate"]),
     (
         "cli",
@@ -28,6 +29,7 @@ pub const FLOORS: [(&str, &[&str]); 17] = [
             "dataset",
             "download",
             "lease",
+            "process",
             "runs",
             "launch",
             "telemetry",

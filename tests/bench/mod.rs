@@ -11,10 +11,6 @@ pub mod options;
 pub mod photos;
 mod place;
 pub mod process;
-// Shared with tests/screen.rs, which uses the other half of it.
-#[allow(dead_code)]
-#[path = "../screen/pty.rs"]
-mod pty;
 pub mod rows;
 mod scale;
 mod screen;

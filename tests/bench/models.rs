@@ -159,7 +159,7 @@ impl Measured {
         self.shape.batches.min(scale.model_batches)
     }
 
-    /// hvd-bench as the lab would start it.
+    /// `hvd-measure bench` as the lab would start it.
     fn own_line(&self, place: &Place, scale: &Scale) -> Result<CommandLine, String> {
         let model: ModelSpec = self.shape.model.parse()?;
         let benchmark = BenchmarkSpec {
@@ -173,7 +173,8 @@ impl Measured {
             ..BenchmarkSpec::of_style(Style::Horovod, model)
         };
         let spec: RunSpec = Job { resources: Resources::ranks(self.np), workload: Workload::Benchmark(benchmark) };
-        let setup = Setup { program: place.setup.program.with_file_name("hvd-bench"), ..place.setup.clone() };
+        let program = place.setup.program.with_file_name("hvd-measure");
+        let setup = Setup { program, command: Some("bench"), ..place.setup.clone() };
         let line = command_line(&spec, "", &setup, "", Path::new("logs"), true);
         let mut line = line.map_err(|error| error.to_string())?;
         line.argv.extend(self.engine.flags().iter().map(|flag| (*flag).to_owned()));

@@ -84,7 +84,14 @@ impl Place {
             keras: if with_peer { Peer::keras() } else { Err("not asked for".into()) },
             help,
             build: serde_json::from_str(&build).map_err(|error| format!("hvd-train --build-info: {error}"))?,
-            setup: Setup { mpirun, flavour, mpirun_version: version, program: hvd_train, machine: Machine::detect() },
+            setup: Setup {
+                mpirun,
+                flavour,
+                mpirun_version: version,
+                program: hvd_train,
+                command: None,
+                machine: Machine::detect(),
+            },
         })
     }
 

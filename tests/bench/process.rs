@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use hvd_lab_terminal::runs::process::{RUN_DIR_VARIABLE, of_run, signal};
+use hvd_lab_terminal::process::{RUN_DIR_VARIABLE, of_run, signal};
 use nix::sys::signal::Signal;
 
 /// What to do after a line.

@@ -11,8 +11,8 @@ use hvd_lab_terminal::runs::{RunFolder, RunId};
 
 use super::figures::Round;
 use super::options::Scale;
-use super::pty::{Home, Options};
 use super::screen::{FIRST_FRAME, key_to_frame, percentile_99, status_bytes};
+use crate::support::pty::{Home, Options};
 
 const CLUSTER: &str = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/launch/cluster.py");
 /// No run here goes on for longer.
@@ -67,7 +67,7 @@ fn measure(scale: &Scale) -> Round {
 
 /// Of all threads, those that have ended too: of a run so large some end while it is measured.
 fn cpu_seconds(pid: i32) -> f64 {
-    let ticks = u32::try_from(pid).ok().and_then(hvd_lab_terminal::runs::process::look_up).map_or(0, |found| found.cpu_ticks);
+    let ticks = u32::try_from(pid).ok().and_then(hvd_lab_terminal::process::look_up).map_or(0, |found| found.cpu_ticks);
     // The kernel counts in ticks of 10 ms.
     ticks as f64 / 100.0
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::figures::Round;
 use super::options::Scale;
-use super::pty::{Home, Lab, Options};
 use super::store;
+use crate::support::pty::{Home, Lab, Options};
 
 /// On the screen from the first frame on.
 pub const FIRST_FRAME: &str = "Init and pin a device";

@@ -9,7 +9,7 @@ use hvd_lab_terminal::domain::event::{Event, EventLine};
 use hvd_lab_terminal::runs::{Follower, RunId, RunUpdate};
 
 use super::figures::Round;
-use super::pty::{Home, Options};
+use crate::support::pty::{Home, Options};
 
 const RUNS: u32 = 1_000;
 const LINES: usize = 50_000;

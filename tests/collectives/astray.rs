@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use hvd_lab::comm::{CommError, Communicator, Compression, MpiComm, ReduceOp};
 use hvd_lab::domain::topology::Rank;
 
-use crate::mpi::{mpirun, text};
-use crate::{WARNED, expect_all_done, launch, started};
+use super::{WARNED, expect_all_done, launch, started};
+use crate::support::mpi::{mpirun, text};
 
 /// Waits for another rank's warning; the limit is for a test that fails.
 fn await_warning() {

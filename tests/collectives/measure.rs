@@ -1,6 +1,6 @@
 //! What an allreduce of MpiComm costs beside MPI's own, and a started one: prints a table, asserts nothing.
 //!
-//! Never part of a test run: `cargo test --release --test collectives -- --ignored
+//! Never part of a test run: `cargo test --release --test ranks collectives -- --ignored
 //! --nocapture`.
 
 use std::hint::black_box;
@@ -11,8 +11,8 @@ use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::CommunicatorCollectives;
 use hvd_lab::comm::{Communicator, Compression, MpiComm, ReduceOp, Region};
 
-use crate::launch;
-use crate::mpi::{mpirun, text};
+use super::launch;
+use crate::support::mpi::{mpirun, text};
 
 /// Microseconds of one call in a short series of them.
 fn series(comm: &MpiComm, calls: usize, mut call: impl FnMut()) -> f64 {

@@ -4,7 +4,7 @@
 
 use hvd_lab::comm::{Communicator, Compression, ReduceOp, Region};
 
-use crate::on_threads;
+use super::on_threads;
 
 const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Fp16, Compression::Bf16];
 

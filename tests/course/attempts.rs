@@ -10,8 +10,8 @@ use hvd_lab_terminal::runs::Trial;
 use serde_json::{Value, json};
 
 use super::exercise_in_python::{judged_rows, started};
-use super::lab::{Lab, stderr};
-use super::trainer::{self, turn};
+use crate::support::lab::{Lab, stderr};
+use crate::support::trainer::{self, turn};
 
 /// The exit code, and the one object on standard output.
 fn attempt(lab: &Lab, program: &str) -> (Option<i32>, Value) {

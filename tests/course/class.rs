@@ -5,14 +5,14 @@
 use std::fs;
 use std::path::Path;
 
-use crate::asked;
 use hvd_lab_terminal::course::{Class, Outcome, Prediction, Progress, Standing, State, Verdict, check_all};
 use hvd_lab_terminal::domain::step::{Step, StepSet};
 use hvd_lab_terminal::runs::RunId;
 use serde_json::Value;
 
+use super::asked;
 use super::good::evidence;
-use super::lab::{Lab, stderr, stdout};
+use crate::support::lab::{Lab, stderr, stdout};
 
 const NOW_S: f64 = 1_800_000_000.0;
 

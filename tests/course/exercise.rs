@@ -11,12 +11,12 @@ use hvd_lab_terminal::domain::event::Event;
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::domain::step::Step;
 use hvd_lab_terminal::exercise::TEN_STEPS;
-use hvd_lab_terminal::runs::process;
+use hvd_lab_terminal::process;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::lab::{Lab, finish, stderr, stdout};
-use super::trainer::{self, turn};
+use crate::support::lab::{Lab, finish, stderr, stdout};
+use crate::support::trainer::{self, turn};
 
 const EXERCISE: &str = TEN_STEPS.exercise;
 

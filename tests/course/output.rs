@@ -11,8 +11,8 @@ use hvd_lab_terminal::exercise::TEN_STEPS_IN_PYTHON;
 use hvd_lab_terminal::runs::RunId;
 
 use super::exercise_in_python::{judged_rows, started};
-use super::lab::{Lab, stderr, stdout};
-use super::trainer::turn;
+use crate::support::lab::{Lab, stderr, stdout};
+use crate::support::trainer::turn;
 
 const STEPS: usize = 5;
 

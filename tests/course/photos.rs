@@ -6,8 +6,8 @@ use std::fs;
 
 use hvd_lab_terminal::exercise::NVCNN;
 
-use super::lab::{Lab, stderr, stdout};
-use super::trainer::{self, turn};
+use crate::support::lab::{Lab, stderr, stdout};
+use crate::support::trainer::{self, turn};
 
 const TRACK: [&str; 2] = ["--track", "nvcnn"];
 

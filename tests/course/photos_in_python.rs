@@ -8,8 +8,8 @@ use std::process::Output;
 use hvd_lab_terminal::exercise::NVCNN_IN_PYTHON;
 
 use super::exercise_in_python::{judged_rows, started};
-use super::lab::{Lab, stderr, stdout};
-use super::trainer::turn;
+use crate::support::lab::{Lab, stderr, stdout};
+use crate::support::trainer::turn;
 
 const TRACK: [&str; 2] = ["--track", "nvcnn"];
 

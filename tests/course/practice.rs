@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::lab::{Lab, stderr, stdout};
+use crate::support::lab::{Lab, stderr, stdout};
 
 const SOLUTION: &str = include_str!("../../solutions/ring.py");
 

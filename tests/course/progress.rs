@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use crate::asked;
+use super::asked;
 use hvd_lab_terminal::course::{Level, Outcome, Prediction, Progress, ProgressFile, Verdict, check_all};
 use hvd_lab_terminal::domain::step::{Step, StepSet};
 use hvd_lab_terminal::runs::RunId;

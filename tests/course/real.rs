@@ -6,9 +6,9 @@ use hvd_lab_terminal::domain::event::Event;
 use hvd_lab_terminal::runs::RunId;
 use serde_json::Value;
 
-use super::fashion_mnist;
-use super::lab::{Lab, stderr, stdout};
-use super::trainer::{self, turn};
+use crate::support::fashion_mnist;
+use crate::support::lab::{Lab, stderr, stdout};
+use crate::support::trainer::{self, turn};
 
 pub const SMALL: [&str; 16] = [
     "run",

@@ -4,7 +4,6 @@
 
 use std::fs;
 
-use crate::asked;
 use hvd_lab_terminal::course::{
     Catalog, Class, Level, MachineRow, Prediction, Private, Progress, Report, Sources, State, check_all,
 };
@@ -16,8 +15,9 @@ use hvd_lab_terminal::domain::step::{Step, StepSet};
 use hvd_lab_terminal::runs::{Attempt, RunId, RunRecord, RunSummary, Tally, Trial};
 use serde_json::Value;
 
+use super::asked;
 use super::good::{evidence, spec};
-use super::lab::{Lab, stderr, stdout};
+use crate::support::lab::{Lab, stderr, stdout};
 
 const NOW_S: f64 = 1_798_761_600.0;
 const EVIL: &str = "<script>alert('1')</script> | `a` & \"b\" _c_ \u{1b}[2J\n# d";

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::lab::{Lab, stderr, stdout};
-use super::trainer;
+use crate::support::lab::{Lab, stderr, stdout};
+use crate::support::trainer;
 
 const SOLUTION: &str = include_str!("../../solutions/ring.py");
 

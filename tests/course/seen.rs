@@ -12,9 +12,9 @@ use hvd_lab_terminal::domain::schedule::{LearningRateSchedule, steps_per_epoch, 
 use hvd_lab_terminal::domain::step::Step;
 use hvd_lab_terminal::runs::RunId;
 
-use super::lab::Lab;
 use super::real::{SMALL, train, with_trainer};
-use super::trainer::turn;
+use crate::support::lab::Lab;
+use crate::support::trainer::turn;
 
 const IMAGES: usize = 400;
 const VALIDATION: usize = 100;

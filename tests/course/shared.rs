@@ -10,8 +10,8 @@ use std::process::Output;
 use hvd_lab_terminal::course::{Prediction, ProgressFile};
 use serde_json::Value;
 
-use super::lab::{Lab, stderr};
-use crate::asked;
+use super::asked;
+use crate::support::lab::{Lab, stderr};
 
 fn class() -> (tempfile::TempDir, String) {
     let class = tempfile::tempdir().unwrap();

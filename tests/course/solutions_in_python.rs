@@ -20,7 +20,7 @@ fn the_solutions_in_python_are_the_last_one_with_later_places_put_back() {
         assert!(
             std::fs::read_to_string(path(last)).unwrap() == wanted,
             "{} has drifted. Change lessons/fashion_mnist.py and the last solution only, then: HVD_LAB_DERIVE=write cargo test \
-             --test course solutions",
+             --test lab course::solutions",
             path(last)
         );
     }

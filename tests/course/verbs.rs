@@ -6,8 +6,8 @@ use std::fs;
 
 use hvd_lab_terminal::course::Catalog;
 
-use super::lab::{Lab, stderr, stdout};
 use super::lessons::GOOD;
+use crate::support::lab::{Lab, stderr, stdout};
 
 #[test]
 fn lessons_are_listed_shown_and_proofread() {

@@ -5,19 +5,18 @@ use nix::sys::signal::kill;
 use nix::unistd::Pid;
 
 use super::*;
-use crate::lab::program;
+use crate::support::lab::program;
+use crate::support::needs::skip;
 
 const SMALL: [&str; 9] = ["bench", "--model", "wrn-10-1", "--batch-size", "8", "--num-warmup-batches", "1", "--num-iters", "3"];
 
 /// The program is the one built beside the lab.
 fn with_bench() -> Option<Lab> {
-    let bench = program().with_file_name("hvd-bench");
+    let bench = program().with_file_name("hvd-measure");
     if bench.is_file() {
-        return Some(Lab::with_mpirun()?.env("HVD_BENCH", &bench.display().to_string()));
+        return Some(Lab::with_mpirun()?.env("HVD_MEASURE", &bench.display().to_string()));
     }
-    let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-bench");
-    eprintln!("skipped: no hvd-bench beside hvd-lab; `make test` builds it");
+    skip("train", "no hvd-measure beside hvd-lab; `make test` builds it");
     None
 }
 

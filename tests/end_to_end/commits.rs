@@ -10,15 +10,16 @@ use std::sync::mpsc::{Receiver, channel};
 use hvd_lab_terminal::domain::checkpoint::Place;
 use hvd_lab_terminal::domain::event::{CheckpointAction, CheckpointReport, ConfigReport, Event, EventLine, MARKER, Metrics};
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
 use notify::event::{ModifyKind, RenameMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-use crate::killed::losses;
-use crate::lab::{LIMIT, Lab, finish, stderr, stdout, wait_for};
-use crate::trainer::{turn, with_trainer};
-use crate::{events, log_files};
+use super::killed::losses;
+use super::{events, log_files};
+use crate::support::lab::{LIMIT, Lab, finish, stderr, stdout, wait_for};
+use crate::support::trainer::{turn, with_trainer};
 
 const FLAGS: [&str; 14] = [
     "--data",

@@ -4,9 +4,9 @@ use hvd_lab_terminal::domain::checkpoint;
 use hvd_lab_terminal::domain::event::{CheckpointAction, Event};
 use hvd_lab_terminal::domain::run::RunState;
 
-use crate::lab::{Lab, finish, stderr, stdout, wait_for};
-use crate::trainer::{turn, with_trainer};
-use crate::{SMALL, events, log_files};
+use super::{SMALL, events, log_files};
+use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::trainer::{turn, with_trainer};
 
 /// The newest, with its size.
 fn newest(lab: &Lab) -> Option<(usize, u64)> {

@@ -5,13 +5,14 @@ use std::os::unix::fs::PermissionsExt;
 
 use hvd_lab_terminal::domain::event::{CheckpointAction, Event, EventLine};
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
 
-use crate::killed::assert_unbroken;
-use crate::lab::{Lab, finish, stderr, wait_for};
-use crate::trainer::{turn, with_trainer};
-use crate::{SMALL, events, run};
+use super::killed::assert_unbroken;
+use super::{SMALL, events, run};
+use crate::support::lab::{Lab, finish, stderr, wait_for};
+use crate::support::trainer::{turn, with_trainer};
 
 /// From the death of a rank to the next step; a busy machine takes longer than the second or two that it is.
 const MOST_SECONDS: f64 = 20.0;

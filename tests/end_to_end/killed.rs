@@ -11,14 +11,15 @@ use std::time::{Duration, SystemTime};
 use hvd_lab_terminal::domain::event::{DigestMoment, Event, EventLine};
 use hvd_lab_terminal::domain::history::{History, Keep};
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
 use notify::event::{CreateKind, ModifyKind, RenameMode};
 use notify::{EventKind, RecursiveMode, Watcher};
 
-use crate::lab::{LIMIT, Lab, stderr, wait_for};
-use crate::trainer::{turn, with_trainer};
-use crate::{SMALL, events, log_files, run};
+use super::{SMALL, events, log_files, run};
+use crate::support::lab::{LIMIT, Lab, stderr, wait_for};
+use crate::support::trainer::{turn, with_trainer};
 
 const EPOCHS: usize = 4;
 const FLAGS: [&str; 6] = ["--np", "2", "--data", "generated", "--epochs", "4"];
@@ -133,7 +134,7 @@ fn kill_when(lab: &Lab, id: u32, happened: impl Fn(&notify::Event) -> bool + Sen
     seen.recv_timeout(LIMIT).unwrap();
     lab.pids(id).into_iter().for_each(|pid| process::signal(pid, Signal::SIGKILL));
     process::signal(lab.status(id).supervisor_pid, Signal::SIGKILL);
-    crate::lab::finish(going);
+    crate::support::lab::finish(going);
     lab.wait_until_over(id);
     lab.assert_nothing_left(id);
 }

@@ -5,17 +5,16 @@
 use serde_json::Value;
 
 use super::*;
-use crate::lab::program;
+use crate::support::lab::program;
+use crate::support::needs::skip;
 
 /// The program is the one built beside the lab.
 fn with_collectives() -> Option<Lab> {
-    let collectives = program().with_file_name("hvd-collectives");
+    let collectives = program().with_file_name("hvd-measure");
     if collectives.is_file() {
-        return Some(Lab::with_mpirun()?.env("HVD_COLLECTIVES", &collectives.display().to_string()));
+        return Some(Lab::with_mpirun()?.env("HVD_MEASURE", &collectives.display().to_string()));
     }
-    let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-collectives");
-    eprintln!("skipped: no hvd-collectives beside hvd-lab; `make test` builds it");
+    skip("train", "no hvd-measure beside hvd-lab; `make test` builds it");
     None
 }
 
@@ -48,10 +47,7 @@ fn on_slow_links_one_server_takes_several_times_as_long_as_a_ring() {
     let flags = ["--algorithm", "ring,parameter-server", "-b", "1M", "-e", "1M", "-n", "3", "-w", "1", "--link", "200mbit"];
     let output = collectives(&lab, "4", &flags);
     if stderr(&output).contains("this machine cannot make slow links") {
-        let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-        assert!(!required.split(',').any(|word| word == "netns"), "HVD_LAB_REQUIRE names netns: {}", stderr(&output));
-        eprintln!("skipped: {}", stderr(&output).trim_end());
-        return;
+        return skip("netns", stderr(&output).trim_end());
     }
     assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
     assert!(stdout(&output).contains("# on 200 Mbit/s links, made on this machine\n"), "{}", stdout(&output));

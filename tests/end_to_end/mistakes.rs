@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::runs::RunId;
 
-use crate::lab::{finish, stderr, stdout, wait_for};
-use crate::trainer::{turn, with_trainer};
-use crate::{SMALL, log_files};
+use super::{SMALL, log_files};
+use crate::support::lab::{finish, stderr, stdout, wait_for};
+use crate::support::trainer::{turn, with_trainer};
 
 #[test]
 fn a_rank_that_calls_something_else_than_the_others_is_found_by_what_it_called() {

@@ -1,17 +1,16 @@
 //! Photos by the real programs: drawn, packed, trained on by one rank and by two, tested, compared, and damaged.
 
 use super::*;
-use crate::lab::program;
+use crate::support::lab::program;
+use crate::support::needs::skip;
 
 /// The program is the one built beside the lab.
 fn with_nvcnn() -> Option<Lab> {
-    let nvcnn = program().with_file_name("hvd-nvcnn");
+    let nvcnn = program().with_file_name("hvd-measure");
     if nvcnn.is_file() {
-        return Some(Lab::with_mpirun()?.env("HVD_NVCNN", &nvcnn.display().to_string()));
+        return Some(Lab::with_mpirun()?.env("HVD_MEASURE", &nvcnn.display().to_string()));
     }
-    let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|name| name == "train"), "HVD_LAB_REQUIRE asks for train, and there is no hvd-nvcnn");
-    eprintln!("skipped: no hvd-nvcnn beside hvd-lab; `make test` builds it");
+    skip("train", "no hvd-measure beside hvd-lab; `make test` builds it");
     None
 }
 

@@ -10,10 +10,11 @@ use hvd_lab_terminal::domain::history::{History, Keep};
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::runs::RunId;
 
+use super::killed::losses;
 use super::{SMALL, events};
-use crate::killed::losses;
-use crate::lab::{Lab, finish, stderr, stdout, wait_for};
-use crate::trainer::{turn, with_trainer};
+use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::needs::skip;
+use crate::support::trainer::{turn, with_trainer};
 
 const TRAINING: [&str; 6] = ["--np", "2", "--data", "generated", "--target-accuracy", "1"];
 
@@ -24,9 +25,7 @@ fn with_links() -> Option<Lab> {
     if !stderr(&output).contains("this machine cannot make slow links") {
         return Some(lab);
     }
-    let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|word| word == "netns"), "HVD_LAB_REQUIRE names netns: {}", stderr(&output));
-    eprintln!("skipped: {}", stderr(&output).trim_end());
+    skip("netns", stderr(&output).trim_end());
     None
 }
 

@@ -110,7 +110,7 @@ pub fn try_all(part: &str, short: usize, case: impl Fn(usize, &mut Dice) -> (Str
         *tally.tried.entry(what.clone()).or_default() += 1;
         if let Err(why) = result {
             let again =
-                format!("HVD_LAB_FAULTS_SEED={seed} HVD_LAB_FAULTS_ONLY={part}:{number} cargo test --locked --test faults");
+                format!("HVD_LAB_FAULTS_SEED={seed} HVD_LAB_FAULTS_ONLY={part}:{number} cargo test --locked --test lab faults::");
             let failure = format!("{part} {number} ({what}): {why}\n    to repeat it: {again}");
             eprintln!("{failure}");
             tally.failures.push(failure);

@@ -11,7 +11,7 @@ use super::mutation::{Kind, damage};
 use super::outcome::Snapshot;
 use super::program::{run, run_within};
 use super::screen::{KEYS, look};
-use super::trainer::with_trainer;
+use crate::support::trainer::with_trainer;
 
 /// Cases of the short campaign.
 const CASES: usize = 220;
@@ -184,7 +184,7 @@ fn case(number: usize, dice: &mut Dice) -> (String, Result<(), String>) {
 /// The trainer reads the images itself, where it is built.
 fn train_on(home: &Home) -> Result<(), String> {
     let Some(_) = with_trainer() else { return Ok(()) };
-    let mut command = Command::new(super::lab::program().with_file_name("hvd-train"));
+    let mut command = Command::new(crate::support::lab::program().with_file_name("hvd-train"));
     command.args(["--data-dir", "images", "--model", "wrn-10-1", "--epochs", "1", "--steps", "none", "--batch-size", "20"]);
     command.args(["--train-images", "20", "--validation-images", "20", "--log-dir", "logs"]);
     run_within(command.current_dir(home.path()).envs(home.variables()), Duration::from_secs(20)).judge()

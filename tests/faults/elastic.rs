@@ -13,11 +13,11 @@ use hvd_lab_terminal::runs::RunFolder;
 use nix::sys::signal::Signal;
 
 use super::campaign::{Dice, try_all};
-use super::hosts::{HOSTS, Host, agent, joined_hosts};
 use super::kills::{compare, run_arguments, told};
-use super::lab::{Lab, finish, stderr};
-use super::trainer::{turn, with_trainer};
 use super::victims::{Blow, Strike, Victim};
+use crate::support::hosts::{HOSTS, Host, agent, joined_hosts};
+use crate::support::lab::{Lab, finish, stderr};
+use crate::support::trainer::{turn, with_trainer};
 
 /// Cases of the short campaign.
 const ON_ONE_HOST: usize = 4;

@@ -5,17 +5,18 @@
 use std::fs;
 use std::process::{Output, Stdio};
 
-use hvd_lab_terminal::runs::{RunFolder, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunFolder;
 
 use super::campaign::{Dice, try_all};
-use super::disk::{PAGE, SmallDisk};
 use super::home::{Home, copy};
 use super::kills::{CONTINUE, Reader, Told, compare, run_arguments};
-use super::lab::{finish, stderr};
 use super::outcome::Snapshot;
 use super::program::run;
 use super::screen::look;
-use super::trainer::{turn, with_trainer};
+use crate::support::disk::{PAGE, SmallDisk};
+use crate::support::lab::{finish, stderr};
+use crate::support::trainer::{turn, with_trainer};
 
 /// Cases of the short campaign.
 const VERBS: usize = 3 * WRITERS.len();

@@ -19,10 +19,10 @@ use hvd_lab_terminal::runs::RunFolder;
 
 use super::campaign::{Dice, try_all};
 use super::home::images;
-use super::lab::{Lab, finish, stderr, wait_for};
 use super::outcome::Snapshot;
-use super::trainer::{turn, with_trainer};
 use super::victims::{BLOWS, Strike};
+use crate::support::lab::{Lab, finish, stderr, wait_for};
+use crate::support::trainer::{turn, with_trainer};
 
 /// Cases of the short campaign.
 const CASES: usize = BLOWS.len();

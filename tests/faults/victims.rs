@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use hvd_lab_terminal::runs::{RunFolder, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunFolder;
 use nix::sys::signal::Signal;
 
 use super::campaign::Dice;
-use super::lab::LIMIT;
+use crate::support::lab::LIMIT;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Victim {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const LIMIT: Duration = Duration::from_secs(120);
-const PROGRAMS: [&str; 4] = ["hvd-lab", "hvd-train", "hvd-bench", "hvd-collectives"];
+const PROGRAMS: [&str; 3] = ["hvd-lab", "hvd-train", "hvd-measure"];
 
 pub fn root() -> &'static Path {
     Path::new(env!("HVD_LAB_CHECKOUT"))

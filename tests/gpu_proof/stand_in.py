@@ -9,6 +9,8 @@ wrong, as words: `hang:PROGRAM` (tells its pid to the pipe STAND_IN_PIPE first),
 import json, os, signal, sys, time
 
 program, arguments = os.path.basename(sys.argv[1]), sys.argv[2:]
+if program == "hvd-measure":
+    program = f"{program} {arguments.pop(0)}"
 wishes = os.environ.get("STAND_IN", "").split(";")
 UUID = "GPU-0000"
 SMI = {
@@ -147,5 +149,5 @@ if f"fail:{program}" in wishes:
     sys.exit(f"{program}: error: it was asked to fail")
 if f"noise:{program}" in wishes:
     print("noise\n" * 200_000)
-{"mpirun": mpirun, "hvd-train": train, "hvd-bench": bench, "hvd-collectives": collectives, "hvd-lab": lab, "nvidia-smi": smi,
+{"mpirun": mpirun, "hvd-train": train, "hvd-measure bench": bench, "hvd-measure collectives": collectives, "hvd-lab": lab, "nvidia-smi": smi,
  "torch-python": python}[program]()

@@ -11,7 +11,7 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 
-use super::lab::{Lab, finish, program, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, program, stderr, stdout, wait_for};
 
 const STAND_IN: &str = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/launch/hvd-train.sh");
 
@@ -220,8 +220,8 @@ fn ctrl_c_behind_the_lab_ends_the_build() {
     let offer = said.find(|line| line.contains("Ctrl-C does"));
     assert!(offer.is_some());
     let pid: u32 = wait_for("the build's number", || fs::read_to_string(behind.path("pid")).ok()?.trim().parse().ok());
-    hvd_lab_terminal::runs::process::signal(child.id(), Signal::SIGINT);
+    hvd_lab_terminal::process::signal(child.id(), Signal::SIGINT);
     let output = finish(child);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(hvd_lab_terminal::runs::process::look_up(pid).is_none(), "the build has ended");
+    assert!(hvd_lab_terminal::process::look_up(pid).is_none(), "the build has ended");
 }

@@ -3,12 +3,13 @@
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::host::cpu::host_memory;
 use hvd_lab_terminal::host::numa;
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use hvd_lab_terminal::runs::recording::{Player, Recording};
-use hvd_lab_terminal::runs::{RunId, process};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
 
 /// 32 images an iteration, and each takes a second.
 const SMALL: [&str; 9] =
@@ -130,9 +131,9 @@ fn wrong_input_is_answered_in_one_line() {
         assert!(line.contains(said) && line.lines().count() == 1, "{words:?}: {line}");
     }
     assert!(lab.store().ids().is_empty(), "no run was begun for any of them");
-    let missing = lab.env("HVD_BENCH", "/proc/none/hvd-bench").run(&SMALL);
+    let missing = lab.env("HVD_MEASURE", "/proc/none/hvd-measure").run(&SMALL);
     assert_eq!(missing.status.code(), Some(2));
-    assert!(stderr(&missing).contains("HVD_BENCH is /proc/none"), "{}", stderr(&missing));
+    assert!(stderr(&missing).contains("HVD_MEASURE is /proc/none"), "{}", stderr(&missing));
 }
 
 /// What this machine does not have, as far as it says what it has; and what it answers.

@@ -5,9 +5,9 @@
 use hvd_lab_terminal::domain::run::RunState;
 use serde_json::Value;
 
-use super::disk::SmallDisk;
-use super::lab::{Lab, stderr, stdout, wait_for};
 use super::own::{run, script, summary};
+use crate::support::disk::SmallDisk;
+use crate::support::lab::{Lab, stderr, stdout, wait_for};
 
 /// Starts as many processes as torchrun would, each with its variables and its tag: `torchrun NP ...`.
 const TORCHRUN: &str = r#"#!/bin/sh

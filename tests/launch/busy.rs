@@ -6,12 +6,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
-use hvd_lab_terminal::runs::{RunId, RunRecord, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::{RunId, RunRecord};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-use crate::lab::{Lab, program, stderr, stdout};
-use crate::run;
+use super::run;
+use crate::support::lab::{Lab, program, stderr, stdout};
 
 /// Programs that do nothing but work, until they are dropped.
 struct Others(Vec<Child>);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::lab::{Lab, stderr, stdout};
+use crate::support::lab::{Lab, stderr, stdout};
 
 /// A run of two ranks by the stand-in, over, with a log of 1 KiB.
 fn measured(flags: &[&str]) -> Lab {

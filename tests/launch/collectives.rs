@@ -4,7 +4,7 @@ use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::runs::recording::{Player, Recording};
 use serde_json::Value;
 
-use crate::lab::{Lab, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, stderr, stdout, wait_for};
 
 const SMALL: [&str; 8] = ["collectives", "run", "--np", "2", "-b", "1K", "-e", "16K"];
 
@@ -157,9 +157,9 @@ fn wrong_input_is_answered_in_one_line() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {line}");
         assert!(line.contains(said) && line.lines().count() == 1, "{words:?}: {line}");
     }
-    let missing = lab.env("HVD_COLLECTIVES", "/proc/none/hvd-collectives").run(&SMALL);
+    let missing = lab.env("HVD_MEASURE", "/proc/none/hvd-measure").run(&SMALL);
     assert_eq!(missing.status.code(), Some(2));
-    assert!(stderr(&missing).contains("HVD_COLLECTIVES is /proc/none"), "{}", stderr(&missing));
+    assert!(stderr(&missing).contains("HVD_MEASURE is /proc/none"), "{}", stderr(&missing));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_run_is_stopped_fails_and_runs_out_of_time_like_a_training() {
     let child = hanging.spawn(&SMALL);
     wait_for("ranks to report", || (hanging.pids(1).len() == 2).then_some(()));
     assert_eq!(stdout(&hanging.run(&["stop", "1"])), "run 1 stopped after 0 rows\n");
-    assert_eq!(crate::lab::finish(child).status.code(), Some(1));
+    assert_eq!(crate::support::lab::finish(child).status.code(), Some(1));
     let late = hanging.run(&[SMALL.as_slice(), &["--time-limit", "1"]].concat());
     assert_eq!(late.status.code(), Some(1));
     assert!(hanging.status(2).message.contains("its time limit of 0:01 was over"), "{}", hanging.status(2).message);

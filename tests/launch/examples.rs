@@ -6,8 +6,8 @@ use std::env;
 use std::fs;
 use std::process::Command;
 
-use super::lab::{Lab, stderr};
 use super::own::{run, script, summary};
+use crate::support::lab::{Lab, stderr};
 
 /// A convolutional network for small images, its test at the end of each epoch.
 const TORCH: &str = r#"

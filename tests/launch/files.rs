@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use super::lab::{Lab, finish, program, stderr, stdout};
+use crate::support::lab::{Lab, finish, program, stderr, stdout};
 
 /// A shell script in which `$0` is the lab.
 fn shell(lab: &Lab, script: &str) -> Output {

@@ -4,7 +4,7 @@
 
 use std::process::{Command, Output};
 
-use crate::lab::{Lab, finish, program, stderr, stdout};
+use crate::support::lab::{Lab, finish, program, stderr, stdout};
 
 /// Exit code 2, one line on standard error with these words, nothing on standard output, no run folder.
 fn assert_refused(lab: &Lab, output: &Output, words: &[&str]) {

@@ -9,9 +9,10 @@ use hvd_lab_terminal::domain::event::{EpochReport, Event, EventLine, Metrics};
 use hvd_lab_terminal::domain::phase::{Phase, PhaseSeconds};
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
 use hvd_lab_terminal::launch;
-use hvd_lab_terminal::runs::{RunId, RunRecord, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::{RunId, RunRecord};
 
-use super::lab::{Lab, stderr, stdout};
+use crate::support::lab::{Lab, stderr, stdout};
 
 /// A lab with runs of 1, 2 and 4 ranks, the last of them still going.
 fn lab() -> (Lab, Supervisor) {

@@ -5,11 +5,11 @@
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::process;
+use hvd_lab_terminal::process;
 use nix::sys::signal::Signal;
 
-use crate::lab::{Lab, finish, stderr, stdout};
-use crate::run;
+use super::run;
+use crate::support::lab::{Lab, finish, stderr, stdout};
 
 #[test]
 fn launchers_that_are_not_installed_are_understood() {

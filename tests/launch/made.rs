@@ -2,11 +2,12 @@
 
 use hvd_lab_terminal::domain::fault::{FaultKind, FaultRecord};
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-use crate::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
 
 /// Two ranks under the real launcher that wait until they are ended.
 fn waiting() -> Option<Lab> {

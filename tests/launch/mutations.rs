@@ -2,7 +2,7 @@
 //!
 //! Never reads or writes a file.
 
-/// `HVD_LAB_HOSTILE_SEED=7 cargo test --test launch hostile` draws others.
+/// `HVD_LAB_HOSTILE_SEED=7 cargo test --test lab launch::hostile` draws others.
 const SEED: u64 = 20_26;
 
 /// Numbers that look drawn at random, and are the same for the same seed (xorshift).

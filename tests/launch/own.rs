@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::process::Output;
 
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, RunSummary, gained, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::{RunId, RunSummary, gained};
 use nix::sys::signal::Signal;
 
-use super::lab::{Lab, finish, stderr, wait_for};
+use crate::support::lab::{Lab, finish, stderr, wait_for};
 
 /// Two epochs as Keras prints them.
 const KERAS: &str = r#"for epoch in 1 2; do

@@ -8,11 +8,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::lab::{Lab, finish, program, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, program, stderr, stdout, wait_for};
 
 /// Changes what the status says of the supervisor.
 fn rewrite(lab: &Lab, id: u32, change: impl FnOnce(&mut Value)) {

@@ -7,12 +7,13 @@ use std::path::Path;
 use std::process::Output;
 
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
-use hvd_lab_terminal::runs::{RunId, process};
+use hvd_lab_terminal::process;
+use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 
-use super::lab::{Lab, finish, stderr, stdout, wait_for};
 use super::stored::{copy, data};
+use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
 
 /// A lab whose home holds the three runs of version 0.1.0; the first one passed all checks.
 fn with_runs() -> Lab {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hvd_lab_terminal::domain::event::Event;
 use hvd_lab_terminal::domain::run::RunState;
 
-use super::lab::{Lab, stderr, stdout};
+use crate::support::lab::{Lab, stderr, stdout};
 
 #[test]
 fn of_512_ranks_no_step_is_lost_and_the_one_that_fails_is_found() {

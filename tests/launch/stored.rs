@@ -9,7 +9,7 @@ use hvd_lab_terminal::runs::recording::{Player, PlayerOrder, Recording};
 use hvd_lab_terminal::runs::{RunId, RunStore};
 use serde_json::Value;
 
-use super::lab::{Lab, stderr, stdout};
+use crate::support::lab::{Lab, stderr, stdout};
 
 pub fn data() -> PathBuf {
     Path::new(env!("HVD_LAB_CHECKOUT")).join("tests/data/version_0.1.0")

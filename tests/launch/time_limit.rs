@@ -3,7 +3,7 @@
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::runs::RunId;
 
-use super::lab::{Lab, stderr};
+use crate::support::lab::{Lab, stderr};
 
 #[test]
 fn a_run_ends_when_its_time_is_over_and_says_so() {

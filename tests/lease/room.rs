@@ -15,7 +15,7 @@ use hvd_lab_terminal::domain::run::RunStatus;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::stand_in::stand_in;
+use crate::support::nvml::stand_in;
 
 /// No test takes nearly as long; a machine under load might.
 const LIMIT: Duration = Duration::from_secs(240);

@@ -6,7 +6,7 @@ use hvd_lab::trainer::params::{BLOCK, FlatTensors, Init, TensorSpec, set, to_vec
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::{Device, Tensor};
 
-use crate::optimizers::{flat_gradients, params};
+use super::optimizers::{flat_gradients, params};
 
 const LR: f64 = 0.05;
 

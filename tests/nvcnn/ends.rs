@@ -9,8 +9,8 @@ use hvd_lab::domain::event::{DigestMoment, Event, EventLine, MARKER};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::mpi::{mpirun, text};
 use super::{command, digests, run, warnings};
+use crate::support::mpi::{mpirun, text};
 
 /// On synthetic images, without an end.
 const ENDLESS: &str = "-m lenet --image-size 28 --num-batches 1000000 --events";

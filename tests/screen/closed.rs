@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::pty::{Home, Options, PATIENCE};
+use crate::support::pty::{Home, Options, PATIENCE};
 
 /// A panic's exit code.
 const PANIC: i32 = 101;

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use super::pty::{Home, Lab, Options};
+use crate::support::pty::{Home, Lab, Options};
 
 /// A folder of this repository that is no checkout.
 const NO_CHECKOUT: (&str, &str) = ("HVD_LAB_SOURCE", concat!(env!("HVD_LAB_CHECKOUT"), "/tests/screen"));

@@ -1,6 +1,6 @@
 //! A fault from the menu, in a run of stand-ins that is going: made by the supervisor, found, and undone.
 
-use super::pty::{Home, Options};
+use crate::support::pty::{Home, Options};
 
 #[test]
 fn a_rank_is_frozen_from_the_menu_and_the_menu_says_who_found_it() {

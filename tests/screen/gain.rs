@@ -1,6 +1,6 @@
 //! What the second run gained over the first, from the keys that start both to the projector.
 
-use super::pty::{Home, Options};
+use crate::support::pty::{Home, Options};
 
 #[test]
 fn two_runs_from_their_keys_to_what_the_second_gained() {

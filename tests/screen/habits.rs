@@ -2,7 +2,7 @@
 //!
 //! Never trains.
 
-use super::pty::{Home, Lab, Options};
+use crate::support::pty::{Home, Lab, Options};
 
 #[test]
 fn clicks_and_the_wheel_reach_the_screen_and_m_releases_the_mouse() {
@@ -94,7 +94,7 @@ fn borders_steps_and_theme_are_as_they_were_left() {
     lab.wait_for("theme dark");
     // The border between the columns, ten cells to the right.
     lab.press("\x1b[<0;34;10M\x1b[<32;44;10M\x1b[<0;44;10m");
-    let wide = |seen: &super::pty::Seen| seen.terminal.screen().cell(2, 43).is_some_and(|cell| cell.contents() == "╭");
+    let wide = |seen: &crate::support::pty::Seen| seen.terminal.screen().cell(2, 43).is_some_and(|cell| cell.contents() == "╭");
     lab.wait("the border moved", wide);
     lab.press("q");
     assert!(lab.exit().success());

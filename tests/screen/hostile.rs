@@ -15,7 +15,7 @@ use hvd_lab_terminal::domain::run::RunStatus;
 use hvd_lab_terminal::runs::RunRecord;
 use serde_json::Value;
 
-use super::pty::{Home, Lab, Options, PATIENCE};
+use crate::support::pty::{Home, Lab, Options, PATIENCE};
 
 /// A title, colours in two spellings, direction signs, what cannot be seen, separators, tabs, controls, and a line of the lab's own.
 const HOSTILE: &str = "H\x1b]0;PWNED\x07\x1b[31;7mO\u{9b}32mS\u{202e}T\u{202a}I\u{2066}L\u{200e}E\u{200b}\u{200d}\u{feff}\u{61c}\u{2028}\t\r\

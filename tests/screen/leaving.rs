@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::pty::{ENTER, LEAVE, Lab, Options, PATIENCE};
+use crate::support::pty::{ENTER, LEAVE, Lab, Options, PATIENCE};
 
 #[test]
 fn quit_restores_the_terminal() {

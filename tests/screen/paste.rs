@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::pty::{Home, Lab, Options};
+use crate::support::pty::{Home, Lab, Options};
 
 /// As a terminal sends it when it was asked for marks.
 fn marked(text: &str) -> String {

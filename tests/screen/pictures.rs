@@ -4,12 +4,7 @@
 
 use std::path::Path;
 
-use hvd_lab_terminal::domain::markup;
-
-use super::pty::{Home, Options};
-
-#[path = "../support/svg.rs"]
-mod svg;
+use crate::support::pty::{Home, Options};
 
 /// Name, size, keys one by one each with what shows that it was obeyed, and what must be on the picture.
 type Picture = (&'static str, (u16, u16), &'static [(&'static str, &'static str)], &'static [&'static str]);
@@ -42,7 +37,7 @@ fn pictures_of_the_readme() {
         shown.iter().for_each(|text| lab.wait_for(text));
         // Between two frames, not in the middle of one.
         lab.wait("a whole frame", |seen| count(&seen.bytes, "\x1b[?2026h") == count(&seen.bytes, "\x1b[?2026l"));
-        let picture = svg::svg(lab.seen.0.lock().unwrap().terminal.screen(), None);
+        let picture = crate::support::svg::svg(lab.seen.0.lock().unwrap().terminal.screen(), None);
         assert!(picture.contains("REPLAY"), "a recording is labelled so on the picture as well");
         if std::env::var("HVD_LAB_PICTURES").is_ok_and(|value| value == "write") {
             std::fs::write(Path::new(env!("HVD_LAB_CHECKOUT")).join(format!("assets/{name}.svg")), picture).unwrap();

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use nix::sys::signal::{Signal, kill};
 
-use super::pty::{Home, Options, PATIENCE};
+use crate::support::pty::{Home, Options, PATIENCE};
 
 #[test]
 fn the_demo_needs_nothing_but_the_program() {

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::pty::{Lab, Options, PATIENCE, Seen};
+use crate::support::pty::{Lab, Options, PATIENCE, Seen};
 
 /// Clock ticks that the program has computed for.
 fn ticks(lab: &Lab) -> u64 {

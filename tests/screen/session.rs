@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 
-use super::pty::{Home, Lab, Options, PATIENCE};
+use crate::support::pty::{Home, Lab, Options, PATIENCE};
 
 fn file(home: &Home) -> String {
     std::fs::read_to_string(home.path().join("screen.json")).unwrap_or_default()

@@ -8,7 +8,7 @@ use std::process::Output;
 
 use assert_cmd::Command;
 
-use super::pty::PATIENCE;
+use crate::support::pty::PATIENCE;
 
 const VERBS: [&str; 23] = [
     "simulate",

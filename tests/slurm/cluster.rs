@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::hosts::{HOSTS, Host, joined_hosts};
-use crate::lab::{self, Lab, finish, stderr, stdout, wait_for};
+use crate::support::hosts::{HOSTS, Host, joined_hosts};
+use crate::support::lab::{self, Lab, finish, stderr, stdout, wait_for};
+use crate::support::needs::skip;
 
 /// Its name is not the host's, as on clusters whose nodes have short names: see `comm/launcher.rs`.
 pub const NODE: &str = "hvd-node";
@@ -40,9 +41,7 @@ impl Slurm {
         match Slurm::try_start(hosts) {
             Ok(slurm) => Some(slurm),
             Err(why) => {
-                let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-                assert!(!required.split(',').any(|word| word == "slurm"), "HVD_LAB_REQUIRE names slurm: {why}");
-                eprintln!("skipped: no Slurm on this machine: {why}");
+                skip("slurm", format_args!("no Slurm on this machine: {why}"));
                 None
             }
         }

@@ -1,16 +1,16 @@
 //! A Slurm of two nodes, each a host with a network of its own: jobs that span both, and what becomes of one whose node fails.
 
 use std::collections::BTreeSet;
-
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::event::Event;
 use hvd_lab_terminal::domain::run::RunState;
 
-use crate::cluster::Slurm;
-use crate::hosts::HOSTS;
-use crate::lab::{finish, stderr, stdout};
-use crate::{JOB, trainer, training};
+use super::cluster::Slurm;
+use super::{JOB, training};
+use crate::support::hosts::HOSTS;
+use crate::support::lab::{finish, stderr, stdout};
+use crate::support::trainer;
 
 /// Slurm itself waits 30 s for a node that does not answer, before the job is over.
 const NAMED: Duration = Duration::from_secs(90);

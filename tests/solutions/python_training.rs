@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use hvd_lab::domain::event::{Event, EventLine, MARKER, Metrics};
 
-use super::training::mpi;
 use super::{at, read};
+use crate::support::mpi;
 
 pub const LIMIT: Duration = Duration::from_secs(120);
 /// How many steps the programs have that are run.

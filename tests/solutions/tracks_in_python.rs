@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::at;
 use super::python_training::{LIMIT, Said, python, said};
-use super::training::mpi;
+use crate::support::mpi;
 
 /// The exercise and its solution, in Rust as examples and in Python.
 const PROGRAMS: [(&str, &str); 2] = [("mnist", "lessons/mnist.py"), ("mnist_solution", "solutions/mnist.py")];

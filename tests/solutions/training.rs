@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use hvd_lab::domain::event::{Event, EventLine, MARKER, Metrics};
 
-#[path = "../support/mpi.rs"]
-pub mod mpi;
+use crate::support::mpi;
 
 const NP: usize = 2;
 const LIMIT: Duration = Duration::from_secs(120);

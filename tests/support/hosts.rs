@@ -8,6 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use super::needs::skip;
+
 /// Each with its address and its end of the cable.
 pub const HOSTS: [(&str, &str, &str); 2] = [("hvd-one", "10.213.7.1/24", "one"), ("hvd-two", "10.213.7.2/24", "two")];
 
@@ -28,16 +30,6 @@ impl Host {
 
     pub fn pid(&self) -> String {
         self.0.id().to_string()
-    }
-
-    /// Everything on it but the process that is the host, as when its power fails.
-    pub fn kill_all(&self) {
-        let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-        let (me, own) = (self.pid(), network(&self.pid()));
-        let pids = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let is_there = |pid: &String| *pid != me && pid.parse::<u32>().is_ok() && own.is_some() && network(pid) == own;
-        let there: Vec<String> = pids.filter(is_there).collect();
-        let _ = Command::new("kill").arg("-9").args(&there).stderr(Stdio::null()).status();
     }
 
     /// The start of a command on this host.
@@ -86,9 +78,7 @@ pub fn joined_hosts() -> Option<[Host; 2]> {
     match two_hosts() {
         Ok(hosts) => Some(hosts),
         Err(why) => {
-            let required = std::env::var("HVD_LAB_REQUIRE").unwrap_or_default();
-            assert!(!required.split(',').any(|word| word == "netns"), "HVD_LAB_REQUIRE names netns: {why}");
-            eprintln!("skipped: no second host on this machine: {why}");
+            skip("netns", format_args!("no second host on this machine: {why}"));
             None
         }
     }

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use hvd_lab_terminal::domain::device::{DeviceKind, Reading, TelemetrySample};
-use hvd_lab_terminal::telemetry::{DeviceProbe, NvmlProbe};
+use hvd_lab_terminal::telemetry::NvmlProbe;
 
 use super::{devices, place, stand_in};
 

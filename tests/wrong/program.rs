@@ -9,5 +9,5 @@ include!(env!("HVD_LAB_WRONG_TRAINERS"));
 
 #[cfg(not(wrong_trainers))]
 fn main() {
-    eprintln!("`cargo test --test wrong_trainers` builds this program with what it is to hold");
+    eprintln!("`cargo test --test lab wrong::` builds this program with what it is to hold");
 }

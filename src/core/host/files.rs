@@ -2,7 +2,7 @@
 //!
 //! A new version is written to a temporary file beside the old one, synced and renamed. Nothing is overwritten in place.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -10,11 +10,9 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::geteuid;
-use rustix::fs::{FlockOperation, flock, statvfs};
+use rustix::fs::statvfs;
 
 use super::{access, file_limit, owners};
 
@@ -29,8 +27,7 @@ const RESERVED_BYTES: usize = 16 << 10;
 
 /// Whether somebody has the lock of this file. Where nobody has, `file` has a share of it from now on.
 pub fn is_held(file: &File) -> bool {
-    let tried = flock(file, FlockOperation::NonBlockingLockShared).map_err(io::Error::from);
-    tried.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 /// Replace the file, or make it.
@@ -114,9 +111,10 @@ pub fn try_writing(folder: &Path) -> io::Result<()> {
 /// The system's, what is there is no file, or a link of another user.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     let file = owners::open(path, OpenOptions::new().create(true).read(true).append(true), O_NONBLOCK)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file")),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file"))
     }
 }
 
@@ -194,12 +192,14 @@ fn place(path: &Path, replace: bool, mode: u32, fill: impl FnOnce(&mut File) -> 
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary.0)?;
     // The umask may have taken some away. Some file systems have no permissions, and then there is nothing to change.
     let _ = file.set_permissions(Permissions::from_mode(mode));
-    let being_written = file.try_clone().ok().and_then(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock).ok());
+    // Some file systems have no locks.
+    let _ = file.try_lock();
     file_limit::explained(fill(&mut file).and_then(|()| file.sync_all()))?;
-    drop(being_written);
-    match replace {
-        true => fs::rename(&temporary.0, path)?,
-        false => name(&temporary.0, path)?,
+    let _ = file.unlock();
+    if replace {
+        fs::rename(&temporary.0, path)?
+    } else {
+        name(&temporary.0, path)?
     }
     // Without it the new name may be gone after a power cut, but never the old version with it.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
@@ -256,10 +256,10 @@ fn sweep(folder: &Path) {
 
 fn is_left_over(path: &Path, age: Duration) -> bool {
     let Ok(file) = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path) else { return false };
-    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-        Ok(_) => true,
-        Err((_, Errno::EWOULDBLOCK)) => false,
-        Err(_) => age > SURELY_LEFT_OVER,
+    match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(_)) => age > SURELY_LEFT_OVER,
     }
 }
 
@@ -335,7 +335,7 @@ mod tests {
             file.set_modified(SystemTime::now() - if name == "3" { Duration::ZERO } else { 2 * LEFT_OVER }).unwrap();
             file
         });
-        let _being_written = Flock::lock(slow, FlockArg::LockExclusive).unwrap();
+        slow.lock().unwrap();
         write(&folder.path().join("status.json"), b"x").unwrap();
         assert_eq!(names(folder.path()), [".hvd-lab-7-2-0.tmp", ".hvd-lab-7-3-0.tmp", "status.json"]);
         drop((old, young));

@@ -8,8 +8,6 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use nix::fcntl::{Flock, FlockArg};
-
 use super::{access, file_limit, files, read};
 
 const LOCK: &str = ".being-written";
@@ -20,7 +18,8 @@ const LEFT_OVER: Duration = Duration::from_secs(10);
 pub struct NewFolder {
     target: PathBuf,
     temporary: PathBuf,
-    lock: Option<Flock<File>>,
+    /// Locked where the file system has locks; elsewhere only the age of the folder tells that it is being filled.
+    lock: Option<File>,
 }
 
 impl NewFolder {
@@ -44,8 +43,9 @@ impl NewFolder {
         let temporary = above.join(format!("{prefix}{}", files::unique()));
         builder().create(&temporary)?;
         let mut folder = NewFolder { target: target.to_owned(), temporary, lock: None };
-        // A file system without locks has only the age to go by.
-        folder.lock = Flock::lock(folder.open(LOCK)?, FlockArg::LockExclusiveNonblock).ok();
+        let lock = folder.open(LOCK)?;
+        let _ = lock.try_lock();
+        folder.lock = Some(lock);
         Ok(folder)
     }
 
@@ -112,12 +112,9 @@ fn sweep(above: &Path, prefix: &str) {
     let entries = fs::read_dir(above).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix)) {
         let age = files::age(&entry);
-        let lock = read::open(&entry.path().join(LOCK)).map(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock));
-        match lock {
-            Ok(Err(_)) => {}
-            Ok(Ok(_)) => _ = fs::remove_dir_all(entry.path()),
-            Err(_) if age > LEFT_OVER => _ = fs::remove_dir_all(entry.path()),
-            Err(_) => {}
+        let lock = read::open(&entry.path().join(LOCK));
+        if lock.map_or(age > LEFT_OVER, |lock| lock.try_lock().is_ok()) {
+            let _ = fs::remove_dir_all(entry.path());
         }
     }
 }

@@ -74,9 +74,10 @@ pub(super) fn may_replace(path: &Path, new: &File) -> io::Result<()> {
     if there.uid() != new.metadata()?.uid() {
         return Err(refusal(what, there.uid()));
     }
-    match kind.is_file() || kind.is_symlink() {
-        true => Ok(()),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("there is {what} in its place: remove it"))),
+    if kind.is_file() || kind.is_symlink() {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, format!("there is {what} in its place: remove it")))
     }
 }
 

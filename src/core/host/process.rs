@@ -1,17 +1,13 @@
-//! The processes of this host. No other module asks the system who they are, or lists their numbers.
-//!
-//! Never signals a process.
+//! The processes of this host, as the system describes them. Other modules ask here, and read no /proc/PID themselves.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use nix::unistd::{Uid, User};
 
 use crate::domain::device::Reading;
 
-// Its tests hold it against /proc, where that is.
+// The tests of `elsewhere` compare it with /proc.
 #[cfg(any(test, not(target_os = "linux")))]
 mod elsewhere;
 mod found;
@@ -25,65 +21,10 @@ use elsewhere as system;
 #[cfg(target_os = "linux")]
 use proc as system;
 
+pub use system::{all, arguments, environment, is_open, limit_files, look_up, sees, threads, with_variable, written};
+
 /// Longer command lines are cut: they are recorded twice a second.
 const LONGEST: usize = 120;
-
-/// The process with this number, if there is one (on Linux ended ones that nobody waited for included).
-pub fn look_up(pid: u32) -> Option<Process> {
-    system::look_up(pid)
-}
-
-/// Every process of this host, as far as it may be seen (on Linux ended ones that nobody waited for included).
-pub fn all() -> impl Iterator<Item = Process> {
-    system::all()
-}
-
-/// The threads of a process; on a system that does not number them, of one that is there the process alone.
-pub fn threads(pid: u32) -> impl Iterator<Item = u32> {
-    system::threads(pid)
-}
-
-/// The words that it was started with. None where they may not be read, or it is gone.
-pub fn arguments(pid: u32) -> Vec<Vec<u8>> {
-    system::arguments(pid)
-}
-
-/// The variables that it was started with, each as `NAME=value`. macOS hides those of its own programs, such as a shell: there are
-/// none then.
-///
-/// # Errors
-/// The process is gone, or its environment may not be read ([`io::ErrorKind::PermissionDenied`]).
-pub fn environment(pid: u32) -> io::Result<Vec<Vec<u8>>> {
-    system::environment(pid)
-}
-
-/// The processes that run and were started with this variable, `NAME=value`, as far as it may be read.
-pub fn with_variable(entry: &[u8]) -> Vec<u32> {
-    system::with_variable(entry)
-}
-
-/// Whether the path of a folder leads a process to the same folder as this one: in a container it may be another.
-pub fn sees(pid: u32, folder: &Path) -> bool {
-    system::sees(pid, folder)
-}
-
-/// Whether some process of this user has a file in the folder open; true where the system does not tell.
-pub fn is_open(folder: &Path) -> bool {
-    system::is_open(folder)
-}
-
-/// Bytes that a process has written so far, to files and pipes alike; `None` where the system does not tell.
-pub fn written(pid: u32) -> Option<u64> {
-    system::written(pid)
-}
-
-/// From now on no file of the process may grow beyond so many bytes.
-///
-/// # Errors
-/// The system's, or that it sets no limits of another process.
-pub fn limit_files(pid: u32, bytes: u64) -> io::Result<()> {
-    system::limit_files(pid, bytes)
-}
 
 /// Name of the program with its arguments, or why it cannot be told: a GPU's processes may belong to another container.
 pub fn command(pid: u32) -> String {

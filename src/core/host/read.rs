@@ -19,9 +19,10 @@ pub const LONGEST_LINE: usize = 1 << 20;
 pub fn open(path: &Path) -> io::Result<File> {
     // Without O_NONBLOCK a pipe is waited for before anybody could see that it is one.
     let file = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a folder, a pipe or a device, not a file")),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a folder, a pipe or a device, not a file"))
     }
 }
 
@@ -32,9 +33,10 @@ pub fn open(path: &Path) -> io::Result<File> {
 pub fn small_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(most + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > most {
-        true => Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {}", units::bytes(most)))),
-        false => Ok(bytes),
+    if bytes.len() as u64 > most {
+        Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {}", units::bytes(most))))
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -42,10 +42,7 @@ impl Starved {
 
 /// What of the time that passed does not count, for someone who waited for a core for so long in it.
 fn counted(passed: Duration, waited: Duration) -> Duration {
-    match waited < passed.mul_f64(NOTICEABLE) {
-        true => Duration::ZERO,
-        false => waited.min(passed - passed / MOST),
-    }
+    if waited < passed.mul_f64(NOTICEABLE) { Duration::ZERO } else { waited.min(passed - passed / MOST) }
 }
 
 /// For how long the processes of this session on this host were starved since this was first asked.

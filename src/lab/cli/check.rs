@@ -68,7 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     if store.record(id)?.spec.nvcnn().is_some() {
         return Err(Usage(format!(
-            "run {id} is of hvd-nvcnn, which has no steps to switch: `hvd-lab compare` shows what it gained"
+            "run {id} is of `hvd-lab nvcnn`, which has no steps to switch: `hvd-lab compare` shows what it gained"
         ))
         .into());
     }

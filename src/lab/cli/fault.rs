@@ -83,9 +83,10 @@ fn request(args: &Args, kind: FaultKind, np: usize) -> Result<FaultRequest, Usag
     if let Some(rank) = args.rank.filter(|rank| *rank != process) {
         return Err(Usage(format!("--rank {rank}: only rank 0 writes files and is the root, so {kind} is made in rank 0")));
     }
-    match process < np {
-        true => Ok(FaultRequest { kind, process, seconds: args.seconds }),
-        false => Err(Usage(format!("--rank {process}: the run has the ranks 0 to {}", np - 1))),
+    if process < np {
+        Ok(FaultRequest { kind, process, seconds: args.seconds })
+    } else {
+        Err(Usage(format!("--rank {process}: the run has the ranks 0 to {}", np - 1)))
     }
 }
 
@@ -106,10 +107,8 @@ fn follow(store: &RunStore, id: RunId, index: usize) -> anyhow::Result<ExitCode>
         let lasts = if fault.request.kind.lasts() { fault.request.seconds } else { 0.0 };
         let deadline = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_secs_f64(lasts) + NAMED_WITHIN);
         if status.state.is_over() || (!fault.request.kind.waits_for_an_epoch() && Instant::now() > deadline) {
-            let line = match status.state.is_over() {
-                true => format!("run {id} {}\n", safe::line(&status.end_in_words())),
-                false => String::new(),
-            };
+            let line =
+                if status.state.is_over() { format!("run {id} {}\n", safe::line(&status.end_in_words())) } else { String::new() };
             super::output::print(&format!("{line}nobody has named rank {} in this time\n", fault.request.process))?;
             return Ok(ExitCode::FAILURE);
         }

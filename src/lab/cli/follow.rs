@@ -34,25 +34,23 @@ pub(super) trait Lines {
 /// Say that the run goes on without us.
 pub(super) fn leave(store: &RunStore, id: RunId, json: bool) -> anyhow::Result<ExitCode> {
     let folder = store.folder(id);
-    match json {
-        true => print_json_text(&format!("{}\n", serde_json::json!({ "id": id, "folder": folder.path() })))?,
-        false => print(&format!("run {id} goes on by itself: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?,
+    if json {
+        print_json_text(&format!("{}\n", serde_json::json!({ "id": id, "folder": folder.path() })))?
+    } else {
+        print(&format!("run {id} goes on by itself: `hvd-lab runs` shows it, `hvd-lab stop {id}` stops it\n"))?
     };
     Ok(ExitCode::SUCCESS)
 }
 
 /// The exact line that would be run.
 pub(super) fn show_line(line: &CommandLine, json: bool) -> anyhow::Result<ExitCode> {
-    match json {
-        true => {
-            let env: BTreeMap<_, _> = line.env.iter().cloned().collect();
-            let whole = serde_json::json!({ "argv": line.argv, "env": env, "notes": line.notes, "shell": line.to_shell() });
-            print_json(&whole)?
-        }
-        false => {
-            show_notes(line);
-            print(&format!("{}\n", line.to_shell()))?
-        }
+    if json {
+        let env: BTreeMap<_, _> = line.env.iter().cloned().collect();
+        let whole = serde_json::json!({ "argv": line.argv, "env": env, "notes": line.notes, "shell": line.to_shell() });
+        print_json(&whole)?
+    } else {
+        show_notes(line);
+        print(&format!("{}\n", line.to_shell()))?
     };
     Ok(ExitCode::SUCCESS)
 }
@@ -285,10 +283,7 @@ impl<'a> View<'a> {
         let Some(bar) = &self.bar else { return };
         bar.set_position((epoch * self.steps_per_epoch + batch) as u64);
         let rate = self.images_per_sec.map(|rate| format!("  {} img/s", units::rate(rate))).unwrap_or_default();
-        let what = match epoch < self.epochs {
-            true => format!("epoch {}/{}", epoch + 1, self.epochs),
-            false => "testing".to_owned(),
-        };
+        let what = if epoch < self.epochs { format!("epoch {}/{}", epoch + 1, self.epochs) } else { "testing".to_owned() };
         bar.set_message(format!("{what}{rate}"));
     }
 

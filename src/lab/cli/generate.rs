@@ -71,14 +71,8 @@ A folder with the four files of Fashion-MNIST or MNIST, or of images in the same
 HVD_TRAIN
 The trainer to run [default: hvd-train beside hvd-lab]
 .TP
-HVD_COLLECTIVES
-The program that measures collectives [default: hvd-collectives beside hvd-lab]
-.TP
-HVD_BENCH
-The program that benchmarks training [default: hvd-bench beside hvd-lab]
-.TP
-HVD_NVCNN
-The program that trains on photos [default: hvd-nvcnn beside hvd-lab]
+HVD_MEASURE
+The program that benchmarks training, trains on photos and measures collectives [default: hvd-measure beside hvd-lab]
 .TP
 HVD_LAB_MPIRUN
 The mpirun to start runs with [default: the one in PATH]

@@ -106,9 +106,9 @@ fn describe(machine: &SharedMachine) -> String {
         .waiting
         .iter()
         .map(|row| {
-            let WaitingRow { run, count, outlook } = row;
+            let WaitingRow { run, count, estimate } = row;
             vec![
-                outlook.place.to_string(),
+                estimate.place.to_string(),
                 run.user.clone(),
                 run.run.clone(),
                 machine.devices.counted(*count),
@@ -141,8 +141,8 @@ fn as_json(machine: Option<&SharedMachine>) -> serde_json::Value {
         .iter()
         .map(|row| {
             json!({
-                "place": row.outlook.place, "run": run(&row.run), "needs": row.count, "start_s": row.outlook.start_s,
-                "passed_over": row.outlook.is_passed_over,
+                "place": row.estimate.place, "run": run(&row.run), "needs": row.count, "start_s": row.estimate.start_s,
+                "passed_over": row.estimate.is_skipped,
             })
         })
         .collect();

@@ -17,7 +17,8 @@ use super::folder::{ExerciseError, Folder};
 use super::interpreter::{MODULE_VARIABLE, Module, find_module, interpreter, on_path};
 use super::program::Program;
 use crate::host::{access, files, read};
-use crate::launch::{self, ask};
+use crate::launch;
+use crate::process::probe_command::ask;
 
 /// To read one file.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -11,7 +11,8 @@ use super::interpreter::interpreter;
 use crate::domain::collective::{Algorithm, Naming, Schedule, Shape, judge_in};
 use crate::domain::event::MARKER;
 use crate::domain::units;
-use crate::launch::{NoAnswer, ask, execute_once};
+use crate::launch::execute_once;
+use crate::process::probe_command::{NoAnswer, ask};
 
 /// A ring is worked out in milliseconds; a loop without an end is told apart from it soon.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -33,10 +33,7 @@ pub(super) fn words(benchmark: Option<&BenchmarkSpec>, flavour: Flavour, oversub
             vec!["--map-by".into(), format!("{unit}{map}"), "--bind-to".into(), format!("{unit}{bind}")]
         }
     };
-    match oversubscribe && flavour == Flavour::OpenMpi4 {
-        true => [vec!["--oversubscribe".to_owned()], words].concat(),
-        false => words,
-    }
+    if oversubscribe && flavour == Flavour::OpenMpi4 { [vec!["--oversubscribe".to_owned()], words].concat() } else { words }
 }
 
 /// Why ranks cannot be bound so, in one sentence: what a core is bound to cannot be shared.

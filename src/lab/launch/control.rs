@@ -10,13 +10,14 @@ use nix::sys::signal::Signal;
 use super::discovery::Discovery;
 use super::preflight::hosts_of;
 use super::prepare::{self, Images};
-use super::{CommandLine, LaunchError, Setup, command_line, leased, links};
+use super::{CommandLine, LaunchError, Setup, command_line, leased, rank_networks};
 use crate::dataset::Location;
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::cpu::host_memory;
 use crate::host::{self, read};
-use crate::runs::{self, RunFolder, RunId, RunLock, RunRecord, RunStore, StoreError, Supervision, Trial, process};
+use crate::process::{self, RunLock};
+use crate::runs::{RunFolder, RunId, RunRecord, RunStore, StoreError, Supervision, Trial};
 
 /// For a supervisor to come up.
 const START_PATIENCE: Duration = Duration::from_secs(15);
@@ -91,7 +92,7 @@ fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchErr
         return Err(LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read")));
     }
     if request.spec.link_bits().is_some() {
-        links::probe()?;
+        rank_networks::probe()?;
     }
     let resources = &mut request.spec.resources;
     if let Some(script) = &mut resources.host_discovery_script {
@@ -189,35 +190,43 @@ impl MoreWork {
 /// supervisor.
 ///
 /// # Errors
-/// [`StoreError::StillGoing`], [`StoreError::Elsewhere`], [`LaunchError::NoCheckpoints`],
-/// [`LaunchError::CheckpointsGone`], [`LaunchError::NothingToContinue`], and as [`start`].
+/// [`StoreError::Elsewhere`], [`LaunchError::CheckpointsGone`], [`LaunchError::Spec`] with why it cannot go on, and as [`start`].
 pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), LaunchError> {
+    let refuse = |why: String| Err(LaunchError::Spec(why));
     let lock = store.claim(id).map_err(|error| match error {
-        StoreError::StillGoing { id } => LaunchError::StillGoing { id },
+        StoreError::StillGoing { id } => {
+            LaunchError::Spec(format!("run {id} is still running: stop it first (`hvd-lab stop {id}`), or wait for its end"))
+        }
         error => error.into(),
     })?;
     let mut record = store.record(id)?;
     if let Some(exercise) = record.exercise {
-        return Err(LaunchError::BeginsAnew { id, exercise });
+        return refuse(format!(
+            "run {id} belongs to the exercise {exercise}, whose program always starts from scratch: run it again instead"
+        ));
     }
     let resources = &mut record.spec.resources;
     resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
     let Some(training) = record.spec.workload.training_mut() else {
-        return Err(match record.spec.problem() {
-            Some(problem) => LaunchError::Spec(problem),
-            None if record.spec.command().is_some() => LaunchError::OwnGoesOn { id, title: record.spec.workload.title() },
-            None => LaunchError::NothingTrained { id, title: record.spec.workload.title() },
+        let title = record.spec.workload.title();
+        return refuse(match record.spec.problem() {
+            Some(problem) => problem,
+            None if record.spec.command().is_some() => format!(
+                "run {id} is a program of your own ({title}), which the lab cannot go on with: start it anew, with its own flag for that"
+            ),
+            None => format!("run {id} trains nothing ({title}), so there are no epochs to go on with: start another one"),
         });
     };
     if !training.checkpointing {
-        return Err(LaunchError::NoCheckpoints { id });
+        return refuse(format!("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on"));
     }
     training.epochs = more.epochs;
     let summary = store.summary(id)?;
     let done = summary.last_epoch;
     // One that was ended after its last epoch has its test still to do.
     if more.epochs < done || more.epochs == done && summary.status.state == RunState::Finished {
-        return Err(LaunchError::NothingToContinue { id, done });
+        let more = done + 3;
+        return refuse(format!("run {id} has trained {done} epochs already: ask for more than that in total, such as {more}"));
     }
     let folder = store.folder(id);
     if done > 0 && folder.last_checkpoint().is_none() {
@@ -252,7 +261,7 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
 ///
 /// # Errors
 /// [`LaunchError::NotGoing`] where it is over already, [`StoreError::Elsewhere`] where nothing can be sent to it from here,
-/// [`LaunchError::Suspended`] where it cannot hear that, [`LaunchError::NoAnswer`] where no supervisor comes up.
+/// [`LaunchError::Failed`] where it cannot hear that, or no supervisor comes up.
 pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
     let begin = Instant::now();
     loop {
@@ -263,9 +272,13 @@ pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
             Supervision::Elsewhere(place) => return Err(StoreError::Elsewhere { id, place }.into()),
             Supervision::Here { pid, start_ticks } => {
                 if process::signal_proven(pid, start_ticks, store.folder(id).path(), Signal::SIGTERM) {
-                    return match process::look_up(pid).is_some_and(|supervisor| supervisor.suspended) {
-                        true => Err(LaunchError::Suspended { id, pid }),
-                        false => Ok(()),
+                    return if process::look_up(pid).is_some_and(|supervisor| supervisor.suspended) {
+                        Err(LaunchError::Failed(format!(
+                            "run {id} was asked to stop, but its supervisor (process {pid}) is suspended and cannot hear it: wake it \
+                             with `kill -CONT {pid}`, then it stops the run"
+                        )))
+                    } else {
+                        Ok(())
                     };
                 }
             }
@@ -273,7 +286,10 @@ pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
             Supervision::Beginning | Supervision::Nobody => {}
         }
         if begin.elapsed() > START_PATIENCE {
-            return Err(LaunchError::NoAnswer { id, seconds: START_PATIENCE.as_secs() });
+            return Err(LaunchError::Failed(format!(
+                "run {id} has been starting for {} s and does not answer: launcher.log in its folder may say why; try again later",
+                START_PATIENCE.as_secs()
+            )));
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -297,6 +313,8 @@ fn say_failed(folder: &RunFolder, status: RunStatus, error: &LaunchError) {
 
 /// Start this program again as the supervisor of a folder, which gets its lock.
 fn spawn_supervisor(folder: &RunFolder, lock: RunLock) -> Result<(), LaunchError> {
-    let path = || runs::supervisor::this_program().unwrap_or_else(|_| "hvd-lab".into());
-    runs::supervisor::spawn(folder, lock).map_err(|cause| LaunchError::Supervisor { path: path(), cause })
+    process::supervisor::spawn(folder.path(), &folder.launcher_log(), lock).map_err(|cause| {
+        let path = process::supervisor::this_program().unwrap_or_else(|_| "hvd-lab".into());
+        LaunchError::Failed(format!("cannot start the supervisor {}: {cause}", path.display()))
+    })
 }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use super::host_name::HostName;
 use super::preflight::{Host, listed, unfit};
-use super::question::{NoAnswer, ask};
 use crate::domain::job::Resources;
+use crate::process::probe_command::{NoAnswer, ask};
 use crate::runs::RunRecord;
 
 /// Between two questions. horovodrun asks every second.

@@ -132,9 +132,10 @@ impl Elastic {
         let hosts: Vec<_> = hosts.into_iter().filter(|listed| listed.name != gone).collect();
         left.np = left.np.min(slots(&hosts));
         left.hosts = Some(in_words(&hosts));
-        match left.np < least {
-            true => Err(format!("{} left, fewer than --min-np {least}", counted_are(left.np, "rank"))),
-            false => Ok(left),
+        if left.np < least {
+            Err(format!("{} left, fewer than --min-np {least}", counted_are(left.np, "rank")))
+        } else {
+            Ok(left)
         }
     }
 

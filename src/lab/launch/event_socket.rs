@@ -16,7 +16,7 @@ use super::output::Line;
 use super::pipe::skip_line;
 use crate::domain::event::wire;
 use crate::host::read::LONGEST_LINE;
-use crate::runs::{Scratch, scratch};
+use crate::process::{Scratch, scratch};
 
 /// Bytes of the longest path that a socket may have, on Linux and on macOS.
 const LONGEST_PATH: usize = 103;

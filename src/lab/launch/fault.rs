@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::cables::Hub;
+use super::link_monitor::Hub;
 use crate::domain::bounds::Bounded;
 use crate::domain::checkpoint::Place;
 use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS, mistake_file};
 use crate::domain::step::Step;
 use crate::host::{self, cores, files, owners, read};
-use crate::runs::{RunFolder, RunRecord, process};
+use crate::process::{self, ProcessHandle};
+use crate::runs::{RunFolder, RunRecord};
 
 /// Of a rank that is made slow: stopped for so long, then left alone. Together no multiple of the time between two looks at it.
 const STOPPED_FOR: Duration = Duration::from_millis(30);
@@ -29,18 +30,11 @@ const MOST_BYTES: u64 = 4096;
 /// Begins a line of launcher.log that says why a fault was not made.
 pub const FAULT_REFUSED: &str = "hvd-lab: no fault was made: ";
 
-/// A rank of this host, and when its process began: its number may be another's by now.
-#[derive(Clone, Copy)]
-struct Rank {
-    pid: u32,
-    start_ticks: u64,
-}
-
 /// A fault that lasts.
 struct Going {
     kind: FaultKind,
     process: usize,
-    rank: Rank,
+    rank: ProcessHandle,
     until: Instant,
     /// When it is stopped or let go next.
     turn: Instant,
@@ -69,7 +63,8 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    pub(super) fn new(folder: RunFolder) -> Faults {
+    /// `hub` is where the ranks have links, which can be made slow.
+    pub(super) fn new(folder: RunFolder, hub: Option<Hub>) -> Faults {
         // What was asked of a launch before is not for this one.
         let _ = std::fs::remove_file(folder.fault_file());
         let entries = std::fs::read_dir(folder.path()).into_iter().flatten().flatten();
@@ -82,12 +77,7 @@ impl Faults {
         {
             let _ = std::fs::set_permissions(folder.log_dir(), Permissions::from_mode(log_dir.permissions().mode() | 0o200));
         }
-        Faults { folder, going: None, open: None, hub: None, writable: None }
-    }
-
-    /// The ranks have cables, which can be made slow.
-    pub(super) fn may_slow(&mut self, hub: Option<Hub>) {
-        self.hub = hub;
+        Faults { folder, going: None, open: None, hub, writable: None }
     }
 
     /// A request that has come, or what is wrong with it.
@@ -125,9 +115,9 @@ impl Faults {
             FaultKind::DamagedCheckpoint => _ = newest_checkpoint(&self.folder.log_dir())?,
             FaultKind::SlowNetwork => {
                 let none = "these ranks talk through memory, and have no network to slow: start the run with --link 1gbit";
-                let hub = self.hub.ok_or(none)?;
+                let hub = self.hub.as_ref().ok_or(none)?;
                 // As it is already: what cannot be changed is not noted.
-                hub.set(process, hub.bits())?;
+                hub.set(process, hub.bits)?;
             }
             FaultKind::NoWrite if nix::unistd::geteuid().is_root() => {
                 return Err("root may write everywhere: run the lab as another user, or make file-limit".into());
@@ -142,7 +132,7 @@ impl Faults {
         let mut going = Going {
             kind,
             process,
-            rank,
+            rank: rank.clone(),
             until: began + Duration::from_secs_f64(seconds),
             turn: began + Duration::from_secs_f64(seconds),
             is_stopped: false,
@@ -158,18 +148,18 @@ impl Faults {
         });
         noted.map_err(|error| format!("it cannot be noted in the record of the run, so it is not made: {error}"))?;
         match kind {
-            FaultKind::Kill => _ = self.signal(rank, Signal::SIGKILL),
-            FaultKind::Freeze => going.is_stopped = self.signal(rank, Signal::SIGSTOP),
+            FaultKind::Kill => _ = rank.signal(Signal::SIGKILL),
+            FaultKind::Freeze => going.is_stopped = rank.signal(Signal::SIGSTOP),
             FaultKind::Slow => {
-                going.is_stopped = self.signal(rank, Signal::SIGSTOP);
+                going.is_stopped = rank.signal(Signal::SIGSTOP);
                 going.turn = began + STOPPED_FOR;
             }
-            FaultKind::SharedCore => going.cores = other.map(|other| crowd(rank, other)).unwrap_or_default(),
-            FaultKind::SlowNetwork => self.hub.map_or(Ok(()), |hub| hub.set(process, hub.slow_bits()))?,
-            FaultKind::FileLimit => limit_files(rank)?,
+            FaultKind::SharedCore => going.cores = other.map(|other| crowd(&rank, &other)).unwrap_or_default(),
+            FaultKind::SlowNetwork => self.hub.as_ref().map_or(Ok(()), |hub| hub.set(process, hub.slow_bits()))?,
+            FaultKind::FileLimit => limit_files(&rank)?,
             FaultKind::DamagedCheckpoint => {
                 // Before the cut: a rank that goes on would soon write a whole one.
-                self.signal(rank, Signal::SIGKILL);
+                rank.signal(Signal::SIGKILL);
                 cut(&newest_checkpoint(&self.folder.log_dir())?)?;
             }
             FaultKind::NoWrite => self.writable = Some(forbid_writing(&self.folder.log_dir())?),
@@ -184,19 +174,19 @@ impl Faults {
         Ok(())
     }
 
-    fn find(&self, process: usize, ranks: &[(usize, u32)]) -> Result<Rank, String> {
+    fn find(&self, process: usize, ranks: &[(usize, u32)]) -> Result<ProcessHandle, String> {
         let pid = ranks.iter().find(|(rank, _)| *rank == process).map(|(_, pid)| *pid);
-        let found = pid.and_then(process::look_up).map(|found| Rank { pid: found.pid, start_ticks: found.start_ticks });
-        let is_ours = |rank: &Rank| process::prove(rank.pid, rank.start_ticks, self.folder.path()) == process::Proof::Ours;
-        found.filter(is_ours).ok_or_else(|| format!("process {process} does not run on this host, or has not reported yet"))
-    }
-
-    fn signal(&self, rank: Rank, signal: Signal) -> bool {
-        process::signal_proven(rank.pid, rank.start_ticks, self.folder.path(), signal)
+        let is_ours = |rank: &ProcessHandle| {
+            let found = process::look_up(rank.pid);
+            found.is_some_and(|found| process::prove(found.pid, found.start_ticks, self.folder.path()) == process::Proof::Ours)
+        };
+        pid.and_then(ProcessHandle::open)
+            .filter(is_ours)
+            .ok_or_else(|| format!("process {process} does not run on this host, or has not reported yet"))
     }
 
     /// Another rank of this host.
-    fn partner(&self, process: usize, ranks: &[(usize, u32)]) -> Result<Rank, String> {
+    fn partner(&self, process: usize, ranks: &[(usize, u32)]) -> Result<ProcessHandle, String> {
         let other = ranks.iter().find(|(other, _)| *other != process);
         other.map_or_else(
             || Err("there is no other rank on this host to share a core with".into()),
@@ -220,7 +210,7 @@ impl Faults {
         if going.kind == FaultKind::Slow && now >= going.turn {
             let (signal, next) = if going.is_stopped { (Signal::SIGCONT, RUNS_FOR) } else { (Signal::SIGSTOP, STOPPED_FOR) };
             going.is_stopped = !going.is_stopped;
-            if !self.signal(going.rank, signal) {
+            if !going.rank.signal(signal) {
                 // It has ended.
                 return;
             }
@@ -237,11 +227,11 @@ impl Faults {
         }
         let Some(going) = self.going.take() else { return };
         if going.is_stopped {
-            self.signal(going.rank, Signal::SIGCONT);
+            going.rank.signal(Signal::SIGCONT);
         }
-        if let (FaultKind::SlowNetwork, Some(hub)) = (going.kind, self.hub) {
+        if let (FaultKind::SlowNetwork, Some(hub)) = (going.kind, &self.hub) {
             // It fails only where the ranks are gone, and their cables with them.
-            let _ = hub.set(going.process, hub.bits());
+            let _ = hub.set(going.process, hub.bits);
         }
         for (thread, cores) in &going.cores {
             // One that has ended needs none.
@@ -317,7 +307,7 @@ fn cut(path: &Path) -> Result<(), String> {
 }
 
 /// From now on no file of the process may grow beyond a size that a checkpoint has.
-fn limit_files(rank: Rank) -> Result<(), String> {
+fn limit_files(rank: &ProcessHandle) -> Result<(), String> {
     host::process::limit_files(rank.pid, FILE_LIMIT).map_err(|error| format!("the limit of its files cannot be set: {error}"))
 }
 
@@ -330,7 +320,7 @@ fn only_on_linux(kind: FaultKind) -> Option<String> {
 }
 
 /// Both ranks, with all their threads, may only use one core of the second. Returns what they might use before.
-fn crowd(rank: Rank, other: Rank) -> Vec<(u32, Vec<usize>)> {
+fn crowd(rank: &ProcessHandle, other: &ProcessHandle) -> Vec<(u32, Vec<usize>)> {
     let core = cores::allowed(other.pid).first().copied().unwrap_or(0);
     let threads = [rank.pid, other.pid].into_iter().flat_map(host::process::threads);
     // A thread that ends meanwhile needs no core.

@@ -30,11 +30,12 @@ pub fn make_fault(store: &RunStore, id: RunId, request: FaultRequest) -> Result<
     let begin = Instant::now();
     while faults_made(store, id)?.len() == before {
         match refused(store, id) {
-            (count, Some(why)) if count > refusals => return Err(LaunchError::FaultRefused { id, why }),
+            (count, Some(why)) if count > refusals => return Err(LaunchError::Failed(format!("run {id}: {why}"))),
             _ if begin.elapsed() > TAKEN_WITHIN => {
                 // What nobody took is not for whoever comes next. Taken in the last moment it is not there any more.
                 let _ = std::fs::remove_file(store.folder(id).fault_file());
-                return Err(LaunchError::FaultNotTaken { id });
+                let why = "its supervisor is busy, or of a version that makes no faults";
+                return Err(LaunchError::Failed(format!("run {id} does not answer: {why}")));
             }
             _ => std::thread::sleep(LOOK_EVERY),
         }
@@ -56,12 +57,17 @@ fn ask(store: &RunStore, id: RunId, request: FaultRequest) -> Result<(), LaunchE
         Supervision::Here { .. } if status.state == RunState::Running => {}
         Supervision::Elsewhere(place) => return Err(StoreError::Elsewhere { id, place }.into()),
         _ if status.state.is_over() => return Err(LaunchError::NotGoing { id, state: status.state.name() }),
-        _ => return Err(LaunchError::NotYet { id, state: status.state.name() }),
+        _ => {
+            let state = status.state.name();
+            return Err(LaunchError::Spec(format!("run {id} is still {state}: try again in a few seconds")));
+        }
     }
     let path = store.folder(id).fault_file();
     let text = serde_json::to_vec(&request).map_err(|error| StoreError::damaged(&path, &error.to_string()))?;
     match files::write_new(&path, &text) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(LaunchError::FaultIsAsked { id }),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(LaunchError::Spec(format!("another fault was just asked of run {id}: try again in a moment")))
+        }
         written => Ok(written.map_err(StoreError::io("cannot write", &path))?),
     }
 }

@@ -3,14 +3,13 @@
 //! Never writes the status of the run: it tells its owner. Everything that can go wrong ends in a verdict.
 
 mod behind;
-mod end;
 mod ending;
 mod launcher;
-mod launcher_state;
-mod lent;
-mod moments;
+mod lease;
+mod options;
 mod own;
-mod terms;
+mod state;
+mod timers;
 mod watch;
 
 use std::path::Path;
@@ -25,19 +24,17 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::CommandLine;
-use super::cables::Cables;
-use super::discovery::Wish;
 use super::event_socket::EventSocket;
-use super::excess::Bounds;
+use super::evidence::Evidence;
 use super::fault::Faults;
-use super::held::Held;
-use super::journal::Journal;
-use super::line_file::JournalError;
+use super::line_file::WriteError;
+use super::link_monitor::{Hub, LinkMonitor};
+use super::no_progress::NoProgress;
 use super::output::{Line, Tags};
-use super::own::OwnProgram;
 use super::pipe::read;
-use super::silence::Silence;
+use super::run_writer::RunWriter;
 use super::slurm;
+use super::stopped_ranks::StoppedRanks;
 use super::verdict::judge;
 use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::{Event, SECRET_VARIABLE, SOCKET_VARIABLE, TopologyReport};
@@ -45,12 +42,14 @@ use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host::load::Load;
 use crate::host::{self, access};
-use crate::runs::{self, Identity, RunFolder, Scratch, process};
+use crate::lease::Lease;
+use crate::process::{self, Scratch, scratch};
 use crate::telemetry::{self, Sampler};
-pub(super) use end::End;
-use launcher_state::{Behind, Launcher};
-use lent::Lent;
-use moments::{at, ticks};
+use lease::JobLease;
+pub(super) use options::JobOptions;
+pub(super) use state::End;
+use state::{Behind, Launcher};
+use timers::{at, ticks, until};
 
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
@@ -71,12 +70,10 @@ const LINES_IN_FLIGHT: usize = 4096;
 
 /// The launcher with its ranks, going.
 pub(super) struct Job {
-    folder: RunFolder,
+    options: JobOptions,
     /// Name of this host.
     host: String,
-    np: usize,
-    bounds: Bounds,
-    journal: Journal,
+    writer: RunWriter,
     child: Child,
     lines: mpsc::Receiver<Line>,
     readers: Vec<JoinHandle<()>>,
@@ -89,20 +86,16 @@ pub(super) struct Job {
     /// When the job is to be ended because one rank reported a fatal error, or is gone.
     failed_at: Option<Instant>,
     vanished_at: Option<Instant>,
-    silence: Silence,
-    held: Held,
+    no_progress: NoProgress,
+    stopped_ranks: StoppedRanks,
     /// Where its ranks have networks of their own.
-    cables: Option<Cables>,
+    link_monitor: Option<LinkMonitor>,
     faults: Faults,
-    /// Where the ranks run a program of the user's own, which reports nothing by itself.
-    own: Option<OwnProgram>,
     /// Who used the cores up to the moment in which training began, and what part of them others used since then.
     began: Option<Load>,
     others_cpu: Option<f64>,
     /// Devices of a machine that is shared.
-    lent: Option<Lent>,
-    /// The lock of the run folder, to see whether that is still there.
-    lock: Option<Identity>,
+    lease: Option<JobLease>,
     /// When SIGKILL follows; set once the ranks are being ended.
     kill_at: Option<Instant>,
     asked_to_stop: bool,
@@ -112,13 +105,8 @@ pub(super) struct Job {
     deadline: Option<(Instant, f64)>,
     out_of_time: bool,
     launcher: Launcher,
-    /// It goes on with other hosts, if there are, and is being ended for that.
-    wish: Option<Wish>,
+    /// It is being ended to go on with other hosts.
     is_resized: bool,
-    /// It goes on without a rank that is lost.
-    is_elastic: bool,
-    /// Slurm has it: what becomes of a job whose ranks fail is Slurm's to say.
-    is_batch: bool,
     /// Why the ranks were taken for stuck.
     stuck: Option<String>,
     /// Why the supervisor itself cannot go on.
@@ -132,30 +120,34 @@ pub(super) struct Job {
 impl Job {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
-    pub fn start(
-        folder: RunFolder,
-        secret: String,
-        (np, line, tags): (usize, &CommandLine, Tags),
-        bounds: Bounds,
-    ) -> anyhow::Result<Job> {
-        let mut journal = Journal::open(folder.clone(), np, secret.clone(), bounds.log_bytes())?;
-        journal.evidence.is_untagged = matches!(tags, Tags::No);
-        journal.say(&format!("hvd-lab: {}", line.to_shell()))?;
+    pub fn start(line: &CommandLine, mut options: JobOptions) -> anyhow::Result<Job> {
+        let folder = options.folder.clone();
+        let mut writer = RunWriter::open(folder.clone(), options.np, options.secret.clone(), options.limits.log_bytes())?;
+        writer.evidence = Evidence {
+            work: options.work,
+            epochs_before: options.epochs_before,
+            launcher_name: options.launcher_name,
+            is_alone: options.own.as_ref().is_some_and(|own| own.is_alone),
+            ..writer.evidence
+        };
+        // What a single process prints is its own in any case.
+        writer.evidence.is_untagged = matches!(options.tags, Tags::No) && !writer.evidence.is_alone;
+        writer.say(&format!("hvd-lab: {}", line.to_shell()))?;
         for note in &line.notes {
-            journal.say(&format!("hvd-lab: {note}"))?;
+            writer.say(&format!("hvd-lab: {note}"))?;
         }
         // Open MPI names its session folder by pid alone, and refuses to start on the leftovers of a killed one with the
         // same pid: so each launch gets a folder of its own.
-        runs::sweep();
+        scratch::sweep();
         let scratch = Scratch::new().with_context(|| format!("cannot make a folder in {}", std::env::temp_dir().display()))?;
         if !scratch.path().starts_with(std::env::temp_dir()) {
             let named = std::env::temp_dir();
-            journal.say(&format!("hvd-lab: TMPDIR is `{}`, and no folder can be made there: /tmp is used", named.display()))?;
+            writer.say(&format!("hvd-lab: TMPDIR is `{}`, and no folder can be made there: /tmp is used", named.display()))?;
         }
         let (sender, lines) = mpsc::channel(LINES_IN_FLIGHT);
-        let events = EventSocket::listen(&scratch, &secret, sender.clone());
+        let events = EventSocket::listen(&scratch, &options.secret, sender.clone());
         if let Err(error) = &events {
-            journal.say(&format!("hvd-lab: no socket for events ({error}): the ranks print them"))?;
+            writer.say(&format!("hvd-lab: no socket for events ({error}): the ranks print them"))?;
         }
         let events = events.ok();
         let mut launcher = Command::new(&line.argv[0]);
@@ -163,34 +155,40 @@ impl Job {
             .args(&line.argv[1..])
             .envs(line.env.iter().map(|(name, value)| (name, value)))
             .env(process::RUN_DIR_VARIABLE, folder.path())
-            .env(SECRET_VARIABLE, secret)
+            .env(SECRET_VARIABLE, &options.secret)
             .env(SOCKET_VARIABLE, events.as_ref().map_or(Path::new(""), EventSocket::path))
             .current_dir(line.directory.as_deref().unwrap_or(folder.path()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         // Only MPI needs it: what a program keeps in the folder of temporary files, such as compiled kernels, is there at its next run.
-        if matches!(tags, Tags::Of(_)) {
+        if matches!(options.tags, Tags::Of(_)) {
             launcher.env("TMPDIR", scratch.path());
         }
+        let handed_on = options.lease.as_ref().map(Lease::handed_on);
         let mut child = access::as_user(|| launcher.spawn()).with_context(|| format!("cannot start {}", line.argv[0]))?;
-        let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, tags.clone(), sender.clone())));
-        let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, tags, sender)));
+        drop(handed_on);
+        let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, options.tags.clone(), sender.clone())));
+        let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, options.tags.clone(), sender)));
         let (sample_sender, samples) = mpsc::unbounded_channel();
         let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
             // Nobody listens any more at the very end.
             let _ = sample_sender.send(sample);
         });
+        let hub = options.link_bits.zip(child.id()).and_then(|(bits, launcher)| Hub::of(launcher, bits));
+        let elapsed_s = options.elapsed.as_secs_f64();
+        let deadline = |limit_s: f64| until((limit_s - elapsed_s).max(0.0)).map(|(end, _)| (end, limit_s));
         Ok(Job {
-            faults: Faults::new(folder.clone()),
-            held: Held::default(),
-            cables: None,
-            own: None,
-            folder,
+            faults: Faults::new(folder, hub.clone()),
+            stopped_ranks: StoppedRanks::default(),
+            link_monitor: hub.map(LinkMonitor::new),
+            no_progress: NoProgress::new(options.patience),
+            lease: options.lease.take().map(JobLease::new),
+            start: options.start_timeout_s.and_then(until),
+            deadline: options.time_limit_s.and_then(deadline),
+            options,
             host: host::name(),
-            np,
-            bounds,
-            journal,
+            writer,
             child,
             lines,
             readers: out.into_iter().chain(err).collect(),
@@ -200,26 +198,23 @@ impl Job {
             scratch,
             failed_at: None,
             vanished_at: None,
-            silence: Silence::new(None),
             began: None,
             others_cpu: None,
-            lent: None,
-            lock: None,
             kill_at: None,
             asked_to_stop: false,
-            start: None,
-            deadline: None,
             out_of_time: false,
             launcher: Launcher::default(),
-            wish: None,
             is_resized: false,
-            is_elastic: false,
-            is_batch: false,
             stuck: None,
             broken: None,
             unwritten: None,
             behind: None,
         })
+    }
+
+    /// The lease for the next launch, once nothing of this one is left.
+    pub fn take_lease(&mut self) -> Option<Lease> {
+        self.lease.take().map(JobLease::into_lease)
     }
 
     /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.
@@ -236,7 +231,7 @@ impl Job {
                     }
                 },
                 Some(sample) = self.samples.recv() => {
-                    let written = self.journal.telemetry(&sample);
+                    let written = self.writer.telemetry(&sample);
                     self.fail_if_unwritten(written);
                 }
                 exit = self.child.wait(), if self.behind.is_none() => {
@@ -254,7 +249,7 @@ impl Job {
                 }
                 _ = flush.tick() => {
                     self.look_at_ranks();
-                    let written = self.journal.flush();
+                    let written = self.writer.flush();
                     self.fail_if_unwritten(written);
                     self.tell_what_is_unwritten(tell);
                 }
@@ -270,39 +265,38 @@ impl Job {
                     self.look_for_vanished();
                     self.look_for_folder();
                     self.look_at_lease();
-                    self.silence.look();
+                    self.no_progress.look();
                     if self.began.is_some() && self.kill_at.is_none() {
-                        let evidence = &self.journal.evidence;
-                        match self.silence.news() {
-                            Some(Some(silent)) => tell(RunState::Running, &format!("{silent}: {}", evidence.last_seen(self.np))),
+                        let evidence = &self.writer.evidence;
+                        match self.no_progress.news() {
+                            Some(Some(silent)) => tell(RunState::Running, &format!("{silent}: {}", evidence.last_seen(self.options.np))),
                             Some(None) => tell(RunState::Running, evidence.work.going()),
                             None => {}
                         }
                     }
                 }
                 () = at(self.faults.turn_at().map(Instant::from_std)) => self.faults.turn(),
-                () = at(self.silence.ends_at()), if self.kill_at.is_none() => self.give_up(),
+                () = at(self.no_progress.ends_at()), if self.kill_at.is_none() => self.give_up(),
                 () = at(self.deadline.map(|(end, _)| end)), if self.kill_at.is_none() => {
                     (self.asked_to_stop, self.out_of_time) = (true, true);
                     self.begin_end();
                     tell(RunState::Stopping, "its time limit is over");
                 }
                 () = at(self.start.map(|(end, _)| end)), if self.kill_at.is_none() => self.judge_start(),
-                () = at(self.failed_at), if self.kill_at.is_none() => self.begin_end(),
-                () = at(self.vanished_at), if self.kill_at.is_none() => self.begin_end(),
+                () = at(self.failed_at.into_iter().chain(self.vanished_at).min()), if self.kill_at.is_none() => self.begin_end(),
                 () = at(self.kill_at) => self.end_by_force(),
             }
         };
         let now = Load::of_session(std::process::id());
         // The ranks of a batch job are no part of this session.
-        let began = self.began.filter(|_| !self.is_batch);
+        let began = self.began.filter(|_| !self.options.is_batch);
         self.others_cpu = began.zip(now).and_then(|(began, now)| now.others_since(&began));
         self.end_what_is_left().await;
         self.tell_what_is_lost();
         self.finish_own_program();
-        let written = self.journal.flush();
+        let written = self.writer.flush();
         self.fail_if_unwritten(written);
-        let evidence = &self.journal.evidence;
+        let evidence = &self.writer.evidence;
         let broken = self.broken.take();
         let is_broken = broken.is_some() || self.stuck.is_some();
         // The system is at fault, whatever the launcher says of being ended.
@@ -319,24 +313,25 @@ impl Job {
             verdict.message += &format!(": its time limit of {} was over", units::clock(limit_s));
         }
         let versions = evidence.versions();
-        let np = self.own.as_ref().and_then(|_| evidence.introduced().map(|(_, report)| report.topology.size.0).max());
+        let np = self.options.own.as_ref().and_then(|_| evidence.introduced().map(|(_, report)| report.topology.size.0).max());
         self.judged(&verdict);
         let is_requeued =
-            !self.asked_to_stop && slurm::ended(self.journal.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
-        let is_left = self.is_batch && !self.asked_to_stop && !is_requeued && !is_broken && slurm::is_left(&self.folder);
+            !self.asked_to_stop && slurm::ended(self.writer.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
+        let is_left =
+            self.options.is_batch && !self.asked_to_stop && !is_requeued && !is_broken && slurm::is_left(&self.options.folder);
         let is_resized = self.is_resized && verdict.state == RunState::Failed;
         End { verdict, exit_code, versions, np, others_cpu: self.others_cpu, is_requeued, is_left, is_resized }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {
         let process = line.process().unwrap_or(0);
-        let last = self.journal.evidence.step(process);
+        let last = self.writer.evidence.step(process);
         self.read_own_program(&line);
-        match self.journal.take(line) {
+        match self.writer.take(line) {
             Ok(event) => {
-                let evidence = &self.journal.evidence;
-                let excess = |event| self.bounds.excess(process, event, last, evidence.config(process));
-                let flood = || self.bounds.flood(evidence.flooding?, evidence.printed);
+                let evidence = &self.writer.evidence;
+                let excess = |event| self.options.limits.excess(process, event, last, evidence.config(process));
+                let flood = || self.options.limits.flood(evidence.flooding?, evidence.printed);
                 if let Some(why) = event.as_ref().and_then(excess).or_else(flood).filter(|_| self.stuck.is_none()) {
                     self.stuck = Some(why);
                     self.begin_end();
@@ -344,10 +339,10 @@ impl Job {
                 event.iter().for_each(|event| self.heard(process, event));
                 // A rank that warns of waiting has not got on.
                 if event.as_ref().is_some_and(|event| !matches!(event, Event::Warning { .. })) {
-                    self.silence.is_broken();
-                    self.journal.evidence.printed = 0;
+                    self.no_progress.is_broken();
+                    self.writer.evidence.printed = 0;
                 }
-                if matches!(event, Some(Event::Fatal { .. })) && !self.is_batch {
+                if matches!(event, Some(Event::Fatal { .. })) && !self.options.is_batch {
                     self.failed_at.get_or_insert(Instant::now() + FAILURE_GRACE);
                 }
                 event
@@ -365,10 +360,10 @@ impl Job {
         if process::look_up(report.pid).is_some_and(|found| found.session == std::process::id()) {
             self.scratch.adopt_shared_memory(report.pid);
         }
-        let evidence = &self.journal.evidence;
+        let evidence = &self.writer.evidence;
         let places: Vec<RankPlace> = evidence.on(&self.host).map(|(process, report)| report.place(process)).collect();
         self.sampler.watch(places);
-        if evidence.introduced().count() == self.np && self.kill_at.is_none() {
+        if evidence.introduced().count() == self.options.np && self.kill_at.is_none() {
             self.began = self.began.or_else(|| Load::of_session(std::process::id()));
             tell(RunState::Running, evidence.work.going());
         }
@@ -376,9 +371,9 @@ impl Job {
 
     /// A run that cannot be written down is ended: nobody could tell what it did. A program of the user's own goes on: a log is no
     /// reason to end a training.
-    fn fail_if_unwritten(&mut self, written: Result<(), JournalError>) {
+    fn fail_if_unwritten(&mut self, written: Result<(), WriteError>) {
         if let Err(error) = written {
-            if self.own.is_some() {
+            if self.options.own.is_some() {
                 self.unwritten.get_or_insert((error.to_string(), false));
                 return;
             }
@@ -389,11 +384,11 @@ impl Job {
 
     /// Nobody reports any more, and nobody says why.
     fn give_up(&mut self) {
-        let evidence = &self.journal.evidence;
+        let evidence = &self.writer.evidence;
         // On a busy machine it takes longer to print too much than to be taken for stuck.
         let question = if evidence.printed > A_LOT { "is there a print in a loop?" } else { "a loop that never ends?" };
-        let cause = format!("{}, so it was ended: {question} Last seen: ", self.silence.in_words());
-        self.stuck = Some(cause + &evidence.last_seen(self.np));
+        let cause = format!("{}, so it was ended: {question} Last seen: ", self.no_progress.in_words());
+        self.stuck = Some(cause + &evidence.last_seen(self.options.np));
         self.begin_end();
     }
 }

@@ -14,7 +14,7 @@ use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
 use crate::host::{self, cores, process};
-use crate::lease::{Devices, Lease, LeaseError, Outlook, Request, Rules, Share, Stray, Ticket, Turn};
+use crate::lease::{Devices, Estimate, Lease, LeaseError, Request, Rules, Share, Stray, Ticket, Turn};
 use crate::runs::RunId;
 use crate::telemetry;
 
@@ -44,12 +44,12 @@ pub fn is_queued(status: &RunStatus) -> bool {
 
 /// GPUs of this machine with what uses them, as NVML lists them.
 pub fn gpus() -> Vec<DeviceSample> {
-    let sample = telemetry::probe().sample(&[]);
+    let sample = telemetry::probe()(&[]);
     sample.devices.into_iter().filter(|device| device.kind == DeviceKind::Gpu && !device.uuid.is_empty()).collect()
 }
 
 /// What this machine lends, with its names: GPUs where there are any, unless its rules say otherwise.
-pub fn lent(rules: &Rules, gpus: &[DeviceSample]) -> (Devices, Vec<String>) {
+pub fn shared_devices(rules: &Rules, gpus: &[DeviceSample]) -> (Devices, Vec<String>) {
     let devices = rules.devices.unwrap_or(if gpus.is_empty() { Devices::Cores } else { Devices::Gpus });
     let names = match devices {
         Devices::Gpus => gpus.iter().map(|gpu| gpu.uuid.clone()).collect(),
@@ -101,7 +101,7 @@ pub(super) fn wanted(spec: &RunSpec, force: bool) -> Result<Option<Wanted>, Laun
     let mut gpus = gpus();
     // Those that somebody already uses without asking come last.
     gpus.sort_by_key(|gpu| !gpu.processes.is_empty());
-    let (devices, names) = lent(&share.rules, &gpus);
+    let (devices, names) = shared_devices(&share.rules, &gpus);
     let candidates = match devices {
         Devices::Gpus => gpus.into_iter().filter(|gpu| !gpu.hidden).map(|gpu| gpu.uuid).collect(),
         Devices::Cores => names,
@@ -186,9 +186,9 @@ impl Wanted {
         loop {
             match ticket.look()? {
                 Turn::Granted(lease) => return Ok(*lease),
-                Turn::Waits(outlook, strays) => {
+                Turn::Waits(estimate, strays) => {
                     let strays: String = strays.iter().map(|stray| format!("; {}", stray_in_words(stray))).collect();
-                    let words = format!("{WAITING}{devices}: {}{strays}", in_words(&outlook, host::now_s()));
+                    let words = format!("{WAITING}{devices}: {}{strays}", in_words(&estimate, host::now_s()));
                     if words != told {
                         tell(words.clone());
                         told = words;
@@ -201,9 +201,9 @@ impl Wanted {
 }
 
 /// `place 1 of 3 in the queue, expected to start in about 12 min`.
-fn in_words(outlook: &Outlook, now_s: f64) -> String {
-    let Outlook { place, of, start_s, is_passed_over } = *outlook;
-    let own = if is_passed_over { "; you have as many as one user may have" } else { "" };
+fn in_words(estimate: &Estimate, now_s: f64) -> String {
+    let Estimate { place, of, start_s, is_skipped } = *estimate;
+    let own = if is_skipped { "; you have as many as one user may have" } else { "" };
     let start = start_s.map_or(format!("start {UNKNOWN}"), |start_s| format!("expected to start {}", in_about(start_s - now_s)));
     format!("place {place} of {of} in the queue{own}, {start}")
 }
@@ -254,8 +254,8 @@ mod tests {
 
     #[test]
     fn the_expected_start_is_told_in_words() {
-        let outlook = |start_s| Outlook { place: 2, of: 3, start_s, is_passed_over: false };
-        let words = |start_s| in_words(&outlook(start_s), 1000.0);
+        let estimate = |start_s| Estimate { place: 2, of: 3, start_s, is_skipped: false };
+        let words = |start_s| in_words(&estimate(start_s), 1000.0);
         assert_eq!(words(Some(1000.0 + 11.5 * 60.0)), "place 2 of 3 in the queue, expected to start in about 12 min");
         assert_eq!(words(Some(990.0)), "place 2 of 3 in the queue, expected to start within a minute");
         assert_eq!(words(Some(1000.0 + 7200.0 * 1.5)), "place 2 of 3 in the queue, expected to start in about 3 h");
@@ -264,12 +264,12 @@ mod tests {
 
     #[test]
     fn without_gpus_cores_are_lent() {
-        let (devices, names) = lent(&Rules::default(), &[]);
+        let (devices, names) = shared_devices(&Rules::default(), &[]);
         assert_eq!(devices, Devices::Cores);
         assert!(!names.is_empty() && Devices::number_of_core(&names[0]).is_some(), "{names:?}");
         let gpus = [gpu(0, "GPU-aa")];
-        assert_eq!(lent(&Rules::default(), &gpus), (Devices::Gpus, vec!["GPU-aa".to_owned()]));
+        assert_eq!(shared_devices(&Rules::default(), &gpus), (Devices::Gpus, vec!["GPU-aa".to_owned()]));
         let rules = Rules { devices: Some(Devices::Cores), ..Rules::default() };
-        assert_eq!(lent(&rules, &gpus).0, Devices::Cores);
+        assert_eq!(shared_devices(&rules, &gpus).0, Devices::Cores);
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct LineFile {
 /// A file of the run could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {cause}", path.display())]
-pub struct JournalError {
+pub struct WriteError {
     pub path: PathBuf,
     pub cause: io::Error,
 }
@@ -31,17 +31,17 @@ pub struct JournalError {
 impl LineFile {
     /// # Errors
     /// It cannot be made or read.
-    pub fn open(path: PathBuf) -> Result<LineFile, JournalError> {
+    pub fn open(path: PathBuf) -> Result<LineFile, WriteError> {
         let opened = files::open_to_append(&path);
         let begun = opened.and_then(|mut file| Ok((file.metadata()?.len(), ends_in_a_line(&mut file)?, file)));
-        let (length, is_whole, file) = begun.map_err(|cause| JournalError { path: path.clone(), cause })?;
+        let (length, is_whole, file) = begun.map_err(|cause| WriteError { path: path.clone(), cause })?;
         // The attempt before ended in the middle of a line: the next one must not go on there.
         let waiting = if is_whole { Vec::new() } else { b"\n".to_vec() };
         Ok(LineFile { path, file, length: length + waiting.len() as u64, waiting })
     }
 
     /// Taken as a whole, or not at all: another one may be written when there is room again.
-    pub fn line(&mut self, text: &str) -> Result<(), JournalError> {
+    pub fn line(&mut self, text: &str) -> Result<(), WriteError> {
         if !self.waiting.is_empty() && self.waiting.len() + text.len() >= BUFFER_BYTES {
             self.flush()?;
         }
@@ -52,7 +52,7 @@ impl LineFile {
     }
 
     /// Hand everything to the operating system.
-    pub fn flush(&mut self) -> Result<(), JournalError> {
+    pub fn flush(&mut self) -> Result<(), WriteError> {
         while !self.waiting.is_empty() {
             match file_limit::explained(self.file.write(&self.waiting)) {
                 Ok(0) => return Err(self.failed(ErrorKind::WriteZero.into())),
@@ -69,8 +69,8 @@ impl LineFile {
         self.length
     }
 
-    fn failed(&self, cause: io::Error) -> JournalError {
-        JournalError { path: self.path.clone(), cause }
+    fn failed(&self, cause: io::Error) -> WriteError {
+        WriteError { path: self.path.clone(), cause }
     }
 }
 

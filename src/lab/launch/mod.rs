@@ -4,16 +4,15 @@
 //! folder, which screens and verbs then follow.
 //!
 //! ```text
-//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train, hvd-collectives, hvd-bench, hvd-nvcnn x np
-//!                        │  reads tagged lines (output), sorts them into files (journal), judges the end (verdict)
+//!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train or hvd-measure x np
+//!                        │  reads tagged lines (output), sorts them into files (writer), judges the end (verdict)
 //!                        v
 //!                    run folder  <──follow── screen, `hvd-lab run`
 //! ```
 
 mod adapter;
-mod being_built;
 mod binding;
-mod cables;
+mod build_lock;
 mod control;
 mod discovery;
 mod elastic;
@@ -21,20 +20,18 @@ mod endless;
 mod error;
 mod event_socket;
 mod evidence;
-mod excess;
 mod fault;
 mod fault_request;
 mod flavour;
 mod hearing;
-mod held;
 mod host_name;
 mod job;
-mod journal;
 mod leased;
 pub mod libraries;
 mod line_file;
-mod links;
+mod link_monitor;
 mod mpirun;
+mod no_progress;
 mod notice;
 mod once;
 mod output;
@@ -45,18 +42,19 @@ pub mod preflight;
 mod prepare;
 mod preset;
 mod printed_errors;
+mod rank_networks;
+mod run_writer;
+mod runaway;
 mod setup;
 mod shared;
-mod silence;
 pub mod slurm;
+mod stopped_ranks;
 pub mod supervisor;
 mod thin;
 mod verdict;
 mod work;
 
-use crate::runs::question;
-
-pub use being_built::is_going_on as is_being_built;
+pub use build_lock::is_going_on as is_being_built;
 pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
 pub use error::LaunchError;
 pub use fault_request::{faults_made, make_fault};
@@ -67,6 +65,5 @@ pub use once::{Executed, execute_once};
 pub use own::check_patterns;
 pub use prepare::{located, photo_folder, whole_path};
 pub use preset::{Preset, Ranks, default_preset, presets};
-pub use question::{Answer, LAUNCHER_PATIENCE, NoAnswer, TRAINER_PATIENCE, ask};
-pub use setup::{Launcher, Machine, Setup, find_trainer, other_programs};
+pub use setup::{Launcher, Machine, Setup, find_measure, find_trainer};
 pub use shared::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::host_name::HostName;
 use super::preflight::{hosts_of, listed};
 use super::setup::Setup;
-use super::{Flavour, LaunchError, Ranks, binding, libraries, links, own, presets};
+use super::{Flavour, LaunchError, Ranks, binding, libraries, own, presets, rank_networks};
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::event::SECRET_VARIABLE;
@@ -43,10 +43,7 @@ impl CommandLine {
 
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// The command line of a run. `data` is a folder with the four files, or `generated`.
@@ -54,7 +51,7 @@ pub(super) fn quoted(word: &str) -> String {
 /// `force` lets more ranks through than the machine has room for.
 ///
 /// # Errors
-/// [`LaunchError::Spec`] where the settings cannot run or ask for more than is there, [`LaunchError::NotText`].
+/// [`LaunchError::Spec`] where the settings cannot run or ask for more than is there.
 pub fn command_line(
     spec: &RunSpec,
     preset: &str,
@@ -118,9 +115,9 @@ pub fn command_line(
         if let Some(problem) = no_links(spec, setup) {
             return Err(LaunchError::Spec(problem));
         }
-        env.push(("PMIX_MCA_ptl_base_if_include".to_owned(), links::HUB.to_owned()));
+        env.push(("PMIX_MCA_ptl_base_if_include".to_owned(), rank_networks::HUB.to_owned()));
         notes.push(format!("every rank has a link of {}, made on this machine", units::bits_per_second(bits)));
-        argv = links::around_launcher(resources.np, bits);
+        argv = rank_networks::around_launcher(resources.np, bits);
     }
     argv.push(LaunchError::text(&setup.mpirun)?);
     match setup.flavour {
@@ -134,7 +131,7 @@ pub fn command_line(
     }
     argv.extend(["-np".to_owned(), resources.np.to_string()]);
     if link_bits.is_some() {
-        argv.extend(links::around_rank());
+        argv.extend(rank_networks::around_rank());
     }
     argv.extend(program(spec, setup, data, log_dir)?);
     Ok(CommandLine { argv, env, notes, directory: spec.command().map(|command| PathBuf::from(&command.directory)) })
@@ -179,7 +176,7 @@ fn open_mpi(
     add(&YIELD);
     if has_made_links {
         // Past memory, which all ranks still share.
-        add(&["--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", links::NETWORK]);
+        add(&["--mca", "pml", "ob1", "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", rank_networks::NETWORK]);
     } else if !is_spread {
         // On one host memory is all it takes; looking for networks would cost a second at every start.
         add(&["--mca", "pml", "ob1", "--mca", "btl", if is_4 { "self,vader" } else { "self,sm" }]);
@@ -204,9 +201,10 @@ fn open_mpi(
         }
         if domainless.iter().collect::<BTreeSet<_>>().len() < domainless.len() {
             // It cuts names at their first dot, and takes w.1.lab and w.2.lab for one.
-            match is_4 {
-                true => add(&["--mca", "orte_keep_fqdn_hostnames", "1"]),
-                false => add(&["--prtemca", "prte_keep_fqdn_hostnames", "1", "--pmixmca", "pmix_keep_fqdn_hostnames", "1"]),
+            if is_4 {
+                add(&["--mca", "orte_keep_fqdn_hostnames", "1"])
+            } else {
+                add(&["--prtemca", "prte_keep_fqdn_hostnames", "1", "--pmixmca", "pmix_keep_fqdn_hostnames", "1"])
             }
         }
         if let Some(networks) = &resources.network_interface {
@@ -307,10 +305,11 @@ fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<
         Workload::Command(command) => command.argv[1..].to_vec(),
         Workload::Unknown(_) => return Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
     };
-    Ok([LaunchError::text(&setup.program)?].into_iter().chain(flags).collect())
+    let command = setup.command.map(str::to_owned);
+    Ok([LaunchError::text(&setup.program)?].into_iter().chain(command).chain(flags).collect())
 }
 
-/// The flags of hvd-collectives.
+/// The flags of `hvd-measure collectives`.
 fn collectives_flags(collectives: &CollectivesSpec) -> Vec<String> {
     let mut flags = Vec::new();
     let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
@@ -333,7 +332,7 @@ fn collectives_flags(collectives: &CollectivesSpec) -> Vec<String> {
     flags
 }
 
-/// The flags of hvd-bench.
+/// The flags of `hvd-measure bench`.
 fn benchmark_flags(spec: &BenchmarkSpec) -> Vec<String> {
     let mut flags = Vec::new();
     let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);

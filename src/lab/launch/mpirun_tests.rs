@@ -10,6 +10,7 @@ fn setup(flavour: Flavour) -> Setup {
         flavour,
         mpirun_version: String::new(),
         program: "/opt/lab/hvd-train".into(),
+        command: None,
         machine,
     }
 }
@@ -188,10 +189,14 @@ fn collectives_get_their_flags_and_the_variable_that_a_forced_algorithm_needs() 
     let flags = "--servers 1 --ranks-per-host 1 --min-bytes 1024 --max-bytes 1048576 --factor 32 --iterations 20 --warmup 5 \
                  --check 1 --log-bytes 1024 --events";
     let mut setup = setup(Flavour::OpenMpi5);
-    setup.program = "/opt/lab/hvd-collectives".into();
+    setup.program = "/opt/lab/hvd-measure".into();
+    setup.command = Some("collectives");
     let line = line(&measured(&["ring", "mpi"]), &setup).unwrap();
     let words = "--bind-to none --output tag --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,sm -np 2";
-    assert_eq!(line.argv.join(" "), format!("/opt/mpi/bin/mpirun {words} /opt/lab/hvd-collectives --algorithm ring,mpi {flags}"));
+    assert_eq!(
+        line.argv.join(" "),
+        format!("/opt/mpi/bin/mpirun {words} /opt/lab/hvd-measure collectives --algorithm ring,mpi {flags}")
+    );
     assert_eq!(line.env.len(), 1, "the library chooses as it always does");
     let forced =
         |setup: &Setup| super::command_line(&measured(&["mpi-ring"]), "", setup, "", Path::new("/l"), false).unwrap().env;

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::mpirun::{YIELD, first_words};
-use super::setup::COLLECTIVES;
-use super::{Flavour, LaunchError, Launcher, ask, binding, libraries};
+use super::setup::find_measure;
+use super::{Flavour, LaunchError, Launcher, binding, libraries};
 use crate::domain::collective::Schedule;
+use crate::process::probe_command::ask;
 
 /// A job of few ranks starts in a second; a busy machine takes longer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,10 +24,10 @@ pub struct Executed {
 /// Execute the schedule once, and check every sum.
 ///
 /// # Errors
-/// No launcher, no `hvd-collectives`, or in its own words why it failed.
+/// No launcher, no `hvd-measure`, or in its own words why it failed.
 pub fn execute_once(schedule: &Schedule) -> Result<Executed, LaunchError> {
     let Launcher { mpirun, flavour, .. } = Launcher::detect()?;
-    let program = COLLECTIVES.find()?;
+    let program = find_measure()?;
     let failed = |cause: String| LaunchError::BadLauncher { path: mpirun.clone(), cause };
     let folder = tempfile::tempdir().map_err(|error| failed(format!("no temporary folder: {error}")))?;
     let plan = folder.path().join("plan.json");
@@ -40,12 +41,12 @@ pub fn execute_once(schedule: &Schedule) -> Result<Executed, LaunchError> {
         command.args(["--mca", "pml_monitoring_enable", "2", "--mca", "pml_monitoring_enable_output", "3"]);
         command.args(["--mca", "pml_monitoring_filename"]).arg(&counted);
     }
-    command.args(["-np", &schedule.ranks.to_string()]).arg(&program).arg("--schedule").arg(&plan);
+    command.args(["-np", &schedule.ranks.to_string()]).arg(&program).args(["collectives", "--schedule"]).arg(&plan);
     // Open MPI keeps its session there.
     command.env("TMPDIR", folder.path());
     let answer = ask(&mut command, PATIENCE).map_err(|error| failed(error.to_string()))?;
     if !answer.status.success() {
-        let said = answer.stderr.lines().find(|line| line.contains("hvd-collectives")).or(answer.stderr.lines().next());
+        let said = answer.stderr.lines().find(|line| line.contains("hvd-measure")).or(answer.stderr.lines().next());
         return Err(failed(said.unwrap_or("the job failed and said nothing").to_owned()));
     }
     Ok(Executed { counted: read_all(&counted, schedule.ranks) })

@@ -94,9 +94,12 @@ pub fn located(mut spec: RunSpec) -> Result<RunSpec, LaunchError> {
     match &mut spec.workload {
         Workload::Benchmark(of) => {
             let takes_photos = of.takes_photos();
-            let whole = |folder: &String| match takes_photos {
-                true => photos(folder),
-                false => Ok(Location::from_argument(Path::new(folder)).absolute().into_argument().display().to_string()),
+            let whole = |folder: &String| {
+                if takes_photos {
+                    photos(folder)
+                } else {
+                    Ok(Location::from_argument(Path::new(folder)).absolute().into_argument().display().to_string())
+                }
             };
             of.data_dir = of.data_dir.as_ref().map(whole).transpose()?;
         }
@@ -118,7 +121,7 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
 /// What the run will train on as far as can be told without a download.
 ///
 /// # Errors
-/// [`LaunchError::Data`] where the choice cannot be met, [`LaunchError::NotText`].
+/// [`LaunchError::Data`] where the choice cannot be met.
 pub(super) fn expected(choice: &DataSource, data_dir: Option<&Path>, offline: bool) -> Result<Images, LaunchError> {
     Images::new(dataset::locate(choice.clone(), data_dir, offline)?)
 }

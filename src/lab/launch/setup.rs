@@ -8,10 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::being_built::Build;
+use super::build_lock::Build;
 use super::flavour::{Flavour, version_line};
 use super::libraries::{self, BUILD_MPIRUN, OwnFirst};
-use super::question::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use super::{LaunchError, Preset, default_preset};
 use crate::domain::benchmark::HostRoom;
 use crate::domain::command::CommandSpec;
@@ -21,6 +20,7 @@ use crate::domain::launcher::{LauncherWords, OwnLauncher};
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::installation::Installation;
 use crate::host::{cores, cpu, driver, numa};
+use crate::process::probe_command::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use crate::telemetry::NvmlProbe;
 
 /// Everything a command line depends on beside the run's own settings.
@@ -32,6 +32,8 @@ pub struct Setup {
     pub mpirun_version: String,
     /// What each rank runs.
     pub program: PathBuf,
+    /// The command of `hvd-measure`, if that is the program.
+    pub command: Option<&'static str>,
     pub machine: Machine,
 }
 
@@ -65,6 +67,7 @@ impl Setup {
     /// # Errors
     /// [`LaunchError::NoLauncher`], [`LaunchError::BadLauncher`], [`LaunchError::NoProgramFound`].
     pub fn detect(spec: &RunSpec, program: Option<&Path>) -> Result<Setup, LaunchError> {
+        let command = if program.is_none() { measure_command(&spec.workload) } else { None };
         let program = match find_program(spec, program) {
             Err(LaunchError::BeingBuilt { path, .. }) => path,
             found => found?,
@@ -73,7 +76,7 @@ impl Setup {
         let mut machine = Machine::detect();
         machine.in_allocation |= spec.resources.slurm;
         machine.libraries = libraries::own_first(&mpirun, spec.command().is_none());
-        Ok(Setup { flavour, mpirun_version: version, mpirun, program, machine })
+        Ok(Setup { flavour, mpirun_version: version, mpirun, program, command, machine })
     }
 
     /// Whether the program is there, and not still being built.
@@ -84,12 +87,14 @@ impl Setup {
     /// Whether the trainer understands its flags in a launcher's words, asked without training.
     ///
     /// # Errors
-    /// [`LaunchError::Spec`] with the trainer's own line, [`LaunchError::BadTrainer`] where it says nothing.
+    /// [`LaunchError::Spec`] with the trainer's own line, or with why it does not start.
     pub fn ask_trainer(&self, argv: &[String]) -> Result<(), LaunchError> {
         let flags = argv.iter().skip_while(|word| **word != self.program.display().to_string()).skip(1);
-        let bad = |cause: String| LaunchError::BadTrainer { path: self.program.clone(), cause };
-        let answer = ask(libraries::command(&self.program).args(flags).arg("--build-info"), TRAINER_PATIENCE)
-            .map_err(|error| bad(error.to_string()))?;
+        let bad = |error| {
+            let advice = "See `hvd-lab doctor`, or point HVD_TRAIN at another hvd-train";
+            LaunchError::Spec(format!("{} does not work as the trainer: {error}. {advice}", self.program.display()))
+        };
+        let answer = ask(libraries::command(&self.program).args(flags).arg("--build-info"), TRAINER_PATIENCE).map_err(bad)?;
         match answer.status.code() {
             Some(2) => {
                 let line =
@@ -159,8 +164,14 @@ fn own_program(command: &CommandSpec) -> Result<PathBuf, LaunchError> {
         _ => Some(Path::new(&command.directory).join(path)).filter(|path| is_program(path)),
     };
     found.ok_or_else(|| {
-        let is_there = Path::new(&command.directory).join(path).is_file();
-        LaunchError::NoOwnProgram { name: name.to_owned(), directory: command.directory.clone(), is_script: is_there }
+        let directory = &command.directory;
+        // A file that may not be run was meant for an interpreter.
+        let advice = if Path::new(directory).join(path).is_file() {
+            format!("{name} is not a program that can be run: write what runs it, such as `hvd-lab run -- python3 {name}`, or use `chmod +x`")
+        } else {
+            format!("there is no program `{name}` on PATH or in {directory}: the words behind -- begin with a program, such as `python3 train.py`")
+        };
+        LaunchError::Spec(advice)
     })
 }
 
@@ -201,7 +212,11 @@ fn find_launcher() -> Result<PathBuf, LaunchError> {
     }
     if let Some(installation) = Installation::here() {
         // No other fits the library that the trainer finds beside it.
-        return if installation.is_set_up() { Ok(installation.mpirun()) } else { Err(LaunchError::NotSetUp) };
+        return if installation.is_set_up() {
+            Ok(installation.mpirun())
+        } else {
+            Err(LaunchError::Spec("the libraries of the trainer are not here yet: `hvd-lab setup` fetches them, once".into()))
+        };
     }
     let built = (!BUILD_MPIRUN.is_empty()).then(|| Path::new(BUILD_MPIRUN)).filter(|path| is_program(path));
     let found = built.map(Path::to_owned).or_else(|| on_path("mpirun")).or_else(|| on_path("mpiexec"));
@@ -211,16 +226,27 @@ fn find_launcher() -> Result<PathBuf, LaunchError> {
 /// What each rank of the run is to start.
 ///
 /// # Errors
-/// As [`RankProgram::find`], and of the user's own program: [`LaunchError::NoProgram`], [`LaunchError::NoOwnProgram`].
+/// As [`find_measure`], and [`LaunchError::Spec`] of the user's own program.
 fn find_program(spec: &RunSpec, program: Option<&Path>) -> Result<PathBuf, LaunchError> {
     match (program, &spec.workload) {
         (Some(program), _) if is_program(program) => Ok(program.to_owned()),
-        (Some(program), _) => Err(LaunchError::NoProgram { path: program.to_owned() }),
-        (None, Workload::Collectives(_)) => COLLECTIVES.find(),
-        (None, Workload::Benchmark(_)) => BENCHMARK.find(),
-        (None, Workload::Nvcnn(_)) => NVCNN.find(),
+        (Some(program), _) => Err(LaunchError::Spec(format!(
+            "the program {} is not there any more: build it again with `hvd-lab exercise run`",
+            program.display()
+        ))),
         (None, Workload::Command(command)) => own_program(command),
-        (None, Workload::Training(_) | Workload::Unknown(_)) => TRAINER.find(),
+        (None, workload) if measure_command(workload).is_some() => find_measure(),
+        (None, _) => find_trainer(),
+    }
+}
+
+/// The command of `hvd-measure` that runs this workload; `None` if it is the work of another program.
+fn measure_command(workload: &Workload) -> Option<&'static str> {
+    match workload {
+        Workload::Benchmark(_) => Some("bench"),
+        Workload::Nvcnn(_) => Some("nvcnn"),
+        Workload::Collectives(_) => Some("collectives"),
+        Workload::Training(_) | Workload::Command(_) | Workload::Unknown(_) => None,
     }
 }
 
@@ -230,60 +256,48 @@ pub(super) fn unbuilt(spec: &RunSpec, program: Option<&Path>) -> Option<String> 
     Some(format!("waiting for {name}, which is still being built"))
 }
 
-/// A program of the ranks that belongs to the lab.
-pub(super) struct RankProgram {
-    name: &'static str,
-    /// Where its path may be given.
-    variable: &'static str,
+/// The trainer: HVD_TRAIN, else beside this program, else on PATH.
+///
+/// # Errors
+/// As [`find_measure`].
+pub fn find_trainer() -> Result<PathBuf, LaunchError> {
+    find_ours("hvd-train", TRAINER_VARIABLE)
 }
 
-const TRAINER: RankProgram = RankProgram { name: "hvd-train", variable: "HVD_TRAIN" };
-pub(super) const COLLECTIVES: RankProgram = RankProgram { name: "hvd-collectives", variable: "HVD_COLLECTIVES" };
-pub(super) const BENCHMARK: RankProgram = RankProgram { name: "hvd-bench", variable: "HVD_BENCH" };
-pub(super) const NVCNN: RankProgram = RankProgram { name: "hvd-nvcnn", variable: "HVD_NVCNN" };
+/// The program of benchmarks, trainings on photos and collectives: HVD_MEASURE, else beside the trainer that HVD_TRAIN names, else
+/// beside this program, else on PATH.
+///
+/// # Errors
+/// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`], [`LaunchError::BeingBuilt`], [`LaunchError::NotBuilt`].
+pub fn find_measure() -> Result<PathBuf, LaunchError> {
+    find_ours("hvd-measure", "HVD_MEASURE")
+}
 
-impl RankProgram {
-    /// By its variable, else beside hvd-train where that has one of its own, else beside this program, else PATH.
-    ///
-    /// # Errors
-    /// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`], [`LaunchError::BeingBuilt`], [`LaunchError::NotBuilt`].
-    pub(super) fn find(&self) -> Result<PathBuf, LaunchError> {
-        let RankProgram { name, variable } = *self;
-        if let Some(path) = given(variable) {
-            return resolve(Path::new(&path)).ok_or(LaunchError::VariableIsNoProgram { name, variable, path: path.into() });
-        }
-        let me = std::env::current_exe().unwrap_or_else(|_| "hvd-lab".into());
-        let beside = given(TRAINER.variable).into_iter().map(PathBuf::from).chain([me.clone()]);
-        if let Some(path) = beside.map(|other| other.with_file_name(name)).find(|path| is_program(path)) {
-            return Ok(path);
-        }
-        // Before another one on PATH, which may be of another version.
-        let build = Build::beside(&me);
-        if let Some(build) = build.as_ref().filter(|build| build.is_going_on) {
-            return Err(LaunchError::BeingBuilt { name, path: me.with_file_name(name), progress: build.progress() });
-        }
-        on_path(name).ok_or(match build {
-            Some(Build { log, .. }) => LaunchError::NotBuilt { name, log },
-            None => LaunchError::NoProgramFound { name, variable, beside: me },
-        })
+const TRAINER_VARIABLE: &str = "HVD_TRAIN";
+
+/// One of the lab's own programs that ranks run. `variable` is the one that may hold its path.
+fn find_ours(name: &'static str, variable: &'static str) -> Result<PathBuf, LaunchError> {
+    if let Some(path) = given(variable) {
+        return resolve(Path::new(&path)).ok_or(LaunchError::VariableIsNoProgram { name, variable, path: path.into() });
     }
+    let me = std::env::current_exe().unwrap_or_else(|_| "hvd-lab".into());
+    let beside = given(TRAINER_VARIABLE).into_iter().map(PathBuf::from).chain([me.clone()]);
+    if let Some(path) = beside.map(|other| other.with_file_name(name)).find(|path| is_program(path)) {
+        return Ok(path);
+    }
+    // Before another one on PATH, which may be of another version.
+    let build = Build::beside(&me);
+    if let Some(build) = build.as_ref().filter(|build| build.is_going_on) {
+        return Err(LaunchError::BeingBuilt { name, path: me.with_file_name(name), progress: build.progress() });
+    }
+    on_path(name).ok_or(match build {
+        Some(Build { log, .. }) => LaunchError::NotBuilt { name, log },
+        None => LaunchError::NoProgramFound { name, variable, beside: me },
+    })
 }
 
 fn given(variable: &str) -> Option<OsString> {
     std::env::var_os(variable).filter(|value| !value.is_empty())
-}
-
-/// HVD_TRAIN, else beside this program, else PATH.
-///
-/// # Errors
-/// [`LaunchError::VariableIsNoProgram`], [`LaunchError::NoProgramFound`], [`LaunchError::BeingBuilt`], [`LaunchError::NotBuilt`].
-pub fn find_trainer() -> Result<PathBuf, LaunchError> {
-    TRAINER.find()
-}
-
-/// The programs of the ranks beside hvd-train, and whether each is found.
-pub fn other_programs() -> Vec<(&'static str, bool)> {
-    [COLLECTIVES, BENCHMARK, NVCNN].iter().map(|program| (program.name, program.find().is_ok())).collect()
 }
 
 /// An absolute path of a program given by name or path.

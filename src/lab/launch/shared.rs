@@ -1,12 +1,12 @@
 //! How a shared machine stands: each device with who has it, and who waits.
 
 use super::LaunchError;
-use super::leased::{UNKNOWN, gpus, in_about, lent, stray_in_words};
+use super::leased::{UNKNOWN, gpus, in_about, shared_devices, stray_in_words};
 use crate::domain::device::{DeviceProcess, DeviceSample};
 use crate::domain::safe;
 use crate::host;
 use crate::host::process::user_name;
-use crate::lease::{Devices, Entry, Outlook, Rules, Share, Stray};
+use crate::lease::{Devices, Entry, Estimate, Rules, Share, Stray};
 
 /// A machine that is shared, at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +53,7 @@ pub struct WaitingRow {
     pub run: RunOf,
     /// Devices that it needs.
     pub count: usize,
-    pub outlook: Outlook,
+    pub estimate: Estimate,
 }
 
 impl SharedMachine {
@@ -63,28 +63,28 @@ impl SharedMachine {
     /// [`LaunchError::Lease`].
     pub fn look() -> Result<Option<SharedMachine>, LaunchError> {
         let Some(share) = Share::of_machine()? else { return Ok(None) };
-        let (standing, now_s) = (share.standing()?, host::now_s());
+        let (queue, now_s) = (share.queue()?, host::now_s());
         let gpus = gpus();
-        let (devices, mut names) = lent(&share.rules, &gpus);
+        let (devices, mut names) = shared_devices(&share.rules, &gpus);
         // Whoever looks may see fewer than others, as in a container or under `taskset`.
-        let held = standing.held.iter().flat_map(|entry| &entry.slip.devices);
+        let held = queue.held.iter().flat_map(|entry| &entry.allocation.devices);
         let others: Vec<String> =
             held.filter(|device| !names.contains(device)).map(|device| safe::excerpt(device).into_owned()).collect();
         names.extend(others);
         let per_user = share.rules.per_user(devices);
-        let strays = share.strays(&standing, &names);
+        let strays = share.strays(&queue, &names);
         let rows = names.iter().map(|device| {
             let gpu = gpus.iter().find(|gpu| gpu.uuid == *device);
-            let holder = standing.held.iter().find(|entry| entry.slip.devices.contains(device));
+            let holder = queue.held.iter().find(|entry| entry.allocation.devices.contains(device));
             DeviceRow {
                 name: name_of(device, gpu),
                 device: device.clone(),
                 state: state(gpu, holder, strays.iter().find(|stray| stray.device == *device)),
             }
         });
-        let waiting = standing.waiting.iter().filter_map(|entry| {
-            let outlook = standing.outlook(&entry.ticket, per_user, names.len() - strays.len(), now_s)?;
-            Some(WaitingRow { run: run_of(entry), count: entry.slip.request.count, outlook })
+        let waiting = queue.waiting.iter().filter_map(|entry| {
+            let estimate = queue.estimate(&entry.ticket, per_user, names.len() - strays.len(), now_s)?;
+            Some(WaitingRow { run: run_of(entry), count: entry.allocation.request.count, estimate })
         });
         Ok(Some(SharedMachine { rows: rows.collect(), waiting: waiting.collect(), devices, now_s, rules: share.rules }))
     }
@@ -96,15 +96,15 @@ impl SharedMachine {
 
     /// When one that waits will probably start, in words.
     pub fn start_of(&self, row: &WaitingRow) -> String {
-        let over = if row.outlook.is_passed_over { " (has as many as one user may have)" } else { "" };
-        let start = row.outlook.start_s.map_or(UNKNOWN.to_owned(), |start_s| self.in_about(start_s));
+        let over = if row.estimate.is_skipped { " (has as many as one user may have)" } else { "" };
+        let start = row.estimate.start_s.map_or(UNKNOWN.to_owned(), |start_s| self.in_about(start_s));
         format!("{start}{over}")
     }
 
     /// Devices that are free although somebody waits: kept for the first, who needs more.
     pub fn kept(&self) -> Option<String> {
         let free = self.rows.iter().filter(|row| row.state == DeviceState::Free).count();
-        let first = self.waiting.iter().find(|row| !row.outlook.is_passed_over)?;
+        let first = self.waiting.iter().find(|row| !row.estimate.is_skipped)?;
         let are = if free == 1 { "is" } else { "are" };
         (free > 0).then(|| {
             format!(
@@ -149,12 +149,12 @@ fn used_by(first: &DeviceProcess, others: usize) -> String {
 }
 
 fn run_of(entry: &Entry) -> RunOf {
-    let slip = &entry.slip;
+    let allocation = &entry.allocation;
     RunOf {
         user: user_name(entry.user),
-        run: safe::excerpt(&slip.request.run).into_owned(),
-        pid: slip.request.pid,
-        since_s: slip.granted_s.unwrap_or(slip.request.asked_s),
-        ends_s: slip.ends_s,
+        run: safe::excerpt(&allocation.request.run).into_owned(),
+        pid: allocation.request.pid,
+        since_s: allocation.granted_s.unwrap_or(allocation.request.asked_s),
+        ends_s: allocation.ends_s,
     }
 }

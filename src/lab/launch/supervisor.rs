@@ -31,8 +31,9 @@ use super::work::Work;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
 use crate::lease::Lease;
+use crate::process::{self, LockIdentity, RunLock};
 use crate::runs::batch_job::cancel_job;
-use crate::runs::{Identity, RunFolder, RunLock, RunRecord, StoreError, process};
+use crate::runs::{RunFolder, RunRecord, StoreError};
 
 /// What is done with a run before anybody is told that it has ended, and how.
 pub type BeforeEnd = fn(&RunFolder, RunState);
@@ -44,16 +45,19 @@ pub type BeforeEnd = fn(&RunFolder, RunState);
 pub fn supervise(path: &Path, before_end: BeforeEnd) -> anyhow::Result<ExitCode> {
     lead_session()?;
     let folder = RunFolder::new(path.canonicalize().with_context(|| format!("no run folder {}", path.display()))?);
-    let Some(lock) = RunLock::take_over(folder.path())? else { bail!(LaunchError::Supervised) };
+    let Some(lock) = RunLock::take_over(folder.path()).map_err(StoreError::lock)? else {
+        bail!(LaunchError::Spec("the run has a supervisor already, and can have only one".into()));
+    };
     let status = folder.read_status()?;
     if status.state.is_over() {
-        bail!(LaunchError::Over);
+        let text = "`supervise` is started by hvd-lab itself, and this run is over: use `hvd-lab run --continue`";
+        bail!(LaunchError::Spec(text.into()));
     }
     // Whoever starts or continues a run leaves the number out: there was a supervisor before this one.
     let is_resumed = status.supervisor_pid != 0 && slurm::is_left(&folder);
     let record = folder.read_record()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut supervisor = Supervisor::new(folder, record, lock.identity()?, before_end);
+    let mut supervisor = Supervisor::new(folder, record, lock.identity().map_err(StoreError::lock)?, before_end);
     supervisor.is_resumed = is_resumed;
     if is_resumed {
         supervisor.status.started_s = status.started_s;
@@ -82,14 +86,14 @@ struct Supervisor {
     folder: RunFolder,
     record: RunRecord,
     status: RunStatus,
-    lock: Identity,
+    lock: LockIdentity,
     before_end: BeforeEnd,
     /// Its next launch is a job of Slurm that is there already.
     is_resumed: bool,
 }
 
 impl Supervisor {
-    fn new(folder: RunFolder, record: RunRecord, lock: Identity, before_end: BeforeEnd) -> Supervisor {
+    fn new(folder: RunFolder, record: RunRecord, lock: LockIdentity, before_end: BeforeEnd) -> Supervisor {
         let me = process::look_up(std::process::id());
         let work = Work::of(&record.spec.workload);
         let status = RunStatus {
@@ -105,10 +109,7 @@ impl Supervisor {
         self.status.state = state;
         self.status.message = message.into();
         // What is at its path now is another run's folder, or the run was given up: neither is ours to write to.
-        match self.lock.is_in_place() {
-            true => self.folder.write_status(&self.status),
-            false => Ok(()),
-        }
+        if self.lock.is_in_place() { self.folder.write_status(&self.status) } else { Ok(()) }
     }
 
     fn end(&mut self, mut verdict: Verdict, exit_code: Option<i32>) -> anyhow::Result<()> {
@@ -235,7 +236,7 @@ impl Supervisor {
 }
 
 /// Until the folder is not ours any more: removed, moved, or given up by another host.
-async fn gone(lock: Identity) {
+async fn gone(lock: LockIdentity) {
     while lock.is_in_place() {
         tokio::time::sleep(job::LOOK_EVERY).await;
     }

@@ -4,7 +4,7 @@
 //! link is followed.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::libc::{O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK};
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::host::files;
 
@@ -57,9 +57,10 @@ pub(super) fn common_folder(path: &Path) -> io::Result<()> {
         // Another may have been faster.
         made.or_else(|error| if fs::symlink_metadata(path).is_ok() { Ok(()) } else { Err(error) })?;
     }
-    match fs::symlink_metadata(path)?.is_dir() {
-        true => Ok(()),
-        false => Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder, or a link to one")),
+    if fs::symlink_metadata(path)?.is_dir() {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder, or a link to one"))
     }
 }
 
@@ -70,12 +71,12 @@ pub(super) fn common_folder(path: &Path) -> io::Result<()> {
 pub(super) fn try_lock(path: &Path) -> io::Result<Option<File>> {
     loop {
         let file = open_or_make(path)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(io::Error::from) {
+        match file.try_lock() {
             // The folder may have been cleaned between opening and locking.
             Ok(()) if is_in_place(&file, path) => return Ok(Some(file)),
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) => return Err(error),
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
         }
     }
 }
@@ -140,10 +141,7 @@ fn open_or_make(path: &Path) -> io::Result<File> {
 
 fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")),
-    }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")) }
 }
 
 /// A new file that all may read and its maker may write, whatever the umask.
@@ -167,7 +165,8 @@ pub(super) fn new_ticket(folder: &Path, text: &str) -> io::Result<(File, PathBuf
     let aside = folder.join(unique(".ticket"));
     let mut file = make(&aside)?;
     let path = folder.join(unique(""));
-    let placed = flock(&file, FlockOperation::NonBlockingLockExclusive)
+    let placed = file
+        .try_lock()
         .map_err(io::Error::from)
         .and_then(|()| file.write_all(text.as_bytes()))
         .and_then(|()| fs::rename(&aside, &path));

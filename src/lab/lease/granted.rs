@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use super::share::text_of;
-use super::{Share, Slip, files};
+use super::{Allocation, Share, files};
 
 /// Devices that nobody else gets while this, or a process that [inherited](Lease::handed_on) it, is there.
 #[derive(Debug)]
 pub struct Lease {
     share: Share,
-    slip: Slip,
+    allocation: Allocation,
     ticket: File,
     path: PathBuf,
     locks: Vec<(String, File)>,
@@ -27,13 +27,13 @@ pub struct Lease {
 pub struct HandedOn<'a>(&'a Lease);
 
 impl Lease {
-    pub(super) fn new(share: Share, slip: Slip, ticket: File, path: PathBuf, locks: Vec<(String, File)>) -> Lease {
-        Lease { share, slip, ticket, path, locks, missed: Vec::new(), lost: Vec::new() }
+    pub(super) fn new(share: Share, allocation: Allocation, ticket: File, path: PathBuf, locks: Vec<(String, File)>) -> Lease {
+        Lease { share, allocation, ticket, path, locks, missed: Vec::new(), lost: Vec::new() }
     }
 
     /// Their names: UUIDs of GPUs, or `core-N`.
     pub fn devices(&self) -> impl Iterator<Item = &str> {
-        self.slip.devices.iter().map(String::as_str)
+        self.allocation.devices.iter().map(String::as_str)
     }
 
     /// Programs that are started while the result lives hold the locks as well: with its supervisor killed, a launcher whose
@@ -52,10 +52,11 @@ impl Lease {
 
     /// Say when it will probably end, in Unix time: those who wait are shown that.
     pub fn expect_end(&mut self, end_s: f64) {
-        let limit_s = self.slip.granted_s.zip(self.slip.request.limit_s).map(|(granted_s, limit_s)| granted_s + limit_s);
-        self.slip.ends_s = Some(limit_s.map_or(end_s, |limit_s| limit_s.min(end_s)));
+        let limit_s =
+            self.allocation.granted_s.zip(self.allocation.request.limit_s).map(|(granted_s, limit_s)| granted_s + limit_s);
+        self.allocation.ends_s = Some(limit_s.map_or(end_s, |limit_s| limit_s.min(end_s)));
         // Only for those who read it: that it cannot be written changes nothing.
-        let text = text_of(&self.slip);
+        let text = text_of(&self.allocation);
         let _ = self.ticket.write_all_at(text.as_bytes(), 0).and_then(|()| self.ticket.set_len(text.len() as u64));
     }
 
@@ -63,7 +64,7 @@ impl Lease {
     /// again. Returns the devices that somebody else has taken meanwhile, each once.
     pub fn keep(&mut self) -> Vec<String> {
         if !files::is_in_place(&self.ticket, &self.path)
-            && let Ok((ticket, path)) = self.share.ticket(&self.share.held(), &self.slip)
+            && let Ok((ticket, path)) = self.share.ticket(&self.share.granted_folder(), &self.allocation)
         {
             (self.ticket, self.path) = (ticket, path);
         }

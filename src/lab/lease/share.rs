@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::files::{self, Found};
-use super::order::Entry;
-use super::{LeaseError, Rules, Slip, Standing};
+use super::queue::Entry;
+use super::{Allocation, LeaseError, Queue, Rules};
 use crate::host;
 
 /// A device whose lock somebody has without a ticket, such as what is left of a run whose ticket was removed.
@@ -41,18 +41,18 @@ impl Share {
     }
 
     fn make_folders(&self) -> Result<(), LeaseError> {
-        for folder in [&self.rules.folder, &self.folder, &self.queue(), &self.held()] {
+        for folder in [&self.rules.folder, &self.folder, &self.waiting_folder(), &self.granted_folder()] {
             files::common_folder(folder)
                 .map_err(|error| LeaseError::Folder { path: self.rules.folder.clone(), why: error.to_string() })?;
         }
         Ok(())
     }
 
-    pub(super) fn queue(&self) -> PathBuf {
+    pub(super) fn waiting_folder(&self) -> PathBuf {
         self.folder.join("queue")
     }
 
-    pub(super) fn held(&self) -> PathBuf {
+    pub(super) fn granted_folder(&self) -> PathBuf {
         self.folder.join("held")
     }
 
@@ -61,18 +61,18 @@ impl Share {
     }
 
     /// A ticket with this text in one of the folders, which may have been cleaned.
-    pub(super) fn ticket(&self, folder: &Path, slip: &Slip) -> Result<(std::fs::File, PathBuf), LeaseError> {
+    pub(super) fn ticket(&self, folder: &Path, allocation: &Allocation) -> Result<(std::fs::File, PathBuf), LeaseError> {
         self.make_folders()?;
-        files::new_ticket(folder, &text_of(slip)).map_err(LeaseError::io("write a ticket to", folder))
+        files::new_ticket(folder, &text_of(allocation)).map_err(LeaseError::io("write a ticket to", folder))
     }
 
     /// Those of the devices that are locked, although nobody who is known holds them.
-    pub fn strays(&self, standing: &Standing, devices: &[String]) -> Vec<Stray> {
-        let is_held = |device: &String| standing.held.iter().any(|entry| entry.slip.devices.contains(device));
+    pub fn strays(&self, queue: &Queue, devices: &[String]) -> Vec<Stray> {
+        let is_held = |device: &String| queue.held.iter().any(|entry| entry.allocation.devices.contains(device));
         let is_waiting = |pid: Option<u32>| match pid {
             // One that waits keeps what it has got so far.
-            Some(pid) => standing.waiting.iter().any(|entry| entry.slip.request.pid == pid),
-            None => !standing.waiting.is_empty(),
+            Some(pid) => queue.waiting.iter().any(|entry| entry.allocation.request.pid == pid),
+            None => !queue.waiting.is_empty(),
         };
         let devices = devices.iter().filter(|device| !is_held(device));
         let strays = devices.filter_map(|device| {
@@ -87,24 +87,24 @@ impl Share {
     ///
     /// # Errors
     /// [`LeaseError::Io`].
-    pub fn standing(&self) -> Result<Standing, LeaseError> {
+    pub fn queue(&self) -> Result<Queue, LeaseError> {
         let living = |folder: PathBuf| -> Result<Vec<Entry>, LeaseError> {
             let found = files::living(&folder).map_err(LeaseError::io("read", &folder))?;
             Ok(found.into_iter().filter_map(entry).collect())
         };
         // In this order: who gets devices is among the holders before leaving the queue, and is seen in one of them.
-        let waiting = living(self.queue())?;
-        Ok(Standing { held: living(self.held())?, waiting })
+        let waiting = living(self.waiting_folder())?;
+        Ok(Queue { held: living(self.granted_folder())?, waiting })
     }
 }
 
 fn entry(found: Found) -> Option<Entry> {
-    Some(Entry { slip: Slip::parse(&found.text)?, ticket: found.name, user: found.user })
+    Some(Entry { allocation: Allocation::parse(&found.text)?, ticket: found.name, user: found.user })
 }
 
 /// As long as any that comes in its place, so that a new text covers the old one.
-pub(super) fn text_of(slip: &Slip) -> String {
-    let text = serde_json::to_string(slip).unwrap_or_default();
+pub(super) fn text_of(allocation: &Allocation) -> String {
+    let text = serde_json::to_string(allocation).unwrap_or_default();
     let room = text.len().next_multiple_of(512);
     format!("{text:<room$}")
 }

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
-use super::{Lease, LeaseError, Outlook, Request, Share, Slip, Stray, files};
+use super::{Allocation, Estimate, Lease, LeaseError, Request, Share, Stray, files};
 use crate::host;
 
 /// A place in the queue. Dropped, or with its process gone, it is nobody's any more.
@@ -26,7 +26,7 @@ pub struct Ticket {
 pub enum Turn {
     Granted(Box<Lease>),
     /// With the devices that somebody keeps from it without a ticket.
-    Waits(Outlook, Vec<Stray>),
+    Waits(Estimate, Vec<Stray>),
 }
 
 impl Ticket {
@@ -35,8 +35,8 @@ impl Ticket {
     /// # Errors
     /// [`LeaseError::Io`], [`LeaseError::Folder`].
     pub fn enter(share: Share, request: Request, per_user: Option<usize>, devices: Vec<String>) -> Result<Ticket, LeaseError> {
-        let slip = Slip { request: request.clone(), ..Slip::default() };
-        let (file, path) = share.ticket(&share.queue(), &slip)?;
+        let allocation = Allocation { request: request.clone(), ..Allocation::default() };
+        let (file, path) = share.ticket(&share.waiting_folder(), &allocation)?;
         Ok(Ticket { share, request, per_user, devices, file, path, taken: Vec::new(), fresh: files::Fresh::default() })
     }
 
@@ -51,25 +51,25 @@ impl Ticket {
     pub fn look(&mut self) -> Result<Turn, LeaseError> {
         if !files::is_in_place(&self.file, &self.path) {
             // The folder was cleaned: the place is lost, and everybody else's too.
-            let slip = Slip { request: self.request.clone(), ..Slip::default() };
-            (self.file, self.path) = self.share.ticket(&self.share.queue(), &slip)?;
+            let allocation = Allocation { request: self.request.clone(), ..Allocation::default() };
+            (self.file, self.path) = self.share.ticket(&self.share.waiting_folder(), &allocation)?;
         }
-        let (standing, mut strays) = (self.share.standing()?, Vec::new());
-        if standing.turn(self.per_user) == Some(self.name()) {
+        let (queue, mut strays) = (self.share.queue()?, Vec::new());
+        if queue.turn(self.per_user) == Some(self.name()) {
             self.take()?;
             if self.taken.len() >= self.request.count {
                 return self.grant().map(|lease| Turn::Granted(Box::new(lease)));
             }
-            strays = self.share.strays(&standing, &self.devices);
+            strays = self.share.strays(&queue, &self.devices);
         } else {
             // Somebody who was passed over may go first now: two that keep a part each would wait for each other for ever.
             self.taken.clear();
         }
         let devices = self.devices.len() - strays.len();
-        let outlook = standing.outlook(self.name(), self.per_user, devices, host::now_s());
+        let estimate = queue.estimate(self.name(), self.per_user, devices, host::now_s());
         // Seen by nobody for a moment, as in a folder that was just cleaned.
-        let unknown = Outlook { place: 1, of: 1, start_s: None, is_passed_over: false };
-        Ok(Turn::Waits(outlook.unwrap_or(unknown), strays))
+        let unknown = Estimate { place: 1, of: 1, start_s: None, is_skipped: false };
+        Ok(Turn::Waits(estimate.unwrap_or(unknown), strays))
     }
 
     fn take(&mut self) -> Result<(), LeaseError> {
@@ -96,15 +96,15 @@ impl Ticket {
     fn grant(&mut self) -> Result<Lease, LeaseError> {
         let now_s = host::now_s();
         self.taken.sort_by_key(|(device, _)| self.devices.iter().position(|listed| listed == device));
-        let slip = Slip {
+        let allocation = Allocation {
             request: self.request.clone(),
             devices: self.taken.iter().map(|(device, _)| device.clone()).collect(),
             granted_s: Some(now_s),
             ends_s: self.request.limit_s.map(|limit_s| now_s + limit_s),
         };
-        let (file, path) = self.share.ticket(&self.share.held(), &slip)?;
+        let (file, path) = self.share.ticket(&self.share.granted_folder(), &allocation)?;
         let _ = fs::remove_file(&self.path);
-        Ok(Lease::new(self.share.clone(), slip, file, path, std::mem::take(&mut self.taken)))
+        Ok(Lease::new(self.share.clone(), allocation, file, path, std::mem::take(&mut self.taken)))
     }
 }
 

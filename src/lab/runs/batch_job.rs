@@ -7,8 +7,8 @@ use std::process::Command;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::question::{Answer, NoAnswer, ask};
 use crate::domain::safe;
+use crate::process::probe_command::{Answer, NoAnswer, ask};
 
 /// The file in which a run that is a batch job keeps its name, and the word in it while the job is followed.
 const JOB_NUMBER: &str = "job.id";

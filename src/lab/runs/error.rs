@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::RunId;
 use crate::domain::safe;
 use crate::host::files;
+use crate::process::LockError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -76,6 +77,11 @@ impl StoreError {
     /// Whether what the user asked for is at fault (exit code 2), rather than the system (1).
     pub fn is_bad_input(&self) -> bool {
         !matches!(self, StoreError::Io { cause, .. } if files::is_full(cause))
+    }
+
+    /// For `map_err`, with what to do on a file system without locks.
+    pub fn lock(LockError { what, path, cause }: LockError) -> StoreError {
+        if what == LockError::NO_LOCKS { StoreError::NoLocks { path, cause } } else { StoreError::Io { what, path, cause } }
     }
 
     /// For `map_err`: what was being done (`cannot write`), and to which path.

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::batch_job::{cancel_job, job_file};
-use super::lock::RunLock;
 use super::supervision::{SILENCE_SECONDS, Supervision, silent_seconds, supervision};
-use super::{RunFolder, RunId, RunRecord, StoreError, process, scratch, supervisor};
+use super::{RunFolder, RunId, RunRecord, StoreError};
 use crate::domain::place::Place;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
+use crate::process::{self, RunLock, scratch, supervisor};
 
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -49,7 +49,7 @@ pub(super) fn reconcile(
         if let Ok(Some(lock)) = lock
             && supervisor::is_lab()
         {
-            let _ = supervisor::spawn(folder, lock);
+            let _ = supervisor::spawn(folder.path(), &folder.launcher_log(), lock);
         }
         return (newest, Supervision::Beginning);
     }
@@ -78,10 +78,10 @@ pub(super) fn give_up(id: RunId, folder: &RunFolder, status: RunStatus, place: S
     if ago_s < SILENCE_SECONDS {
         return Err(StoreError::AliveElsewhere { id, place, ago_s });
     }
-    let lock = match RunLock::take(folder.path())? {
+    let lock = match RunLock::take(folder.path()).map_err(StoreError::lock)? {
         Some(lock) => Some(lock),
         // The file system has not noticed yet that its holder is gone.
-        None => RunLock::seize(folder.path())?,
+        None => RunLock::seize(folder.path()).map_err(StoreError::lock)?,
     };
     if lock.is_none() {
         return Err(StoreError::StillGoing { id });
@@ -98,7 +98,7 @@ pub(super) fn give_up(id: RunId, folder: &RunFolder, status: RunStatus, place: S
 /// Cancel the job of Slurm that a run which is over has left behind, as somebody says who has it stop; whether there was one.
 pub(super) fn stop_left_job(id: RunId, folder: &RunFolder) -> Result<bool, StoreError> {
     // One that is about to be continued has it cancelled as well.
-    let Some(_lock) = RunLock::take(folder.path())? else { return Ok(false) };
+    let Some(_lock) = RunLock::take(folder.path()).map_err(StoreError::lock)? else { return Ok(false) };
     let is_cancelled = cancel_job(folder.path()).map_err(|why| StoreError::JobLeft { id, why })?;
     if is_cancelled {
         let status = folder.read_status()?;

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use super::records::{read_json, write_json};
 use super::running_totals::RunningTotals;
 use super::supervision::Supervision;
-use super::{RunFolder, RunId, RunLock, RunRecord, RunSummary, StoreError, Tally, orphans};
+use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, orphans};
 use crate::domain::place::Place;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::{self, access};
+use crate::process::RunLock;
 
 /// The runs under one home folder.
 #[derive(Clone, Debug)]
@@ -131,13 +132,16 @@ impl RunStore {
         };
         record.id = id;
         // The lock first: a status without a supervisor is taken for that of one that was killed.
-        let made = RunLock::take(folder.path()).and_then(|lock| lock.ok_or(StoreError::StillGoing { id })).and_then(|lock| {
-            access::new_folder(&folder.log_dir()).map_err(StoreError::io(StoreError::MAKE_FOLDER, &folder.log_dir()))?;
-            folder.reserve_status()?;
-            folder.write_record(&record)?;
-            folder.write_status(status)?;
-            Ok(lock)
-        });
+        let made = RunLock::take(folder.path())
+            .map_err(StoreError::lock)
+            .and_then(|lock| lock.ok_or(StoreError::StillGoing { id }))
+            .and_then(|lock| {
+                access::new_folder(&folder.log_dir()).map_err(StoreError::io(StoreError::MAKE_FOLDER, &folder.log_dir()))?;
+                folder.reserve_status()?;
+                folder.write_record(&record)?;
+                folder.write_status(status)?;
+                Ok(lock)
+            });
         if made.is_err() {
             let _ = fs::remove_dir_all(folder.path());
         }
@@ -155,7 +159,7 @@ impl RunStore {
         let begin = Instant::now();
         loop {
             self.refuse_unless_over(id)?;
-            let lock = RunLock::take(folder.path()).map_err(|error| self.or_gone(id, error))?;
+            let lock = RunLock::take(folder.path()).map_err(|error| self.or_gone(id, StoreError::lock(error)))?;
             if lock.is_some() && folder.read_status().map_err(|error| self.or_gone(id, error))?.state.is_over() {
                 return lock.ok_or(StoreError::StillGoing { id });
             }

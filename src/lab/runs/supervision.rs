@@ -6,12 +6,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::lock::{Held, held};
-use super::process::{self, Proof};
 use super::{RunFolder, RunRecord};
 use crate::domain::place::{Place, Relation};
 use crate::domain::run::RunStatus;
 use crate::host;
+use crate::process::lock::{Held, held};
+use crate::process::{self, Proof};
 
 /// A supervisor of an older version writes its pid within this time of being started, in seconds.
 const START_SECONDS: f64 = 10.0;

@@ -26,7 +26,7 @@ pub(super) struct Started(Child);
 
 impl Started {
     pub fn by_mark(folder: &Path) -> Started {
-        Started::new(Command::new("sh").args(["-c", "echo; read line"]).env(process::RUN_DIR_VARIABLE, folder))
+        Started::new(Command::new("sh").args(["-c", "echo; read line"]).env(crate::process::RUN_DIR_VARIABLE, folder))
     }
 
     pub fn new(command: &mut Command) -> Started {
@@ -51,7 +51,7 @@ impl Started {
 
     /// Of a run that it supervises here.
     pub fn status(&self) -> RunStatus {
-        let supervisor_start_ticks = process::look_up(self.pid()).unwrap().start_ticks;
+        let supervisor_start_ticks = crate::process::look_up(self.pid()).unwrap().start_ticks;
         let supervisor_place = Some(host::place());
         RunStatus { supervisor_pid: self.pid(), supervisor_start_ticks, supervisor_place, ..status(RunState::Running) }
     }

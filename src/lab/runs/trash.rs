@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::batch_job::cancel_job;
-use super::{RunFolder, RunId, RunLock, RunStore, StoreError, Supervision, orphans, process};
+use super::{RunFolder, RunId, RunStore, StoreError, Supervision, orphans};
 use crate::host::{self, access, files};
+use crate::process::{self, RunLock};
 
 /// Remembers the highest number ever emptied: numbers are not used again, since notes and progress name them.
 const HIGHEST: &str = "highest-number";

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 
 /// What is drawn of one device at one moment; `None` where it was not given.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
     pub time_s: f64,
     pub utilization_percent: Option<f64>,
@@ -43,16 +43,9 @@ impl History {
     /// Adds a sample. A device of that host that is not in it gets a gap.
     pub fn push(&mut self, sample: &TelemetrySample) {
         let capacity = self.capacity;
-        let gap = |time_s| Point {
-            time_s,
-            utilization_percent: None,
-            memory_percent: None,
-            power_watts: None,
-            temperature_celsius: None,
-        };
         for known in self.devices.iter_mut().filter(|known| known.host == sample.host) {
             if !sample.devices.iter().any(|device| known.is(&sample.host, device)) {
-                known.push(gap(sample.time_s), capacity);
+                known.push(Point { time_s: sample.time_s, ..Point::default() }, capacity);
             }
         }
         for device in &sample.devices {

@@ -7,38 +7,25 @@ use crate::host::cpu::CpuProbe;
 
 mod history;
 mod nvml;
-mod probe;
 mod sampler;
-mod scripted;
 
 pub use history::{DeviceHistory, History, Point};
 pub use nvml::{GpuSystem, NvmlProbe};
-pub use probe::DeviceProbe;
 pub use sampler::{SAMPLE_PERIOD, Sampler};
-pub use scripted::ScriptedProbe;
 
-/// The probe for this machine: NVML where it finds a GPU, else the CPU with the reason why there is none. It is opened
-/// at its first sample, on the thread that takes it: loading a driver takes its time.
-pub fn probe() -> Box<dyn DeviceProbe> {
-    Box::new(LateProbe(None))
-}
-
-impl DeviceProbe for CpuProbe {
-    fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
-        CpuProbe::sample(self, ranks)
+/// Measures all devices of this host with each call: GPUs by NVML, or the CPU with the reason why there is no GPU.
+///
+/// It takes the ranks of this host, with the process ids that they reported, and matches the processes on a device to them. NVML is
+/// opened by the first call, on the thread that makes it: loading a driver takes its time.
+pub fn probe() -> impl FnMut(&[RankPlace]) -> TelemetrySample + Send + 'static {
+    enum Probe {
+        Nvml(NvmlProbe),
+        Cpu(CpuProbe),
     }
-}
-
-struct LateProbe(Option<Box<dyn DeviceProbe>>);
-
-impl DeviceProbe for LateProbe {
-    fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
-        let open = || -> Box<dyn DeviceProbe> {
-            match NvmlProbe::open() {
-                Ok(probe) => Box::new(probe),
-                Err(reason) => Box::new(CpuProbe::new(reason)),
-            }
-        };
-        self.0.get_or_insert_with(open).sample(ranks)
+    let open = || NvmlProbe::open().map_or_else(|reason| Probe::Cpu(CpuProbe::new(reason)), Probe::Nvml);
+    let mut opened = None;
+    move |ranks| match opened.get_or_insert_with(open) {
+        Probe::Nvml(probe) => probe.sample(ranks),
+        Probe::Cpu(probe) => probe.sample(ranks),
     }
 }

@@ -15,7 +15,6 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
 use nvml_wrapper::{Device, Nvml};
 
-use super::probe::DeviceProbe;
 use crate::domain::device::{self, DeviceKind, DeviceProcess, DeviceSample, GpuId, RankPlace, Reading, TelemetrySample};
 use crate::host::{self, cpu::CpuProbe, driver, process};
 
@@ -106,8 +105,9 @@ impl NvmlProbe {
     }
 }
 
-impl DeviceProbe for NvmlProbe {
-    fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
+impl NvmlProbe {
+    /// `ranks` are this host's ranks.
+    pub fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
         let mut devices = Vec::new();
         for (index, device) in self.devices() {
             match device {
@@ -146,10 +146,9 @@ impl NvmlProbe {
         let nvlink_bytes_per_sec = self.nvlink(device, &uuid);
         let is_slice = device.mig_is_mig_device_handle().unwrap_or(false);
         let memory_info = device.memory_info();
-        let memory_reason = memory_info.as_ref().err().map(reason);
-        let bytes = |pick: fn(&nvml_wrapper::struct_wrappers::device::MemoryInfo) -> u64| match (&memory_info, &memory_reason) {
-            (Ok(info), _) => Reading::Value(pick(info)),
-            (_, why) => Reading::missing(why.clone().unwrap_or_default()),
+        let bytes = |pick: fn(&nvml_wrapper::struct_wrappers::device::MemoryInfo) -> u64| match &memory_info {
+            Ok(info) => Reading::Value(pick(info)),
+            Err(error) => Reading::missing(reason(error)),
         };
         let fans = device.num_fans().and_then(|count| match count {
             0 => Err(NvmlError::NotSupported),
@@ -176,12 +175,13 @@ impl NvmlProbe {
             memory_clock_mhz: read(device.clock_info(Clock::Memory).map(u64::from)),
             performance_state: match device.performance_state() {
                 Ok(PerformanceState::Unknown) => Reading::missing("NVML does not know it"),
-                other => read(other.map(state_name)),
+                other => read(other.map(|state| format!("P{}", state.as_c()))),
             },
             compute_mode: read(device.compute_mode().map(|mode| compute_mode_name(mode).to_owned())),
-            mig_enabled: match is_slice {
-                true => Reading::missing("it is a MIG device itself"),
-                false => read_or(device.mig_mode().map(|mode| mode.current == 1), || Some("this GPU cannot be cut".into())),
+            mig_enabled: if is_slice {
+                Reading::missing("it is a MIG device itself")
+            } else {
+                read_or(device.mig_mode().map(|mode| mode.current == 1), || Some("this GPU cannot be cut".into()))
             },
             ecc_enabled: read_or(device.is_ecc_enabled().map(|mode| mode.currently_enabled), || Some("no ECC built in".into())),
             ecc_errors: read_or(device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile), || {
@@ -282,15 +282,6 @@ fn read_or<T>(result: Result<T, NvmlError>, why_not_supported: impl FnOnce() -> 
 
 fn watts(milliwatts: u32) -> f64 {
     f64::from(milliwatts) / 1000.0
-}
-
-fn state_name(state: PerformanceState) -> String {
-    use PerformanceState::{
-        Eight, Eleven, Fifteen, Five, Four, Fourteen, Nine, One, Seven, Six, Ten, Thirteen, Three, Twelve, Two, Unknown, Zero,
-    };
-    let states =
-        [Zero, One, Two, Three, Four, Five, Six, Seven, Eight, Nine, Ten, Eleven, Twelve, Thirteen, Fourteen, Fifteen, Unknown];
-    states.iter().position(|known| *known == state).map_or_else(String::new, |number| format!("P{number}"))
 }
 
 fn compute_mode_name(mode: ComputeMode) -> &'static str {

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::probe::DeviceProbe;
 use crate::domain::device::{RankPlace, TelemetrySample};
 
 /// NVML averages over a sixth of a second to a second: sampling faster shows nothing new.
@@ -21,13 +20,16 @@ pub struct Sampler {
 
 impl Sampler {
     /// Takes the first sample at once. `on_sample` runs on the sampling thread and must not drop the sampler.
-    pub fn spawn(probe: Box<dyn DeviceProbe>, on_sample: impl FnMut(TelemetrySample) + Send + 'static) -> Sampler {
+    pub fn spawn(
+        probe: impl FnMut(&[RankPlace]) -> TelemetrySample + Send + 'static,
+        on_sample: impl FnMut(TelemetrySample) + Send + 'static,
+    ) -> Sampler {
         Sampler::spawn_every(SAMPLE_PERIOD, probe, on_sample)
     }
 
     fn spawn_every(
         period: Duration,
-        mut probe: Box<dyn DeviceProbe>,
+        mut probe: impl FnMut(&[RankPlace]) -> TelemetrySample + Send + 'static,
         mut on_sample: impl FnMut(TelemetrySample) + Send + 'static,
     ) -> Sampler {
         let (orders, inbox) = channel();
@@ -37,7 +39,7 @@ impl Sampler {
             let mut ranks: Vec<RankPlace> = Vec::new();
             loop {
                 let due = Instant::now() + period;
-                let sample = probe.sample(&ranks);
+                let sample = probe(&ranks);
                 // Held during the call: once `drop` has set it, no call is under way and none follows.
                 let is_stopped = flag.lock().unwrap_or_else(PoisonError::into_inner);
                 if *is_stopped {
@@ -77,24 +79,19 @@ mod tests {
     use super::*;
     use std::sync::mpsc::Receiver;
 
-    /// Reports the ranks it is asked for as its host name.
-    struct EchoProbe(u32);
-
-    impl DeviceProbe for EchoProbe {
-        fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
-            self.0 += 1;
-            TelemetrySample {
-                time_s: f64::from(self.0),
-                host: format!("{:?}", ranks.iter().map(|place| place.rank).collect::<Vec<_>>()),
-                devices: vec![],
-                gpu_missing: None,
-            }
+    /// Reports the ranks that it is asked for as its host name, and counts its samples in their time.
+    fn echo() -> impl FnMut(&[RankPlace]) -> TelemetrySample + Send + 'static {
+        let mut time_s = 0.0;
+        move |ranks| {
+            time_s += 1.0;
+            let host = format!("{:?}", ranks.iter().map(|place| place.rank).collect::<Vec<_>>());
+            TelemetrySample { time_s, host, devices: vec![], gpu_missing: None }
         }
     }
 
     fn start(period: Duration) -> (Sampler, Receiver<TelemetrySample>) {
         let (sender, receiver) = channel();
-        let sampler = Sampler::spawn_every(period, Box::new(EchoProbe(0)), move |sample| drop(sender.send(sample)));
+        let sampler = Sampler::spawn_every(period, echo(), move |sample| drop(sender.send(sample)));
         (sampler, receiver)
     }
 

@@ -1,6 +1,6 @@
 //! The configuration file: what it may say, what is wrong with one, and how a fresh one reads.
 //!
-//! Never written unless asked for, and never in the way: what cannot be read is named with its line, and left as it was.
+//! It is only written on request. A value that cannot be read is named with its line, and stays at its default.
 
 use std::fmt;
 use std::io;
@@ -39,73 +39,69 @@ impl Default for Config {
     }
 }
 
-/// A key of the file: what it is for, its value as text, and how a value is taken over.
+/// A key of the file, and what it is for.
 struct Key {
     name: &'static str,
     about: &'static str,
-    get: fn(&Config) -> String,
-    set: fn(&mut Config, &DeValue) -> Result<(), String>,
+    kind: Kind,
+}
+
+/// What a key can be set to.
+enum Kind {
+    Theme,
+    /// True, false or [`AUTO`].
+    Ascii,
+    Switch(fn(&mut Config) -> &mut bool),
 }
 
 const AUTO: &str = "auto";
 
+const THEME: &str = "auto (by the terminal's background), dark, light, high-contrast, colour-blind or mono";
+const ASCII: &str = "only ASCII characters on the screen: true, false or auto (where the terminal or the locale has no UTF-8)";
+
 static KEYS: [Key; 7] = [
-    Key {
-        name: "theme",
-        about: "auto (by the terminal's background), dark, light, high-contrast, colour-blind or mono",
-        get: |config| format!("{:?}", config.theme.name()),
-        set: |config, value| {
-            let names = || Look::all().map(Look::name).collect::<Vec<_>>().join(", ");
-            let named = value.as_str().and_then(|name| Look::all().find(|look| look.name() == name));
-            config.theme = named.ok_or_else(|| format!("no theme is called {}: use one of {}", shown(value), names()))?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "ascii",
-        about: "only ASCII characters on the screen: true, false or auto (where the terminal or the locale has no UTF-8)",
-        get: |config| config.ascii.map_or_else(|| format!("{AUTO:?}"), |ascii| ascii.to_string()),
-        set: |config, value| {
-            let said = value.as_bool().map(Some).or_else(|| (value.as_str() == Some(AUTO)).then_some(None));
-            config.ascii = said.ok_or_else(|| format!("{} is neither true nor false, nor {AUTO:?}", shown(value)))?;
-            Ok(())
-        },
-    },
-    Key {
-        name: "mouse",
-        about: "click, wheel and dragged borders; off leaves the mouse to the terminal",
-        get: |config| config.mouse.to_string(),
-        set: |config, value| switch(&mut config.mouse, value),
-    },
-    Key {
-        name: "title",
-        about: "the terminal's title says how the run is going",
-        get: |config| config.title.to_string(),
-        set: |config, value| switch(&mut config.title, value),
-    },
-    Key {
-        name: "bell",
-        about: "ring the terminal's bell when a run ends",
-        get: |config| config.bell.to_string(),
-        set: |config, value| switch(&mut config.bell, value),
-    },
-    Key {
-        name: "notify",
-        about: "notify the desktop when a run ends, where the terminal can (OSC 9 and 777)",
-        get: |config| config.notify.to_string(),
-        set: |config, value| switch(&mut config.notify, value),
-    },
-    Key {
-        name: "remember",
-        about: "start with the pane sizes and settings of last time",
-        get: |config| config.remember.to_string(),
-        set: |config, value| switch(&mut config.remember, value),
-    },
+    Key { name: "theme", about: THEME, kind: Kind::Theme },
+    Key { name: "ascii", about: ASCII, kind: Kind::Ascii },
+    switch("mouse", "click, wheel and dragged borders; off leaves the mouse to the terminal", |config| &mut config.mouse),
+    switch("title", "the terminal's title says how the run is going", |config| &mut config.title),
+    switch("bell", "ring the terminal's bell when a run ends", |config| &mut config.bell),
+    switch("notify", "notify the desktop when a run ends, where the terminal can (OSC 9 and 777)", |config| &mut config.notify),
+    switch("remember", "start with the pane sizes and settings of last time", |config| &mut config.remember),
 ];
 
-fn switch(field: &mut bool, value: &DeValue) -> Result<(), String> {
-    *field = value.as_bool().ok_or_else(|| format!("{} is neither true nor false", shown(value)))?;
-    Ok(())
+/// A key that is true or false.
+const fn switch(name: &'static str, about: &'static str, field: fn(&mut Config) -> &mut bool) -> Key {
+    Key { name, about, kind: Kind::Switch(field) }
+}
+
+impl Key {
+    /// The value as the file has it.
+    fn get(&self, mut config: Config) -> String {
+        match self.kind {
+            Kind::Switch(field) => field(&mut config).to_string(),
+            Kind::Theme => format!("{:?}", config.theme.name()),
+            Kind::Ascii => config.ascii.map_or_else(|| format!("{AUTO:?}"), |ascii| ascii.to_string()),
+        }
+    }
+
+    /// Takes a value over, or says why it cannot.
+    fn set(&self, config: &mut Config, value: &DeValue) -> Result<(), String> {
+        match self.kind {
+            Kind::Switch(field) => {
+                *field(config) = value.as_bool().ok_or_else(|| format!("{} is neither true nor false", shown(value)))?;
+            }
+            Kind::Theme => {
+                let names = || Look::all().map(Look::name).collect::<Vec<_>>().join(", ");
+                let named = value.as_str().and_then(|name| Look::all().find(|look| look.name() == name));
+                config.theme = named.ok_or_else(|| format!("no theme is called {}: use one of {}", shown(value), names()))?;
+            }
+            Kind::Ascii => {
+                let ascii = value.as_bool().map(Some).or_else(|| (value.as_str() == Some(AUTO)).then_some(None));
+                config.ascii = ascii.ok_or_else(|| format!("{} is neither true nor false, nor {AUTO:?}", shown(value)))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn shown(value: &DeValue) -> String {
@@ -136,7 +132,7 @@ impl fmt::Display for Problem {
 impl Config {
     /// What a text says; what is wrong in it stays at its default, and is returned as well.
     pub fn parse(text: &str) -> (Config, Vec<Problem>) {
-        // Each problem asks for its line: counted anew for each of many, that would take minutes.
+        // Counting the lines for each of many problems would take minutes.
         let ends: Vec<usize> = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
         let line = |at: usize| 1 + ends.partition_point(|end| *end < at);
         let mut config = Config::default();
@@ -151,7 +147,7 @@ impl Config {
         let mut problems = Vec::new();
         for (name, value) in table.get_ref() {
             let said = match KEYS.iter().find(|key| key.name == name.get_ref().as_ref()) {
-                Some(key) => (key.set)(&mut config, value.get_ref()).map_err(|why| format!("{}: {why}", key.name)),
+                Some(key) => key.set(&mut config, value.get_ref()).map_err(|why| format!("{}: {why}", key.name)),
                 None => Err(unknown(name.get_ref())),
             };
             problems.extend(said.err().map(|text| Problem { line: line(name.span().start), text }));
@@ -176,7 +172,7 @@ impl Config {
     pub fn to_toml(self) -> String {
         let mut text = String::from("# The screen of hvd-lab. `hvd-lab config check` says what is wrong in here.\n");
         for key in &KEYS {
-            text.push_str(&format!("\n# {}\n{} = {}\n", key.about, key.name, (key.get)(&self)));
+            text.push_str(&format!("\n# {}\n{} = {}\n", key.about, key.name, key.get(self)));
         }
         text
     }
@@ -190,7 +186,7 @@ fn short(text: &str) -> String {
 
 fn unknown(name: &str) -> String {
     let whole = name;
-    // Whoever meant one of the keys wrote no more.
+    // A misspelt key is not longer than this.
     let name: &str = name.char_indices().nth(SHOWN).map_or(name, |(end, _)| &name[..end]);
     let near = KEYS.iter().map(|key| (strsim::jaro_winkler(name, key.name), key.name)).max_by(|a, b| a.0.total_cmp(&b.0));
     let name = short(whole);

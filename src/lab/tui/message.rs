@@ -20,9 +20,9 @@ pub enum Message {
     /// The first line of what was pasted, made safe.
     Paste(String),
     Mouse(MouseEvent),
-    /// What the terminal says of its background.
+    /// The background that the terminal reports.
     Background(Background),
-    /// The terminal has so many columns and rows.
+    /// The new columns and rows of the terminal.
     Resize(u16, u16),
     /// Unix time in seconds, once a second while a run is going.
     Tick(f64),

@@ -1,6 +1,6 @@
 //! The screen: one owner of state, fed by one channel, drawn only when something changed.
 //!
-//! Never does I/O in its update: keys, signals and results come in as messages, wishes go out as effects.
+//! `update` does no I/O: keys, signals and results come in as messages, requests go out as effects.
 //!
 //! ```text
 //!  terminal ── keys ──┐                       ┌── effects ──> runner ──> launch, runs, telemetry
@@ -73,20 +73,20 @@ use crate::runs::RunStore;
 
 /// Frames are at least this far apart, unless a key was pressed: about 30 a second.
 const FRAME: Duration = Duration::from_millis(33);
-/// While messages are played they move so often.
+/// The time between two steps of messages that are played.
 const BEAT: Duration = Duration::from_millis(50);
 /// Keys that wait for the screen.
 const KEYS_WAITING: usize = 64;
-/// Messages that do, some with hundreds of events: senders wait when there are more, so memory stays bounded.
+/// Messages that wait for the screen, some with hundreds of events. Senders wait when there are more, so memory stays bounded.
 const WAITING: usize = 16;
 
 #[derive(Debug, Default)]
 pub struct Options {
     /// Only ASCII on the screen, whatever terminal and configuration say.
     pub ascii: bool,
-    /// Lessons over those of the program.
+    /// A folder of lessons that replace those of the program.
     pub lessons: Option<PathBuf>,
-    /// The tour, although it was shown before.
+    /// Show the tour, although it was shown before.
     pub tour: bool,
     /// Play recordings instead of running anything.
     pub replay: Option<Replay>,
@@ -132,7 +132,7 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("no event loop")?;
     let done = runtime.block_on(show(options));
-    // Threads that wait for a key or a file must not hold up the end.
+    // Threads that wait for a key or a file must not delay the end.
     runtime.shutdown_background();
     done.map(|()| ExitCode::SUCCESS)
 }
@@ -161,12 +161,12 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let mut state = start::initial_state(theme, options.lessons.as_deref())?;
     let (sender, mut messages) = mpsc::channel(WAITING);
     let source = match options.replay {
-        // Said to be one from the first frame on.
+        // The first frame already says that it is a replay.
         Some(replay) => Source::Recording(ReplayRunner::start(sender.clone(), replay, &mut state.shared)?),
-        // A home that cannot be used is said on the terminal as it is.
+        // An error is printed before the screen takes the terminal.
         None => Source::Home(RunStore::open_default()?),
     };
-    // A replay leaves nothing behind, and shows no tour that nobody would remember.
+    // A replay is not remembered, so the tour would come again each time.
     state.help.toured |= state.shared.replay.is_some();
     let home = if state.shared.replay.is_none() { RunStore::default_home().ok() } else { None };
     let session = home.map(|home| session::path(&home));
@@ -178,14 +178,14 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let mut screen =
         Screen::enter(state.preferences.mouse, state.preferences.config.title).context("the terminal cannot be used")?;
     update(&mut state, terminal::size());
-    // A terminal that is gone already: nobody sees a screen, as below.
+    // If the terminal is gone already, the screen ends at once, as below.
     state.done = screen.draw(header::title(&state), |frame| view::draw(frame, &state)).is_err();
     if state.shared.theme.colour && state.shared.theme.background == Background::Unknown {
         // The reply comes among the keys, whenever the terminal gets to it. A terminal that is gone already is found below.
         let _ = screen.ask_background();
     }
     // Everything that may be slow starts after the first frame.
-    // Keys have a channel of their own: they overtake whatever a run has to tell.
+    // Keys have their own channel, so that they overtake the messages of a run.
     let (pressed, mut keys) = mpsc::channel(KEYS_WAITING);
     std::thread::Builder::new().name("keys".into()).spawn(move || terminal::read_keys(pressed)).context("no thread for keys")?;
     let mut effect_runner = match source {
@@ -199,17 +199,17 @@ async fn show(options: Options) -> anyhow::Result<()> {
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut beat = interval(BEAT);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // The editor, while it has the terminal; messages are heard all the same, and a save is built.
+    // The editor, while it has the terminal. Messages are still handled, and a save is built.
     let mut editing = None;
     let (mut changed, mut next_frame) = (false, Instant::now());
     keeper.look(&state);
-    // However it ends, a terminal that fails as well: what was asked last is done, and what changed is kept.
+    // However it ends, even by a terminal that fails, the last requests are carried out and changes are kept.
     let ended: anyhow::Result<()> = async {
         while !state.done {
-            // Looked at before each message, not left to the timer, which comes too late while messages pour in.
+            // We check before each message: while messages pour in the timer would come too late.
             if changed && Instant::now() >= next_frame {
                 if screen.draw(header::title(&state), |frame| view::draw(frame, &state)).is_err() {
-                    // The terminal is gone: nobody sees a screen, runs go on.
+                    // The terminal is gone. Runs continue.
                     break;
                 }
                 changed = false;
@@ -219,7 +219,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 biased;
                 _ = terminate.recv() => Message::Leave,
                 _ = hang_up.recv() => Message::Leave,
-                // Meant for the program that has the terminal.
+                // In the editor, Ctrl-C is meant for the editor.
                 _ = interrupt.recv() => if editing.is_some() { continue } else { Message::Leave },
                 _ = quit.recv() => Message::Leave,
                 _ = stop.recv() => Message::Suspend,
@@ -265,7 +265,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
     ended.or_else(|error| if terminal::is_gone(&error) { Ok(()) } else { Err(error) })
 }
 
-/// Does what an update asked for: what concerns the terminal here, all else by the runner.
+/// Performs effects: those of the terminal here, all others by the runner.
 fn perform(
     effects: Vec<Effect>,
     state: &mut State,
@@ -274,7 +274,7 @@ fn perform(
     effect_runner: &mut EffectRunner,
 ) -> anyhow::Result<()> {
     let mut effects = VecDeque::from(effects);
-    // Nothing an effect leads to at once leads to another effect, so this ends.
+    // The update that follows an effect asks for no further one, so this ends.
     while let Some(effect) = effects.pop_front() {
         match effect {
             Effect::Copy(text) => {

@@ -1,6 +1,6 @@
 //! How the user likes the screen: borders, mouse, projector, tour, and what happens when a run ends.
 //!
-//! Never about a run: nothing here changes what is trained or measured.
+//! Nothing here changes what is trained or measured.
 
 use std::collections::BTreeMap;
 
@@ -46,6 +46,6 @@ pub struct Preferences {
     pub config: Config,
     /// Where borders were dragged to.
     pub shares: Shares,
-    /// The terminal tells the mouse to the lab; released, it selects text as ever.
+    /// The terminal reports the mouse to the lab; released, it selects text as usual.
     pub mouse: bool,
 }

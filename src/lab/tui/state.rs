@@ -1,6 +1,6 @@
 //! Everything the screen knows, and the windows in front of it: a stack of boxes.
 //!
-//! Never anything of a feature itself. `app::features` says which keys open the windows.
+//! `app::features` says which keys open the windows.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -95,7 +95,7 @@ pub trait Window: Any + Debug + Boxed {
     /// The keys that it knows now: dispatch, footer and help read them here.
     fn keys(&self, state: &State) -> &'static [Binding];
 
-    /// What it shows in so many columns.
+    /// What it shows when `columns` are available.
     fn view(&self, state: &State, columns: u16) -> Option<View>;
 
     /// Follows one of its keys. It is not among the open windows meanwhile.

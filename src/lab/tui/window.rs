@@ -30,7 +30,7 @@ pub struct Page {
 pub const FRAME: u16 = 4;
 
 impl Page {
-    /// `lines` are made for what is left of `columns`, of which it takes at most so many.
+    /// `lines` are made for what is left of `columns`, of which the page takes at most `most`.
     pub fn view(title: impl Into<String>, columns: u16, most: u16, lines: impl FnOnce(usize) -> Vec<Line<'static>>) -> View {
         let columns = columns.saturating_sub(FRAME).min(most);
         View::Page(Page { title: title.into(), columns, lines: lines(usize::from(columns.saturating_sub(FRAME))) })

@@ -1,4 +1,4 @@
-//! What programs that train on photos share, such as `hvd-nvcnn`: the command line, and what a rank says it is going to do.
+//! What programs that train on photos share, such as `hvd-measure nvcnn`: the command line, and what a rank says it is going to do.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,15 +19,18 @@ use crate::domain::step::StepSet;
 use crate::flags::NvcnnFlags;
 use crate::host::starved;
 
+/// Begins the lines of its errors.
+pub const PROGRAM: &str = "hvd-measure nvcnn";
+
 const EXAMPLES: &str = "\
 Examples:
-  mpirun -np 2 hvd-nvcnn --model=resnet50 --data_dir=records --batch_size=48
+  mpirun -np 2 hvd-measure nvcnn --model=resnet50 --data_dir=records --batch_size=48
       Two ranks train on the TFRecord files in `records`, 48 images each at a time.
-  mpirun -np 2 hvd-nvcnn -m resnet50 --image-size 64 -b 16 --num_epochs 3 --data_dir photos --log_dir logs
+  mpirun -np 2 hvd-measure nvcnn -m resnet50 --image-size 64 -b 16 --num_epochs 3 --data_dir photos --log_dir logs
       On a folder of JPEGs for each class; keeps a checkpoint in `logs`.
-  hvd-nvcnn -m resnet50 --image-size 64 --eval --data_dir records --log_dir logs
+  hvd-measure nvcnn -m resnet50 --image-size 64 --eval --data_dir records --log_dir logs
       Tests that checkpoint on the files validation-*.
-  hvd-nvcnn -m trivial --data_dir records
+  hvd-measure nvcnn -m trivial --data_dir records
       Next to no model: the speed is that of the image pipeline.
 
 `hvd-lab data make-images` draws a set of photo-like JPEGs, and `hvd-lab data tfrecord` packs them.
@@ -37,7 +40,7 @@ Exit codes: 0 trained, 1 failed while training, 2 a flag or an image that cannot
 ///
 /// One program for every rank.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "hvd-nvcnn", version, after_long_help = EXAMPLES, max_term_width = 110, args_override_self = true)]
+#[command(name = "hvd-measure nvcnn", version, after_long_help = EXAMPLES, max_term_width = 110, args_override_self = true)]
 pub struct Args {
     #[command(flatten)]
     flags: NvcnnFlags,
@@ -57,7 +60,7 @@ impl Args {
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<(Args, NvcnnSpec), Stop> {
         let args = Args::try_parse_from(args).map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
-            _ => stop(2, &in_plain_words(&one_line(&error, "hvd-nvcnn"))),
+            _ => stop(2, &in_plain_words(&one_line(&error, PROGRAM))),
         })?;
         let spec = args.flags.spec().map_err(|problem| stop(2, &problem))?;
         spec.ranks_per_host.and_then(NonZeroUsize::new).into_iter().for_each(comm::simulate_hosts);
@@ -73,7 +76,7 @@ pub fn stall_limits() -> StallLimits {
 
 /// What ends the program before it trains.
 pub fn stop(code: u8, problem: &str) -> Stop {
-    Stop { text: format!("hvd-nvcnn: {problem}"), code }
+    Stop { text: format!("{PROGRAM}: {problem}"), code }
 }
 
 /// Those of the ten steps that nvcnn takes: it neither warms up (9) nor uses an optimizer for large batches (10), and only some

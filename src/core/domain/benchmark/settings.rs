@@ -1,4 +1,4 @@
-//! The settings of a benchmark: the flags of `hvd-bench`, as data.
+//! The settings of a benchmark: the flags of `hvd-measure bench`, as data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

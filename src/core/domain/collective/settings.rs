@@ -1,4 +1,4 @@
-//! The settings of a run that measures collectives: the flags of `hvd-collectives`, as data.
+//! The settings of a run that measures collectives: the flags of `hvd-measure collectives`, as data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,7 +1,7 @@
 //! Training on photos as NVIDIA's `nvcnn_hvd_simplified.py` does it: its settings, and the rules that its rate, its loss and its
 //! gradients follow.
 //!
-//! Never computes with a tensor and never reads an image: the program `hvd-nvcnn` does.
+//! Never computes with a tensor and never reads an image: the program `hvd-measure nvcnn` does.
 
 mod fit;
 mod rules;

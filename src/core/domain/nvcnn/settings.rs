@@ -1,4 +1,4 @@
-//! The settings of `hvd-nvcnn`: its flags, as data.
+//! The settings of `hvd-measure nvcnn`: its flags, as data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

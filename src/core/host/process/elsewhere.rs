@@ -42,25 +42,33 @@ fn bytes(words: &[OsString]) -> Vec<Vec<u8>> {
     words.iter().map(|word| word.clone().into_vec()).collect()
 }
 
-pub(super) fn look_up(pid: u32) -> Option<Process> {
+/// The process with this number, if there is one.
+pub fn look_up(pid: u32) -> Option<Process> {
     ask(pid, ProcessRefreshKind::nothing().with_cpu().with_memory(), |found| Process::from(found))
 }
 
-pub(super) fn all() -> impl Iterator<Item = Process> {
+/// Every process of this host that this user may see.
+pub fn all() -> impl Iterator<Item = Process> {
     let system = seen(ProcessesToUpdate::All, ProcessRefreshKind::nothing().with_cpu().with_memory());
     system.processes().values().map(Process::from).collect::<Vec<_>>().into_iter()
 }
 
-pub(super) fn threads(pid: u32) -> impl Iterator<Item = u32> {
+/// The process alone, if it is there: this system does not number threads.
+pub fn threads(pid: u32) -> impl Iterator<Item = u32> {
     look_up(pid).map(|found| found.pid).into_iter()
 }
 
-pub(super) fn arguments(pid: u32) -> Vec<Vec<u8>> {
+/// The words that it was started with. Empty if they may not be read, or it is gone.
+pub fn arguments(pid: u32) -> Vec<Vec<u8>> {
     let what = ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always);
     ask(pid, what, |found| bytes(found.cmd())).unwrap_or_default()
 }
 
-pub(super) fn environment(pid: u32) -> io::Result<Vec<Vec<u8>>> {
+/// The variables that it was started with, each as `NAME=value`. macOS hides those of its own programs, such as a shell.
+///
+/// # Errors
+/// The process is gone, or its environment may not be read ([`io::ErrorKind::PermissionDenied`]).
+pub fn environment(pid: u32) -> io::Result<Vec<Vec<u8>>> {
     let what = ProcessRefreshKind::nothing().with_user(UpdateKind::Always).with_environ(UpdateKind::Always);
     let found = ask(pid, what, |found| (found.effective_user_id().map(|user| **user), bytes(found.environ())));
     let (user, variables) = found.ok_or(io::ErrorKind::NotFound)?;
@@ -68,8 +76,9 @@ pub(super) fn environment(pid: u32) -> io::Result<Vec<Vec<u8>>> {
     if may_be_read { Ok(variables) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
-/// One look at all of them, for each takes as long.
-pub(super) fn with_variable(entry: &[u8]) -> Vec<u32> {
+/// The running processes that were started with this variable, `NAME=value`, as far as it may be read.
+pub fn with_variable(entry: &[u8]) -> Vec<u32> {
+    // One look at all of them: each single look takes as long.
     let system = seen(ProcessesToUpdate::All, ProcessRefreshKind::nothing().with_environ(UpdateKind::Always));
     let has_it = |found: &&sysinfo::Process| {
         !Process::from(*found).zombie && found.environ().iter().any(|variable| variable.as_bytes() == entry)
@@ -85,19 +94,24 @@ pub(super) fn user(pid: u32) -> Option<u32> {
     ask(pid, ProcessRefreshKind::nothing().with_user(UpdateKind::Always), |found| found.effective_user_id().map(|user| **user))?
 }
 
-pub(super) fn sees(pid: u32, _folder: &Path) -> bool {
+/// Whether the process is there: this system has no containers.
+pub fn sees(pid: u32, _folder: &Path) -> bool {
     look_up(pid).is_some()
 }
 
-pub(super) fn is_open(_folder: &Path) -> bool {
+/// Always: this system does not say.
+pub fn is_open(_folder: &Path) -> bool {
     true
 }
 
-pub(super) fn written(_pid: u32) -> Option<u64> {
+/// `None`: this system does not say.
+pub fn written(_pid: u32) -> Option<u64> {
     None
 }
 
-pub(super) fn limit_files(_pid: u32, _bytes: u64) -> io::Result<()> {
+/// # Errors
+/// Always: this system sets no limits of another process.
+pub fn limit_files(_pid: u32, _bytes: u64) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this system sets no limits of another process"))
 }
 

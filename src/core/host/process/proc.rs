@@ -26,16 +26,19 @@ impl Process {
     }
 }
 
-pub(super) fn look_up(pid: u32) -> Option<Process> {
+/// The process with this number, if there is one (including one that has ended and that its parent has not waited for).
+pub fn look_up(pid: u32) -> Option<Process> {
     // A command name need not be UTF-8 text.
     Process::parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 
-pub(super) fn all() -> impl Iterator<Item = Process> {
+/// Every process of this host that this user may see (including ended ones that their parents have not waited for).
+pub fn all() -> impl Iterator<Item = Process> {
     numbers("/proc").filter_map(look_up)
 }
 
-pub(super) fn threads(pid: u32) -> impl Iterator<Item = u32> {
+/// The threads of a process.
+pub fn threads(pid: u32) -> impl Iterator<Item = u32> {
     numbers(&format!("/proc/{pid}/task"))
 }
 
@@ -51,15 +54,21 @@ fn list(pid: u32, file: &str) -> io::Result<Vec<Vec<u8>>> {
     Ok(if bytes.is_empty() { Vec::new() } else { bytes.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect() })
 }
 
-pub(super) fn arguments(pid: u32) -> Vec<Vec<u8>> {
+/// The words that it was started with. Empty if they may not be read, or it is gone.
+pub fn arguments(pid: u32) -> Vec<Vec<u8>> {
     list(pid, "cmdline").unwrap_or_default()
 }
 
-pub(super) fn environment(pid: u32) -> io::Result<Vec<Vec<u8>>> {
+/// The variables that it was started with, each as `NAME=value`.
+///
+/// # Errors
+/// The process is gone, or its environment may not be read ([`io::ErrorKind::PermissionDenied`]).
+pub fn environment(pid: u32) -> io::Result<Vec<Vec<u8>>> {
     list(pid, "environ")
 }
 
-pub(super) fn with_variable(entry: &[u8]) -> Vec<u32> {
+/// The running processes that were started with this variable, `NAME=value`, as far as it may be read.
+pub fn with_variable(entry: &[u8]) -> Vec<u32> {
     let has_it = |pid: &u32| environment(*pid).is_ok_and(|variables| variables.iter().any(|variable| variable == entry));
     all().filter(|process| !process.zombie).map(|process| process.pid).filter(has_it).collect()
 }
@@ -72,7 +81,8 @@ pub(super) fn user(pid: u32) -> Option<u32> {
     Some(fs::metadata(format!("/proc/{pid}")).ok()?.uid())
 }
 
-pub(super) fn sees(pid: u32, folder: &Path) -> bool {
+/// Whether the path of a folder leads a process to the same folder as this one: in a container it may be another.
+pub fn sees(pid: u32, folder: &Path) -> bool {
     let Ok(ours) = fs::metadata(folder) else { return is_in_our_container(pid) };
     let theirs = Path::new("/proc").join(pid.to_string()).join("root").join(folder.strip_prefix("/").unwrap_or(folder));
     match fs::metadata(theirs) {
@@ -86,19 +96,25 @@ fn is_in_our_container(pid: u32) -> bool {
     namespace(&pid.to_string()) == namespace("self")
 }
 
-pub(super) fn is_open(folder: &Path) -> bool {
+/// Whether some process of this user has a file in the folder open.
+pub fn is_open(folder: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return true };
     let files = numbers("/proc").flat_map(|pid| fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten());
     let mut targets = files.filter_map(|file| fs::read_link(file.path()).ok());
     targets.any(|target: PathBuf| target.starts_with(&folder))
 }
 
-pub(super) fn written(pid: u32) -> Option<u64> {
+/// Bytes that a process has written so far, to files and pipes alike.
+pub fn written(pid: u32) -> Option<u64> {
     let counts = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
     counts.lines().find_map(|line| line.strip_prefix("wchar:"))?.trim().parse().ok()
 }
 
-pub(super) fn limit_files(pid: u32, bytes: u64) -> io::Result<()> {
+/// Limits the size of each file that the process writes from now on, in bytes.
+///
+/// # Errors
+/// The system's.
+pub fn limit_files(pid: u32, bytes: u64) -> io::Result<()> {
     use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
     let limit = Rlimit { current: Some(bytes), ..getrlimit(Resource::Fsize) };
     prlimit(Pid::from_raw(pid.cast_signed()), Resource::Fsize, limit)?;

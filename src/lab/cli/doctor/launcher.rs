@@ -6,7 +6,7 @@ use super::check::{Check, State};
 use super::trainer::{Trainer, answer, name};
 use crate::host::installation::set_up_command;
 use crate::launch::{Flavour, LaunchError, Launcher, libraries};
-use crate::runs::Scratch;
+use crate::process::Scratch;
 
 /// Adds the checks of library, launcher and start.
 pub(super) fn examine(trainer: Option<&Trainer>, checks: &mut Vec<Check>) {

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use super::check::Check;
 use crate::exercise::{self, Module};
 use crate::host::installation::{Installation, PYTHON_MODULE, set_up_command};
-use crate::launch::{self, Answer, LaunchError, TRAINER_PATIENCE, ask, libraries};
+use crate::launch::{self, LaunchError, libraries};
+use crate::process::probe_command::{Answer, TRAINER_PATIENCE, ask};
 
 /// What `hvd-train --build-info` prints.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -74,7 +75,7 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
         }
     };
     checks.push(Check::ok("hvd-train", path.display().to_string()));
-    checks.push(others());
+    checks.push(measure());
     checks.push(Check::ok("libtorch", info.libtorch.clone()));
     checks.push(cuda(&info, gpus));
     checks.push(nccl(&info, gpus));
@@ -94,15 +95,11 @@ fn python() -> Check {
     }
 }
 
-/// The other programs of the ranks: without one of them, one verb has nothing to start.
-fn others() -> Check {
-    let missing: Vec<&str> = launch::other_programs().into_iter().filter_map(|(name, found)| (!found).then_some(name)).collect();
-    let verbs = "`hvd-lab collectives`, `hvd-lab bench` and `hvd-lab nvcnn` can start theirs";
-    match missing.is_empty() {
-        true => Check::ok("programs", verbs),
-        false => {
-            Check::warn("programs", format!("not found: {}", missing.join(", ")), "run `make build`; `hvd-lab run` works without")
-        }
+/// The other program of the ranks, which three verbs start.
+fn measure() -> Check {
+    match launch::find_measure() {
+        Ok(_) => Check::ok("programs", "`hvd-lab collectives`, `hvd-lab bench` and `hvd-lab nvcnn` can start theirs"),
+        Err(_) => Check::warn("programs", "not found: hvd-measure", "run `make build`; `hvd-lab run` works without"),
     }
 }
 

@@ -7,22 +7,22 @@ use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
 use super::Job;
-use super::launcher_state::Behind;
+use super::state::Behind;
 use crate::domain::run::RunState;
 use crate::host::process::command;
-use crate::runs::process::{self, Process};
+use crate::process::{self, Process};
 
 /// For helpers to follow the program that has ended.
 const A_MOMENT: Duration = Duration::from_millis(500);
 
 impl Job {
     fn processes_behind(&self) -> Vec<Process> {
-        process::adopted(self.folder.path()).into_iter().filter(|process| !process.zombie).collect()
+        process::adopted(self.options.folder.path()).into_iter().filter(|process| !process.zombie).collect()
     }
 
     /// Whether a program that was started alone has left processes of its own, now that it has ended like this.
     pub(super) fn left_behind(&self, exit: ExitStatus) -> Option<Behind> {
-        let is_alone = self.own.as_ref().is_some_and(|own| own.is_alone) && self.kill_at.is_none();
+        let is_alone = self.options.own.as_ref().is_some_and(|own| own.is_alone) && self.kill_at.is_none();
         (is_alone && !self.processes_behind().is_empty()).then(|| Behind { exit, since: Instant::now(), is_told: false })
     }
 
@@ -38,7 +38,7 @@ impl Job {
         }
         let what = format!("`{}` (pid {})", command(first.pid), first.pid);
         let what = if left.len() > 1 { format!("{what} and {} more", left.len() - 1) } else { what };
-        let is_waited_for = exit.success() && !self.own.as_ref().is_some_and(|own| own.has_figures);
+        let is_waited_for = exit.success() && !self.options.own.as_ref().is_some_and(|own| own.has_figures);
         self.behind.iter_mut().for_each(|behind| behind.is_told = true);
         if !is_waited_for {
             self.warn(0, &format!("the program has ended and has left {what} in the background: it is ended with the run"));

@@ -11,7 +11,7 @@ use super::{DRAIN, GRACE, Job, ROUND, ROUNDS};
 use crate::launch::event_socket::EventSocket;
 use crate::launch::own::rank_number;
 use crate::launch::work::Work;
-use crate::runs::process::{self, Process};
+use crate::process::{self, Process};
 
 /// For ranks that are asked to end, before they are ended, and then for the launcher to pass on what they have printed.
 const RANKS_GRACE: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ impl Job {
     /// Ask the launcher to end the ranks; `kill_at` sees to it that they do.
     pub(super) fn begin_end(&mut self) {
         // Asked again, whoever follows a job tries again at once to have it cancelled.
-        if let Some(follower) = self.child.id().filter(|_| self.is_batch && self.kill_at.is_some()) {
+        if let Some(follower) = self.child.id().filter(|_| self.options.is_batch && self.kill_at.is_some()) {
             process::signal(follower, Signal::SIGTERM);
         }
         if self.kill_at.is_none() {
@@ -30,7 +30,7 @@ impl Job {
                 process::signal(launcher, Signal::SIGTERM);
             }
             self.end_behind();
-            let writes_checkpoint = self.journal.evidence.work == Work::Photos;
+            let writes_checkpoint = self.writer.evidence.work == Work::Photos;
             self.kill_at = Some(Instant::now() + if is_asked && !writes_checkpoint { RANKS_GRACE } else { GRACE });
             self.launcher.is_spared = is_asked;
         }
@@ -42,7 +42,7 @@ impl Job {
         let beneath = self.child.id().map(process::descendants).unwrap_or_default();
         let numbered = beneath.into_iter().filter_map(|process| Some((rank_number(process.pid)?, process)));
         let (numbers, ranks): (BTreeSet<usize>, Vec<Process>) = numbered.unzip();
-        let is_whole = !ranks.is_empty() && (0..self.np).all(|rank| numbers.contains(&rank));
+        let is_whole = !ranks.is_empty() && (0..self.options.np).all(|rank| numbers.contains(&rank));
         if is_whole {
             process::signal_each(&ranks, signal);
         }
@@ -51,7 +51,7 @@ impl Job {
 
     /// What was asked to end has not: the ranks first, where the launcher may still pass on what they have printed.
     pub(super) fn end_by_force(&mut self) {
-        if self.is_batch && self.asked_to_stop && self.broken.is_none() {
+        if self.options.is_batch && self.asked_to_stop && self.broken.is_none() {
             // By force only whoever follows the job would end, and not the job, which Slurm may not cancel yet.
             self.kill_at = Some(Instant::now() + GRACE);
             return;
@@ -68,13 +68,13 @@ impl Job {
     /// their own, but share the session; the variable in their environment finds those that left even that.
     pub(super) fn kill_round(&self) -> bool {
         let in_session = process::signal_own_session(Signal::SIGKILL);
-        if self.is_batch {
+        if self.options.is_batch {
             // The ranks are Slurm's, also on this host.
             return in_session;
         }
         // Given up and continued by another lab, the run has other processes by now.
-        let is_anothers = self.is_lost() && self.folder.path().exists();
-        let is_left = !is_anothers && process::signal_run(self.folder.path(), Signal::SIGKILL);
+        let is_anothers = self.is_lost() && self.options.folder.path().exists();
+        let is_left = !is_anothers && process::signal_run(self.options.folder.path(), Signal::SIGKILL);
         // A child that took on a session and an environment of its own is still a descendant.
         process::signal_descendants(Signal::SIGKILL) || is_left || in_session
     }

@@ -12,7 +12,7 @@ use crate::host::process::command;
 use crate::launch::endless::Busy;
 use crate::launch::own::rank_number;
 use crate::launch::slurm;
-use crate::runs::process::{self, Process};
+use crate::process::{self, Process};
 
 impl Job {
     /// Where a batch job is. Once it trains, what Slurm says or does not say about it changes nothing.
@@ -21,7 +21,7 @@ impl Job {
             // That it could not be cancelled, for instance.
             _ if self.asked_to_stop => tell(RunState::Stopping, news),
             _ if self.kill_at.is_some() => {}
-            Some(_) if slurm::has_started(news) => tell(RunState::Running, self.journal.evidence.work.going()),
+            Some(_) if slurm::has_started(news) => tell(RunState::Running, self.writer.evidence.work.going()),
             Some(_) => tell(RunState::Running, news),
             None => tell(RunState::Preparing, news),
         }
@@ -31,14 +31,14 @@ impl Job {
     /// memory of this host.
     pub(super) fn look_at_launcher(&mut self) {
         let pid = self.child.id().filter(|_| self.stuck.is_none() && self.kill_at.is_none());
-        if let Some(pid) = pid.filter(|_| self.is_batch && self.journal.evidence.all_finished()) {
+        if let Some(pid) = pid.filter(|_| self.options.is_batch && self.writer.evidence.all_finished()) {
             process::signal(pid, slurm::RANKS_DONE);
         }
         let Some((pid, launcher)) = pid.and_then(|pid| Some((pid, process::look_up(pid)?))) else {
             self.launcher.down = None;
             return;
         };
-        if launcher.suspended && self.own.is_none() {
+        if launcher.suspended && self.options.own.is_none() {
             self.launcher_is_down(pid);
         } else {
             self.launcher.down = None;
@@ -46,10 +46,10 @@ impl Job {
         let beneath = process::descendants(pid);
         self.look_for_endless_line(&launcher, &beneath);
         // What Slurm has started is Slurm's, on this host as well.
-        if !self.is_batch {
+        if !self.options.is_batch {
             self.end_left_behind(pid, &beneath);
         }
-        if let Some(why) = self.bounds.backlog(launcher.resident) {
+        if let Some(why) = self.options.limits.backlog(launcher.resident) {
             self.stuck = Some(why);
             self.begin_end();
         }
@@ -63,7 +63,7 @@ impl Job {
             self.launcher.down = Some((since, true));
             self.warn(0, &format!("mpirun is stopped by a signal, and all ranks wait for it: `kill -CONT {pid}` lets it go on"));
         }
-        if self.is_elastic && since.elapsed() >= FROZEN {
+        if self.options.is_elastic && since.elapsed() >= FROZEN {
             self.say(&format!("hvd-lab: mpirun has been stopped for {} s: it is ended", FROZEN.as_secs()));
             process::signal(pid, Signal::SIGKILL);
         }
@@ -72,7 +72,7 @@ impl Job {
     /// What ranks leave behind holds their output open, and mpirun waits for the end of that for ever: it is ended a while after the
     /// last rank. `beneath` is all that the launcher has started.
     fn end_left_behind(&mut self, launcher: u32, beneath: &[Process]) {
-        let mut orphans = process::adopted(self.folder.path());
+        let mut orphans = process::adopted(self.options.folder.path());
         orphans.retain(|orphan| orphan.pid != launcher);
         // A launcher's own daemons are told from what a rank has started by the variables of ranks, unless nothing is left but these.
         let is_left = |orphan: &Process| beneath.is_empty() || rank_number(orphan.pid).is_some();
@@ -101,7 +101,7 @@ impl Job {
     /// A launcher that is busy with output and passes none of it on: it looks for the end of a line, in all of the line, again and
     /// again.
     fn look_for_endless_line(&mut self, launcher: &Process, beneath: &[Process]) {
-        let lines = self.journal.evidence.lines;
+        let lines = self.writer.evidence.lines;
         let ranks = || beneath.iter().filter_map(|process| Some((rank_number(process.pid)?, process.pid)));
         let Some(Busy { process, written, seconds }) = self.launcher.endless.look(launcher, lines, ranks) else { return };
         let (who, most) = match process {
@@ -111,9 +111,9 @@ impl Job {
         let words = format!(
             "{who} prints a line that does not end{most}: for {seconds} s {} has been busy with it and passed on no output of any rank. \
              End each line with a newline",
-            self.journal.evidence.launcher_name
+            self.writer.evidence.launcher_name
         );
-        if self.bounds.is_own && seconds >= FROZEN.as_secs() {
+        if self.options.limits.is_own && seconds >= FROZEN.as_secs() {
             self.stuck = Some(format!("{words}. So the run was ended"));
             self.begin_end();
         } else if self.launcher.endless.is_news() {

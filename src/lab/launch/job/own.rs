@@ -8,29 +8,29 @@ use crate::launch::output::Line;
 impl Job {
     /// What a line says goes before the line: nobody sees a line before what was read of it.
     pub(super) fn read_own_program(&mut self, line: &Line) {
-        let Some(own) = &mut self.own else { return };
+        let Some(own) = &mut self.options.own else { return };
         if matches!(line, Line::Rank { text, .. } if text.starts_with(MARKER)) {
             // An event: what it says goes where events go.
             return;
         }
         for (process, logged) in own.read(line) {
-            let written = self.journal.note(process, Event::Logged(logged));
+            let written = self.writer.note(process, Event::Logged(logged));
             self.fail_if_unwritten(written);
         }
     }
 
     /// Once a second: the ranks that were found, and what its files tell.
     pub(super) fn look_at_own_program(&mut self) -> Vec<TopologyReport> {
-        let Some(own) = self.own.as_mut().filter(|_| self.kill_at.is_none()) else { return Vec::new() };
-        let reports = own.new_ranks(self.folder.path(), self.child.id());
+        let Some(own) = self.options.own.as_mut().filter(|_| self.kill_at.is_none()) else { return Vec::new() };
+        let reports = own.new_ranks(self.options.folder.path(), self.child.id());
         // Its words may not have said how many there are.
-        self.np = reports.iter().map(|report| report.topology.size.0).fold(self.np, usize::max);
+        self.options.np = reports.iter().map(|report| report.topology.size.0).fold(self.options.np, usize::max);
         let mut topologies = reports.iter().map(|report| (report.topology.rank.0, Event::Topology(report.clone())));
-        let mut written = topologies.try_for_each(|(process, event)| self.journal.note(process, event));
+        let mut written = topologies.try_for_each(|(process, event)| self.writer.note(process, event));
         let news = own.news();
         own.read_files(&mut |logged| {
             if written.is_ok() {
-                written = self.journal.note(0, Event::Logged(logged));
+                written = self.writer.note(0, Event::Logged(logged));
             }
         });
         self.fail_if_unwritten(written);
@@ -41,7 +41,7 @@ impl Job {
     /// What the program has kept in the folder of temporary files that MPI gets, which goes with this launch: it may look for it at its
     /// next run.
     pub(super) fn tell_what_is_lost(&mut self) {
-        if let (Some(_), Some(name)) = (&self.own, self.scratch.foreign()) {
+        if let (Some(_), Some(name)) = (&self.options.own, self.scratch.foreign()) {
             self.warn(
                 0,
                 &format!(
@@ -63,15 +63,15 @@ impl Job {
     /// What its files tell that nobody has read yet, and the newest of what it told.
     pub(super) fn finish_own_program(&mut self) {
         let mut written = Ok(());
-        let said = self.own.as_mut().and_then(|own| {
+        let said = self.options.own.as_mut().and_then(|own| {
             own.finish(&mut |logged| {
                 if written.is_ok() {
-                    written = self.journal.note(0, Event::Logged(logged));
+                    written = self.writer.note(0, Event::Logged(logged));
                 }
             })
         });
-        let said = said.map_or(Ok(()), |said| self.journal.say(&said));
-        let written = written.and(said).and(self.journal.finish_events());
+        let said = said.map_or(Ok(()), |said| self.writer.say(&said));
+        let written = written.and(said).and(self.writer.finish_events());
         self.fail_if_unwritten(written);
     }
 }

@@ -5,16 +5,16 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
-use super::lent::Lent;
+use super::lease::JobLease;
 use super::{FAILURE_GRACE, Job};
 use crate::domain::event::{CheckpointAction, Event, TopologyReport};
 use crate::domain::units;
-use crate::launch::cables::Cables;
 use crate::launch::discovery::Wish;
 use crate::launch::fault::FAULT_REFUSED;
+use crate::launch::link_monitor::LinkMonitor;
 use crate::launch::verdict::Verdict;
 use crate::launch::work::Work;
-use crate::runs::process;
+use crate::process;
 
 /// For somebody to let a stopped rank go on, before an elastic run gives it up.
 pub(super) const FROZEN: Duration = Duration::from_secs(8);
@@ -22,7 +22,7 @@ pub(super) const FROZEN: Duration = Duration::from_secs(8);
 impl Job {
     /// The processes of this host that reported and are of this run, with their pids.
     fn ranks_here(&self) -> Vec<(usize, u32)> {
-        let evidence = &self.journal.evidence;
+        let evidence = &self.writer.evidence;
         // A pid is what a program printed: only one of this session is a rank.
         let is_ours = |pid: u32| process::look_up(pid).is_some_and(|found| found.session == std::process::id());
         let ranks = evidence.on(&self.host).filter(|(process, _)| !evidence.has_finished(*process));
@@ -31,8 +31,8 @@ impl Job {
 
     /// Ranks of this host that have ended without a word.
     pub(super) fn look_for_vanished(&mut self) {
-        let evidence = &mut self.journal.evidence;
-        if evidence.work == Work::Program || self.is_batch {
+        let evidence = &mut self.writer.evidence;
+        if evidence.work == Work::Program || self.options.is_batch {
             // It need not say when it has finished; its launcher knows who failed.
             return;
         }
@@ -48,15 +48,15 @@ impl Job {
     /// The time for every rank to report is over.
     pub(super) fn judge_start(&mut self) {
         let Some((_, seconds)) = self.start.take() else { return };
-        let reported: Vec<usize> = self.journal.evidence.introduced().map(|(process, _)| process).collect();
-        let missing = (0..self.np).filter(|process| !reported.contains(process));
+        let reported: Vec<usize> = self.writer.evidence.introduced().map(|(process, _)| process).collect();
+        let missing = (0..self.options.np).filter(|process| !reported.contains(process));
         let missing: Vec<String> = missing.map(|process| process.to_string()).collect();
         if let Some((first, others)) = missing.split_first() {
             let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             self.stuck = Some(format!(
                 "process {first}{others} of {} did not report within {}: is a host slow or behind a firewall? `hvd-lab doctor -H \
                  HOSTS` looks at hosts, and --start-timeout gives more time",
-                self.np,
+                self.options.np,
                 units::clock(seconds)
             ));
             self.begin_end();
@@ -66,7 +66,7 @@ impl Job {
     /// Ten times a second: a rank that is stopped.
     pub(super) fn look_at_ranks(&mut self) {
         if self.kill_at.is_none() {
-            for (process, words) in self.held.look() {
+            for (process, words) in self.stopped_ranks.look() {
                 self.warn(process, &words);
             }
             self.end_frozen();
@@ -75,12 +75,12 @@ impl Job {
 
     /// An elastic run goes on without a rank that stays stopped: the others would wait for it for ever.
     fn end_frozen(&mut self) {
-        if !self.is_elastic {
+        if !self.options.is_elastic {
             return;
         }
-        for (rank, pid) in self.held.down_for(FROZEN) {
-            self.held.forget(rank);
-            self.journal.evidence.given_up.insert(rank);
+        for (rank, pid) in self.stopped_ranks.down_for(FROZEN) {
+            self.stopped_ranks.forget(rank);
+            self.writer.evidence.given_up.insert(rank);
             self.say(&format!(
                 "hvd-lab: process {rank} has been stopped for {} s: it is ended, and the run goes on from its last checkpoint",
                 FROZEN.as_secs()
@@ -100,8 +100,8 @@ impl Job {
             let line = match request.and_then(|request| self.faults.begin(request, &ranks).map(|()| request)) {
                 Ok(request) => {
                     // The same fault may be made twice in a row.
-                    self.held.forget(request.process);
-                    self.cables.iter_mut().for_each(Cables::forget);
+                    self.stopped_ranks.forget(request.process);
+                    self.link_monitor.iter_mut().for_each(LinkMonitor::forget);
                     format!("hvd-lab: fault {} in process {}, as asked for", request.kind, request.process)
                 }
                 Err(problem) => format!("{FAULT_REFUSED}{problem}"),
@@ -109,11 +109,11 @@ impl Job {
             self.say(&line);
         }
         // As long as a rank is there, so are the cables.
-        let slow = self.cables.as_mut().filter(|_| !ranks.is_empty()).and_then(Cables::look);
-        for (process, words) in self.held.watch(ranks).into_iter().chain(slow) {
+        let slow = self.link_monitor.as_mut().filter(|_| !ranks.is_empty()).and_then(LinkMonitor::look);
+        for (process, words) in self.stopped_ranks.watch(ranks).into_iter().chain(slow) {
             self.warn(process, &words);
         }
-        if let Some(news) = self.wish.as_ref().and_then(Wish::news) {
+        if let Some(news) = self.options.wish.as_ref().and_then(Wish::news) {
             self.say(&format!("hvd-lab: {news}"));
         }
     }
@@ -127,17 +127,17 @@ impl Job {
         };
         line.into_iter().for_each(|line| self.say(&line));
         self.resize(process, event);
-        if let (0, Some(lent), Some(epochs)) = (process, &mut self.lent, self.bounds.epochs) {
-            lent.heard(event, epochs);
+        if let (0, Some(lease), Some(epochs)) = (process, &mut self.lease, self.options.limits.epochs) {
+            lease.heard(event, epochs);
         }
     }
 
     /// At a checkpoint nothing is lost: the moment to go on with other hosts, unless there is nothing left to train.
     fn resize(&mut self, process: usize, event: &Event) {
         let Event::Checkpoint(report) = event else { return };
-        let is_wished = self.wish.as_ref().is_some_and(Wish::is_better);
+        let is_wished = self.options.wish.as_ref().is_some_and(Wish::is_better);
         let is_saved = matches!(report.action, CheckpointAction::Written | CheckpointAction::Committed);
-        let is_last = self.bounds.epochs.is_none_or(|epochs| report.epoch >= epochs);
+        let is_last = self.options.limits.epochs.is_none_or(|epochs| report.epoch >= epochs);
         if process == 0 && is_saved && is_wished && !is_last && self.kill_at.is_none() {
             self.is_resized = true;
             self.say("hvd-lab: there are other hosts now: the ranks are ended at this checkpoint, and started there");
@@ -147,7 +147,7 @@ impl Job {
 
     /// Once a second: its devices are still its own.
     pub(super) fn look_at_lease(&mut self) {
-        let said: Vec<String> = self.lent.iter_mut().flat_map(Lent::look).collect();
+        let said: Vec<String> = self.lease.iter_mut().flat_map(JobLease::look).collect();
         said.iter().for_each(|line| self.say(line));
     }
 
@@ -158,12 +158,12 @@ impl Job {
         let line = line.or_else(|| self.faults.found_in(&verdict.message));
         line.into_iter().for_each(|line| self.say(&line));
         // The run is judged: that a last line cannot be written changes nothing.
-        let _ = self.journal.flush();
+        let _ = self.writer.flush();
     }
 
     /// Whether the run folder is not there any more.
     pub(super) fn is_lost(&self) -> bool {
-        self.lock.as_ref().is_some_and(|lock| !lock.is_in_place())
+        !self.options.lock.is_in_place()
     }
 
     /// At once, and by force: a rank that is given time makes its folders again.
@@ -175,13 +175,13 @@ impl Job {
     }
 
     pub(super) fn warn(&mut self, process: usize, words: &str) {
-        let written = self.journal.warn(process, words);
+        let written = self.writer.warn(process, words);
         self.fail_if_unwritten(written);
         self.faults.found(process, words).into_iter().for_each(|line| self.say(&line));
     }
 
     pub(super) fn say(&mut self, line: &str) {
-        let written = self.journal.say(line);
+        let written = self.writer.say(line);
         self.fail_if_unwritten(written);
     }
 }

@@ -23,7 +23,7 @@ const LOG_MODULE: &str = include_str!("../../../../python/hvd_lab/_log.py");
 /// that.
 ///
 /// # Errors
-/// [`LaunchError::NotText`].
+/// [`LaunchError::Spec`] for a path that is not UTF-8 text.
 pub(in crate::launch) fn words(spec: &CommandSpec, setup: &Setup) -> Result<(Vec<String>, Vec<String>), LaunchError> {
     let mut argv = spec.argv.clone();
     argv[0] = LaunchError::text(&setup.program)?;
@@ -137,7 +137,14 @@ mod tests {
 
     fn setup(flavour: Flavour) -> Setup {
         let machine = Machine { is_root: true, ..Machine::default() };
-        Setup { mpirun: "/mpi/mpirun".into(), flavour, mpirun_version: String::new(), program: "/bin/prog".into(), machine }
+        Setup {
+            mpirun: "/mpi/mpirun".into(),
+            flavour,
+            mpirun_version: String::new(),
+            program: "/bin/prog".into(),
+            command: None,
+            machine,
+        }
     }
 
     #[test]

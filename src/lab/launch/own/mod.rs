@@ -19,7 +19,7 @@ use crate::domain::event::TopologyReport;
 use crate::domain::job::RunSpec;
 use crate::domain::logged::Logged;
 use crate::domain::units;
-use crate::runs::process;
+use crate::process;
 pub(super) use command::{environment, tags, words, write_module};
 use ranks::Ranks;
 pub(super) use ranks::number as rank_number;

@@ -7,7 +7,7 @@ use crate::domain::launcher::OwnLauncher;
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 use crate::host::process::{self, look_up, threads};
 use crate::host::{self, cores};
-use crate::runs::process::is_adopted;
+use crate::process::is_adopted;
 
 /// A launcher's variables: rank, ranks in all, rank on this host, ranks on this host.
 struct Variables {

@@ -93,10 +93,7 @@ fn in_file(file: &str, text: &str, flavour: Flavour) -> Result<Vec<Host>, Launch
     }
     let mut hosts = each_once(hosts);
     hosts.retain(|host| !left_out.contains(&host.name));
-    match hosts.is_empty() {
-        true => refuse("names no host: write one on each line".to_owned()),
-        false => Ok(hosts),
-    }
+    if hosts.is_empty() { refuse("names no host: write one on each line".to_owned()) } else { Ok(hosts) }
 }
 
 fn without_comments(text: &str, is_mpich: bool) -> String {
@@ -167,9 +164,10 @@ fn host(line: &str, flavour: Flavour) -> Result<Host, String> {
         return Err(format!("leaving a host out with ^ is of Open MPI 4: take the line out, and that of {}", &name[1..]));
     }
     let name = user.filter(|_| !name.contains('@')).map_or_else(|| name.to_owned(), |user| format!("{user}@{name}"));
-    match is_sound(name.strip_prefix('^').unwrap_or(&name)) {
-        true => Ok(Host { name, slots, port }),
-        false => Err(format!("`{}` is no user", user.unwrap_or_default())),
+    if is_sound(name.strip_prefix('^').unwrap_or(&name)) {
+        Ok(Host { name, slots, port })
+    } else {
+        Err(format!("`{}` is no user", user.unwrap_or_default()))
     }
 }
 

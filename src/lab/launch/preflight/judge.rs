@@ -138,18 +138,16 @@ fn devices(host: &str, slots: Option<usize>, seen: &Seen, takes_gpus: bool) -> F
 
 /// An interface may be named, or a network that it is in, such as 10.0.0.0/8.
 fn network(host: &str, seen: &Seen, wanted: Option<&str>) -> Finding {
-    let words = |(name, address): &(String, String)| match address.is_empty() {
-        true => name.clone(),
-        false => format!("{name} {address}"),
-    };
+    let words = |(name, address): &(String, String)| if address.is_empty() { name.clone() } else { format!("{name} {address}") };
     let usable = |(name, address): &&(String, String)| name != "lo" && !address.starts_with("127.");
     let all: Vec<String> = seen.interfaces.iter().filter(usable).map(words).collect();
     let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
     let is = |wanted: &str| {
         let mut interfaces = seen.interfaces.iter();
-        match wanted.contains('/') {
-            true => interfaces.any(|(_, address)| is_within(address, wanted)),
-            false => interfaces.any(|(name, _)| name == wanted),
+        if wanted.contains('/') {
+            interfaces.any(|(_, address)| is_within(address, wanted))
+        } else {
+            interfaces.any(|(name, _)| name == wanted)
         }
     };
     match wanted.and_then(|wanted| wanted.split(',').map(str::trim).find(|wanted| !is(wanted))) {

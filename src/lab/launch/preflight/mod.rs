@@ -90,9 +90,10 @@ pub(super) struct Outlook {
 /// # Errors
 /// Why the hosts cannot be looked at, in one sentence.
 pub(super) fn before_run(record: &RunRecord, folder: &Path) -> Result<Outlook, String> {
-    match record.spec.resources.names_hosts() {
-        true => Ok(Outlook::of(&findings(record, None, folder)?, record.force)),
-        false => Ok(Outlook::default()),
+    if record.spec.resources.names_hosts() {
+        Ok(Outlook::of(&findings(record, None, folder)?, record.force))
+    } else {
+        Ok(Outlook::default())
     }
 }
 

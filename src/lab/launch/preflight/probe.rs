@@ -10,7 +10,7 @@ use crate::domain::safe;
 use crate::host;
 use crate::launch::libraries;
 use crate::launch::mpirun::quoted;
-use crate::launch::question::{self, Answer, NoAnswer};
+use crate::process::probe_command::{self, Answer, NoAnswer};
 
 /// Before each line of an answer.
 const MARK: &str = "hvd-lab-host ";
@@ -105,7 +105,7 @@ impl Question<'_> {
 /// Ask, and read the answer.
 pub(super) fn ask(command: &mut Command) -> Result<Seen, Unheard> {
     let before = host::now_s();
-    let answer = question::ask(command, PATIENCE).map_err(|error| match error {
+    let answer = probe_command::ask(command, PATIENCE).map_err(|error| match error {
         NoAnswer::Late { patience, .. } => Unheard::Late(patience.as_secs()),
         NoAnswer::TooLong { .. } => Unheard::Garbled,
         other => Unheard::Refused(None, other.to_string()),
@@ -118,9 +118,10 @@ fn read(answer: &Answer, before: f64, after: f64) -> Result<Seen, Unheard> {
     let lines: Vec<(&str, String)> = answer.stdout.lines().filter_map(said).collect();
     let of = |key: &str| lines.iter().find(|(name, _)| *name == key).map(|(_, value)| value.as_str());
     if of("end").is_none() {
-        return Err(match answer.status.success() {
-            true => Unheard::Garbled,
-            false => Unheard::Refused(answer.status.code(), last_words(&answer.stderr)),
+        return Err(if answer.status.success() {
+            Unheard::Garbled
+        } else {
+            Unheard::Refused(answer.status.code(), last_words(&answer.stderr))
         });
     }
     let time_s = of("time").and_then(|time| time.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<f64>().ok());

@@ -7,6 +7,7 @@ mod follow;
 mod resume;
 mod state;
 mod submit;
+mod table;
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::table::TABLE;
+use crate::process::probe_command;
 use crate::runs::batch_job::{BatchJob, said};
-use crate::runs::question;
 
 /// What Slurm says of a job.
 pub(super) enum Answer {
@@ -56,7 +57,7 @@ pub(super) fn of_job(job: &BatchJob, patience: Duration) -> Answer {
     known.unwrap_or(Answer::Silent(why))
 }
 
-fn is_unknown(answer: &question::Answer) -> bool {
+fn is_unknown(answer: &probe_command::Answer) -> bool {
     answer.stderr.contains("nvalid job id")
 }
 
@@ -136,61 +137,10 @@ pub(super) fn parse(number: u32, text: &str) -> Option<Seen> {
     Some(Seen { state, restarts: field("Restarts").and_then(|count| count.parse().ok()).unwrap_or(0), exit_code })
 }
 
-/// Slurm's reasons in words, those that nobody knows as they are.
+/// One of Slurm's reasons in words; as it is if the table does not have it.
 fn explained(reason: &str) -> String {
-    let has = |words: &str| reason.contains(words);
-    let words = match reason {
-        "Resources" => "not enough is free yet",
-        "Priority" => "other jobs are before it",
-        "PartitionTimeLimit" => {
-            "its partition does not allow so much time: it never starts; stop it, and ask for less with --time"
-        }
-        "PartitionNodeLimit" => {
-            "its partition does not have so many nodes: it never starts; stop it, and ask for less with --nodes"
-        }
-        "PartitionDown" | "PartitionInactive" => {
-            "its partition is closed: it starts when that is opened, or stop it and take another --partition"
-        }
-        "JobHeldUser" => "it is held: `scontrol release` lets it go",
-        "JobHeldAdmin" => "those who look after the cluster hold it: ask them",
-        "BeginTime" => "it was put back, and waits a while",
-        "BadConstraints" => "no nodes have what it asks for: it never starts; stop it, and ask for less",
-        "Dependency" => "it waits for another job, which a variable of sbatch names",
-        "DependencyNeverSatisfied" => {
-            "the job that it waits for has failed: it never starts; stop it, and take SBATCH_DEPENDENCY out"
-        }
-        "Licenses" => "it waits for a license",
-        "Reservation" => "it waits for its reservation to begin",
-        "ReservationDeleted" => "its reservation is gone: it never starts; stop it, and take SBATCH_RESERVATION out",
-        "Prolog" | "Cleaning" => "its nodes are being got ready",
-        "PartitionConfig" | "DeadLine" => "Slurm cannot run it as it is: it never starts; stop it, and ask for less",
-        _ if has("MaxRequeue") || has("requeued_held") || has("LaunchFailure") || has("SystemFailure") => {
-            "Slurm could not start it, and holds it: ask those who look after the cluster, or stop it"
-        }
-        _ if has("NotAvail") || has("DOWN") || has("NodeDown") || has("EndDown") => {
-            "its nodes are down or reserved: `sinfo -R` says why"
-        }
-        _ if has("NotAllowed") || has("InvalidAccount") || has("InvalidQOS") => {
-            "its account or QOS may not use this: it never starts; stop it, and give another SBATCH_ACCOUNT, SBATCH_QOS or --partition"
-        }
-        _ if has("PerJob") || has("PerNode") || has("MinCpu") || has("MinGRES") || has("MinMemory") => {
-            "a job of yours may not be so large or so long: it never starts; stop it, and ask for less"
-        }
-        _ if has("Minutes") || has("UsageThreshold") => {
-            "the time of its account or QOS is used up: it starts only when there is more; ask those who look after the account"
-        }
-        _ if has("Grp") || has("PerAccount") => {
-            "the other jobs of its account or QOS use all that they may have at once: it starts after them"
-        }
-        "AssociationTimeLimit" | "QOSTimeLimit" => {
-            "its account or QOS does not allow so much time: it never starts; stop it, and ask for less with --time"
-        }
-        _ if has("PerUser") || has("JobLimit") || has("ResourceLimit") || has("JobsLimit") || has("JobsPer") => {
-            "your other jobs use all that you may have at once: it starts after them"
-        }
-        _ => return reason.replace('_', " "),
-    };
-    format!("{reason}: {words}")
+    let row = TABLE.reason.iter().find(|row| row.fits(reason));
+    row.map_or_else(|| reason.replace('_', " "), |row| format!("{reason}: {}", row.help))
 }
 
 #[cfg(test)]

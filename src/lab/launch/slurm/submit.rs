@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use super::table::TABLE;
 use super::{ASKED, NEWS, SCRIPT, tell};
 use crate::domain::event::SOCKET_VARIABLE;
 use crate::domain::safe;
 use crate::host::access;
+use crate::process;
+use crate::process::probe_command::Answer;
 use crate::runs::batch_job::{BatchJob, said, without_others};
-use crate::runs::process;
-use crate::runs::question::Answer;
 
 /// For a controller that is busy or just being started again, and for an sbatch that does not end.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -39,79 +40,6 @@ const OF_THE_LAB: [&str; 12] = [
 ];
 /// Other ways to ask for GPUs, which count where the run asks for none.
 const GPUS: [&str; 4] = ["SBATCH_GPUS", "SBATCH_GPUS_PER_NODE", "SBATCH_GPUS_PER_TASK", "SBATCH_GRES"];
-
-/// What Slurm says against a job, and what helps.
-const REFUSALS: &[(&str, &str)] = &[
-    (
-        "nvalid account",
-        "it wants another account: `SBATCH_ACCOUNT=NAME hvd-lab run ...` gives one, and `sacctmgr show associations user=$USER` lists yours",
-    ),
-    ("nvalid partition", "there is no such partition: `sinfo` lists them, and --partition NAME gives one"),
-    ("o partition specified", "it wants a partition: `sinfo` lists them, and --partition NAME gives one"),
-    (
-        "nvalid qos",
-        "it wants another QOS: `SBATCH_QOS=NAME hvd-lab run ...` gives one, and `sacctmgr show associations user=$USER format=account,qos` lists yours",
-    ),
-    (
-        "emory specification",
-        "no node has so much memory: ask for less with SBATCH_MEM_PER_NODE or SBATCH_MEM_PER_CPU, or for more --nodes",
-    ),
-    (
-        "emory required",
-        "no node has so much memory: ask for less with SBATCH_MEM_PER_NODE or SBATCH_MEM_PER_CPU, or for more --nodes",
-    ),
-    (
-        "node configuration is not available",
-        "no nodes of this partition have that: ask for less with --np, --nodes or --gpus-per-node, or for another --partition (`sinfo -o \"%P %D %c %m %G\"` shows what they have)",
-    ),
-    (
-        "partition configuration not available",
-        "its partition does not take that now: ask for less with --np, --nodes or --time, or for another --partition",
-    ),
-    (
-        "ore processors requested",
-        "so many ranks are more than the partition allows: ask for less with --np, or for another --partition",
-    ),
-    (
-        "Node count specification",
-        "so many nodes are more or fewer than the partition allows: `sinfo` lists them, and --nodes N asks for others",
-    ),
-    (
-        "time limit is invalid",
-        "it wants a time that the partition allows: --time 0:30:00 gives one, and `sinfo -o \"%P %l\"` lists the limits",
-    ),
-    (
-        "QOS policy",
-        "that is over a limit of your account or QOS: wait for your other jobs (`squeue --me`), ask for less with --np or --time, or give SBATCH_QOS=NAME",
-    ),
-    (
-        "gres",
-        "no node has such GPUs: `sinfo -o \"%P %G\"` lists them; change --gpus-per-node, or take SBATCH_GRES and SBATCH_GPUS out",
-    ),
-    ("TRES", "no node has such resources: change --gpus-per-node, or take SBATCH_GRES and SBATCH_GPUS out"),
-    (
-        "eservation",
-        "the reservation is over, or not for you: `scontrol show reservation` lists them, and SBATCH_RESERVATION=NAME gives one",
-    ),
-    ("nvalid feature", "no node has this feature: `sinfo -o \"%P %f\"` lists them, and SBATCH_CONSTRAINT=NAME gives one"),
-    ("nvalid constraint", "no node has this feature: `sinfo -o \"%P %f\"` lists them, and SBATCH_CONSTRAINT=NAME gives one"),
-    ("group not permitted", "this partition is not for your group: `sinfo` lists others, and --partition NAME gives one"),
-    (
-        "ermission denied",
-        "Slurm does not let you: ask those who look after the cluster for access, or give another SBATCH_ACCOUNT or --partition",
-    ),
-    ("dependency problem", "it is to wait for a job that there is not: take SBATCH_DEPENDENCY out"),
-    ("nvalid license", "there is no such license: take SBATCH_LICENSES out"),
-    (
-        "uthentication",
-        "this machine cannot prove to Slurm who you are (munge): start the run on a login machine, or tell those who look after it",
-    ),
-    ("DOS line breaks", "job.sh must not have Windows' line ends: give paths and flags without them"),
-    (
-        "ode not available",
-        "the nodes that were asked for are down or reserved: `sinfo -R` says why; wait, or ask for another --partition",
-    ),
-];
 
 /// What no cluster is behind. Its own words for that name no cause that a learner knows.
 const ALONE: [&str; 6] = [
@@ -177,7 +105,7 @@ pub(super) fn submit(folder: &Path, is_asked: &AtomicBool) -> io::Result<Result<
 const NOT_STARTED: &str = "sbatch does not start";
 const REFUSED: &str = "submission failed";
 
-/// What it says, or why it says nothing. Not asked by `question::ask`: the job inherits the environment of sbatch, and with it the mark
+/// What it says, or why it says nothing. Not asked by `probe_command::ask`: the job inherits the environment of sbatch, and with it the mark
 /// by which a question ends all that it has started.
 fn sbatch(folder: &Path, asked: &[&str], is_asked: &dyn Fn() -> bool) -> Result<Answer, String> {
     let mut sbatch = Command::new("sbatch");
@@ -265,7 +193,7 @@ fn sentence(refusal: &str) -> String {
             "no cluster of Slurm can be reached from here: start the run on a login machine, or later if its controller is away, or leave --slurm out ({refusal})"
         );
     }
-    let help = REFUSALS.iter().find(|(words, _)| refusal.contains(words)).map(|(_, help)| format!("{help} ({refusal})"));
+    let help = TABLE.refusal.iter().find(|row| row.fits(refusal)).map(|row| format!("{} ({refusal})", row.help));
     let unknown = || {
         format!(
             "{refusal} (--partition, --nodes, --gpus-per-node and --time say what to ask for, and so do sbatch's variables, such as SBATCH_ACCOUNT)"

@@ -15,20 +15,21 @@ use crate::domain::units;
 use crate::host;
 use crate::launch::discovery::{self, Wish};
 use crate::launch::elastic::Elastic;
-use crate::launch::excess::Bounds;
-use crate::launch::job::{self, Job};
+use crate::launch::job::{self, Job, JobOptions};
 use crate::launch::leased;
+use crate::launch::no_progress::PATIENCE;
 use crate::launch::output::Tags;
 use crate::launch::own::{self, OwnProgram};
 use crate::launch::preflight::variables_of_agent;
 use crate::launch::prepare::Images;
-use crate::launch::silence::PATIENCE;
+use crate::launch::runaway::RunawayLimits;
 use crate::launch::slurm;
 use crate::launch::verdict::Verdict;
 use crate::launch::work::Work;
 use crate::launch::{CommandLine, Setup, command_line};
 use crate::lease::Lease;
-use crate::runs::{Attempt, process};
+use crate::process;
+use crate::runs::Attempt;
 
 /// The secret of the events, one for all launches of this supervisor: a job that Slurm starts again has the environment of before.
 fn secret() -> anyhow::Result<String> {
@@ -198,34 +199,34 @@ impl Supervisor {
         stop: &mut Signals,
     ) -> anyhow::Result<(job::End, Option<Lease>)> {
         self.set(RunState::Running, starting)?;
-        let np = self.record.np();
-        let folder = self.folder.clone();
-        let patience = self.record.program.is_some().then_some(PATIENCE);
-        let epochs = self.record.training().map(|training| training.epochs);
-        let bounds = Bounds { is_own: self.record.program.is_some(), epochs };
-        let own = self.record.spec.command().map(|command| OwnProgram::new(&self.record.spec, command));
-        let own = own.transpose().map_err(anyhow::Error::msg)?;
-        let time_limit = leased::time_limit(&self.record.spec)?;
-        let handed_on = lease.as_ref().map(Lease::handed_on);
-        let mut secret = secret()?;
-        if self.record.spec.resources.slurm {
-            secret = slurm::resume(&folder, secret, np)?;
+        let (folder, spec) = (self.folder.clone(), &self.record.spec);
+        let own = spec.command().map(|command| OwnProgram::new(spec, command)).transpose().map_err(anyhow::Error::msg)?;
+        let is_own = self.record.program.is_some();
+        let mut options = JobOptions {
+            secret: secret()?,
+            np: self.record.np(),
+            tags,
+            limits: RunawayLimits { is_own, epochs: self.record.training().map(|training| training.epochs) },
+            work: Work::of(&spec.workload),
+            epochs_before: folder.last_checkpoint().unwrap_or_default().epoch,
+            launcher_name: spec.launcher_name(),
+            own,
+            lease,
+            lock: self.lock.clone(),
+            patience: is_own.then_some(PATIENCE),
+            start_timeout_s: spec.resources.start_patience_s(),
+            time_limit_s: leased::time_limit(spec)?,
+            elapsed,
+            link_bits: spec.link_bits(),
+            wish,
+            is_elastic: spec.resources.min_np.is_some(),
+            is_batch: spec.resources.slurm,
+            folder,
+        };
+        if options.is_batch {
+            options.secret = slurm::resume(&options.folder, options.secret, options.np)?;
         }
-        let job = Job::start(folder, secret, (np, line, tags), bounds)?;
-        drop(handed_on);
-        let mut job = job
-            .with_lease(lease)
-            .with_launcher(self.record.spec.launcher_name())
-            .with_own_program(own)
-            .with_work(Work::of(&self.record.spec.workload), self.folder.last_checkpoint().unwrap_or_default().epoch)
-            .with_lock(self.lock.clone())
-            .with_patience(patience)
-            .with_wish(wish)
-            .with_elastic(self.record.spec.resources.min_np.is_some())
-            .with_batch(self.record.spec.resources.slurm)
-            .with_start_timeout(self.record.spec.resources.start_patience_s())
-            .with_link(self.record.spec.link_bits())
-            .with_time_limit(time_limit, elapsed);
+        let mut job = Job::start(line, options)?;
         let end = job
             .follow(stop, &mut |state, message| {
                 // A status that cannot be written now is written at the next change, or its error told at the end.

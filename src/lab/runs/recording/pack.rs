@@ -19,7 +19,8 @@ use super::recorded::Recording;
 use crate::domain::job::MAX_RANKS;
 use crate::domain::units;
 use crate::host::read;
-use crate::runs::{RunFolder, Scratch, StoreError, scratch};
+use crate::process::{Scratch, scratch};
+use crate::runs::{RunFolder, StoreError};
 
 /// The first line of a recording, unpacked.
 #[derive(Debug, Serialize, Deserialize)]

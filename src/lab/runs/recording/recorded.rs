@@ -7,7 +7,8 @@ use std::path::Path;
 use super::error::RecordingError;
 use crate::domain::run::RunStatus;
 use crate::host::read;
-use crate::runs::{RunFolder, RunRecord, Scratch};
+use crate::process::Scratch;
+use crate::runs::{RunFolder, RunRecord};
 
 /// The recordings inside the program, in the order in which they stand in the table of runs: real runs of the real trainer on two
 /// CPU cores. There is none of a GPU yet.

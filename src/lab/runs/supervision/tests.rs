@@ -6,11 +6,11 @@ use std::fs::{File, FileTimes};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use super::super::lock::RunLock;
 use super::super::tests::{Started, record, status, store};
-use super::super::{RunFolder, RunId, RunStore, StoreError, process};
+use super::super::{RunFolder, RunId, RunStore, StoreError};
 use super::*;
 use crate::domain::run::RunState;
+use crate::process::{self, RunLock};
 
 /// A run that is going as run 1, by a process of this machine that has its mark.
 fn going(store: &RunStore, change: impl FnOnce(&mut RunStatus)) -> Started {

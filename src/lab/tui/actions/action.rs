@@ -1,6 +1,8 @@
 //! What a feature asks for that it cannot do itself: of the world, of the application, or of another feature.
 
+use super::command::Command;
 use super::effect::Effect;
+use super::pane::Pane;
 use crate::domain::job::RunSpec;
 use crate::domain::step::Step;
 use crate::runs::RunId;
@@ -37,8 +39,8 @@ pub enum Action {
     AdvanceSeries,
     /// Show the runs that take turns.
     ShowSeries,
-    /// Do what an entry of the palette does, as if its key had been pressed.
-    Press(usize),
+    /// Do what an entry of the palette does, as if its key had been pressed in its pane.
+    Press(Option<Pane>, Command),
     /// Show a rank: its log, and its device.
     ShowRank(usize),
     /// Leave the screen; runs go on.

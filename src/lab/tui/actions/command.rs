@@ -175,7 +175,7 @@ impl Command {
         if let Command::Type(Typing::Insert(_)) = self { Command::Type(Typing::Insert(c)) } else { self }
     }
 
-    /// What a recording cannot: be started, stopped or continued. It has no trainer of the learner's own either.
+    /// Whether a recording refuses it: a recording cannot be started, stopped or continued, and has no trainer of the learner.
     pub fn starts_or_stops(self) -> bool {
         use Command as C;
         matches!(self, C::Run | C::StartRun | C::Stop | C::Continue | C::Guided | C::Ablation | C::Again | C::Make | C::Measure)
@@ -218,16 +218,27 @@ const PAGE: usize = 10;
 impl Move {
     /// The place after a movement in a list of `len`, which ends at both ends.
     pub fn within(self, place: usize, len: usize) -> usize {
+        self.by_pages(place, len, PAGE)
+    }
+
+    /// As [`Move::within`], with pages of `page` places.
+    pub fn by_pages(self, place: usize, len: usize, page: usize) -> usize {
         let last = len.saturating_sub(1);
         match self {
             Move::Up | Move::Left => place.saturating_sub(1),
             Move::Down | Move::Right => (place + 1).min(last),
-            Move::PageUp => place.saturating_sub(PAGE),
-            Move::PageDown => (place + PAGE).min(last),
+            Move::PageUp => place.saturating_sub(page),
+            Move::PageDown => (place + page).min(last),
             Move::First => 0,
             Move::Last => last,
         }
     }
+}
+
+/// The value `by` places after another in a list without an end.
+pub fn cycle<T: Copy + PartialEq>(all: &[T], from: T, by: usize) -> T {
+    let place = all.iter().position(|value| *value == from).unwrap_or(0);
+    all.get((place + by) % all.len().max(1)).copied().unwrap_or(from)
 }
 
 /// One key into a line that is being typed.

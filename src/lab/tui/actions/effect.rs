@@ -1,6 +1,6 @@
 //! What the screen asks of the world, as data.
 //!
-//! Never done inside `update`: `runner` does it, off the thread that draws.
+//! `update` performs no effect itself: the runner does, off the thread that draws.
 
 use crate::course::{Prediction, QuestionId, Series};
 use crate::domain::device::RankPlace;
@@ -56,7 +56,7 @@ pub enum Effect {
     ReadSeries,
     /// Begin the next run of the series.
     StartNext,
-    /// What has not begun never will.
+    /// Cancel the runs of the series that have not begun.
     CancelSeries,
     /// What the runs of the series have shown.
     ReadResults(Box<Series>),
@@ -91,7 +91,7 @@ pub enum Effect {
     Copy(String),
     /// Give the terminal back to the shell, until it continues the job.
     Suspend,
-    /// A run has ended: as the user wishes to be told.
+    /// Announce that a run has ended, in the way that the user chose.
     Announce(String),
     /// Let the terminal tell the mouse, or have it select text as ever.
     CaptureMouse(bool),

@@ -1,25 +1,30 @@
 //! What the mouse does: a click chooses, the wheel scrolls what is under it, a pressed button drags a border or the cursor.
 //!
-//! Never a way of its own: all that it does, a key does too. Every click is resolved here.
+//! Whatever the mouse does, a key does too. Every click is resolved here.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
 
 use super::dispatch::{self, act, perform};
 use super::layout::Places;
 use super::{footer, keymap, places, screen, view, windows};
+use crate::runs::RunId;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::effect::Effect;
+use crate::tui::actions::keys::On;
 use crate::tui::actions::pane::Pane;
 use crate::tui::chart::graph::Tab;
 use crate::tui::preferences::Dragged;
 use crate::tui::state::State;
+use crate::tui::widgets::frame::Focus;
 use crate::tui::widgets::{notice, slot};
 use crate::tui::{chart, devices, log, next_run, runs};
 
 /// Lines of one notch of the wheel, where lines are scrolled.
 const NOTCH: usize = 3;
+/// Around what a pane shows.
+const FRAME: Margin = Margin::new(1, 1);
 
 pub fn handle(state: &mut State, event: MouseEvent) -> Vec<Effect> {
     let at = Position::new(event.column, event.row);
@@ -66,7 +71,9 @@ fn drag(state: &mut State, places: &Places, at: Position) {
         }
         Some(Dragged::Cursor) => {
             if let Some((Pane::Chart, area)) = pane_at(places, at)
-                && let Some(Hit::Graph(chart::draw::Hit { x: Some(x), .. })) = hit(state, Pane::Chart, area, at)
+                && let inner = area.inner(FRAME)
+                && inner.contains(at)
+                && let Some(chart::draw::Hit { x: Some(x), .. }) = chart::draw::hit(&state.chart, &state.shared, inner, at)
             {
                 state.chart.put_cursor(&state.shared, x);
             }
@@ -93,110 +100,93 @@ fn press(state: &mut State, places: &Places, at: Position) -> Vec<Effect> {
         return Vec::new();
     }
     let Some((pane, area)) = pane_at(places, at) else { return Vec::new() };
-    let hit = hit(state, pane, area, at);
-    if hit.is_none() {
+    let focus = view::focus(state, pane);
+    let was_focused = std::mem::replace(&mut state.focus, pane) == pane;
+    click(state, pane, area, at, focus, was_focused).unwrap_or_else(|| {
         let border = places.borders.iter().find(|border| border.contains(at));
         state.dragged = border.map(|border| Dragged::Border(border.split));
-    }
-    let was = std::mem::replace(&mut state.focus, pane);
-    hit.map_or_else(Vec::new, |hit| click(state, hit, was == pane))
+        Vec::new()
+    })
 }
 
 /// A window keeps the keyboard until it is answered: a click on an answer gives it, one beside the window is Escape.
 fn in_window(state: &mut State, at: Position) -> Vec<Effect> {
     let command = match windows::hit(state, at) {
-        Some(windows::Hit::Outside) => windows::back(state),
+        Some(windows::Hit::Outside) => windows::bound(state, On::Code(KeyCode::Esc)),
         Some(windows::Hit::Key(command)) => Some(command),
         Some(windows::Hit::Row(row)) => {
-            windows::choose(state, row);
-            windows::accept(state)
+            if let Some(window) = state.windows.front_mut() {
+                window.choose(row);
+            }
+            windows::bound(state, On::Code(KeyCode::Enter))
         }
         Some(windows::Hit::Inside) | None => None,
     };
     command.map_or_else(Vec::new, |command| perform(state, command))
 }
 
-/// What of a pane lies under the pointer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Hit {
-    Step(next_run::steps::Hit),
-    Setting(next_run::settings::Hit),
-    Run(runs::draw::Hit),
-    /// By its place among the shown.
-    Device(usize),
-    Graph(chart::draw::Hit),
-    Legend(crate::runs::RunId),
-    Tab(log::state::LogTab),
-}
-
-/// What a click at `at` means in a pane drawn in `area`. A pane without an answer just gets the focus.
-pub fn hit(state: &State, pane: Pane, area: Rect, at: Position) -> Option<Hit> {
-    let inner = area.inner(Margin::new(1, 1));
-    let (shared, focus) = (&state.shared, view::focus(state, pane));
-    if !inner.contains(at) {
-        return match pane {
-            Pane::Log => log::draw::tab_hit(&state.log, shared, area, at).map(Hit::Tab),
-            Pane::Chart => chart::draw::legend_hit(&state.chart, shared, area, at).map(Hit::Legend),
-            _ => None,
-        };
-    }
-    match pane {
-        Pane::Steps => next_run::steps::hit(inner, at).map(Hit::Step),
-        Pane::Settings => {
-            next_run::settings::hit((&state.next_run, state.windows.get()), shared, focus, inner, at).map(Hit::Setting)
-        }
-        Pane::Runs => runs::draw::hit(&state.runs, shared, inner, at).map(Hit::Run),
-        Pane::Devices => devices::draw::hit(&state.devices, shared, focus, inner, at).map(Hit::Device),
-        Pane::Chart => chart::draw::hit(&state.chart, shared, inner, at).map(Hit::Graph),
-        Pane::Log => None,
-    }
-}
-
-/// A click on something in a pane, which had the focus or not: the second on the same thing is Enter.
-fn click(state: &mut State, hit: Hit, was_focused: bool) -> Vec<Effect> {
+/// Does what a click means in a pane drawn in `area`, which had the keyboard or not: the second on the same thing is Enter. `None`
+/// where nothing that can be clicked lies under the pointer.
+fn click(state: &mut State, pane: Pane, area: Rect, at: Position, focus: Focus, was_focused: bool) -> Option<Vec<Effect>> {
     use next_run::settings::Hit as Setting;
-    let command: Command = match hit {
-        Hit::Step(next_run::steps::Hit { step, mark }) => {
-            state.shared.step = step;
-            if !mark {
-                return Vec::new();
+    let (inner, shared) = (area.inner(FRAME), &mut state.shared);
+    let command = match pane {
+        Pane::Log if !inner.contains(at) => {
+            let tab = log::draw::tab_hit(&state.log, shared, area, at)?;
+            return Some(dispatch::turn_log(state, tab));
+        }
+        Pane::Chart if !inner.contains(at) => {
+            let run = chart::draw::legend_hit(&state.chart, shared, area, at)?;
+            return Some(click_run(state, run, was_focused));
+        }
+        _ if !inner.contains(at) => return None,
+        Pane::Log => return None,
+        Pane::Steps => {
+            let next_run::steps::Hit { step, mark } = next_run::steps::hit(inner, at)?;
+            shared.step = step;
+            mark.then_some(Command::Switch)
+        }
+        Pane::Settings => match next_run::settings::hit((&state.next_run, state.windows.get()), shared, focus, inner, at)? {
+            Setting::Field(field) => {
+                let is_second = std::mem::replace(&mut state.next_run.field, field) == field && was_focused;
+                is_second.then_some(Command::Accept)
             }
-            Command::Switch
-        }
-        Hit::Setting(Setting::Field(field)) if state.next_run.field == field && was_focused => Command::Accept,
-        Hit::Setting(Setting::Field(field)) => {
-            state.next_run.field = field;
-            return Vec::new();
-        }
-        Hit::Setting(Setting::Change(direction)) => Command::Change(direction),
-        Hit::Legend(run) | Hit::Run(runs::draw::Hit::Run(run)) => {
-            let is_watched = state.shared.watched.as_ref().is_some_and(|watched| watched.id == run);
-            match (is_watched, was_focused) {
-                (true, true) => Command::Details,
-                (true, false) => return Vec::new(),
-                (false, _) => return act(state, vec![Action::Watch(run)]),
+            Setting::Change(direction) => Some(Command::Change(direction)),
+        },
+        Pane::Runs => match runs::draw::hit(&state.runs, shared, inner, at)? {
+            runs::draw::Hit::Run(run) => return Some(click_run(state, run, was_focused)),
+            runs::draw::Hit::Title(title) => {
+                runs::update::sort_by(&mut state.runs, shared, title);
+                None
             }
+        },
+        Pane::Devices => {
+            let place = devices::draw::hit(&state.devices, shared, focus, inner, at)?;
+            let is_second = state.devices.cursor() == place && was_focused;
+            if !is_second {
+                state.devices.choose(place);
+            }
+            is_second.then_some(Command::Accept)
         }
-        Hit::Run(runs::draw::Hit::Title(title)) => {
-            runs::update::sort_by(&mut state.runs, &mut state.shared, title);
-            return Vec::new();
-        }
-        Hit::Device(place) if state.devices.cursor() == place && was_focused => Command::Accept,
-        Hit::Device(place) => {
-            state.devices.choose(place);
-            return Vec::new();
-        }
-        Hit::Graph(chart::draw::Hit { graph, x }) => {
+        Pane::Chart => {
+            let chart::draw::Hit { graph, x } = chart::draw::hit(&state.chart, shared, inner, at)?;
             state.chart.tab = Tab::Graph(graph);
             if let Some(x) = x {
-                state.chart.put_cursor(&state.shared, x);
+                state.chart.put_cursor(shared, x);
                 state.dragged = Some(Dragged::Cursor);
             }
-            return Vec::new();
+            None
         }
-        Hit::Tab(tab) => return dispatch::turn_log(state, tab),
     };
-    perform(state, command)
+    Some(command.map_or_else(Vec::new, |command| perform(state, command)))
+}
+
+/// Puts a run on the screen; one that is there already shows its details, if its pane had the keyboard.
+fn click_run(state: &mut State, run: RunId, was_focused: bool) -> Vec<Effect> {
+    if state.shared.watched.as_ref().is_none_or(|watched| watched.id != run) {
+        return act(state, vec![Action::Watch(run)]);
+    }
+    if was_focused { perform(state, Command::Details) } else { Vec::new() }
 }
 
 fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effect> {
@@ -216,7 +206,7 @@ fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effe
         (Pane::Chart, Move::Down) => (Command::ZoomOut, 1),
         (Pane::Chart, Move::Left) => (Command::CursorLeft, 1),
         (Pane::Chart, _) => (Command::CursorRight, 1),
-        // Values are changed by a key or a click, never in passing.
+        // The wheel does not change values: that takes a key or a click.
         _ if is_sideways => return Vec::new(),
         (_, by) => (Command::Move(by), 1),
     };

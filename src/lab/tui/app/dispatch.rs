@@ -1,9 +1,9 @@
 //! Commands go to the window in front, else to the application or to the pane with the focus. What they ask for is done here.
 //!
-//! Never does nothing: a command that cannot be followed says why.
+//! A command that cannot be followed says why.
 
 use super::screen::focus;
-use super::{features, hint, keymap, places, windows};
+use super::{features, hint, places, windows};
 use crate::runs::RunId;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::command::Command;
@@ -65,7 +65,12 @@ fn one(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Watch(run) => return watch(state, run),
         Action::RefreshChart => return refresh_chart(state),
         Action::Run => return perform(state, Command::Run),
-        Action::Press(number) => return press_entry(state, number),
+        Action::Press(pane, command) => {
+            if let Some(pane) = pane {
+                focus(state, pane);
+            }
+            return perform(state, command);
+        }
         Action::Keys(title) => help::windows::show_keys_of(state, title),
         Action::Stop if state.shared.replay.is_some() => {
             state.shared.inform("this is a recording: nothing stops here. q leaves it, and `hvd-lab` opens your own lab");
@@ -94,15 +99,6 @@ fn one(state: &mut State, action: Action) -> Vec<Effect> {
         Action::ShowSeries => series::turns::show(state),
     };
     act(state, actions)
-}
-
-/// An entry of the palette works as its key would, in its pane.
-fn press_entry(state: &mut State, number: usize) -> Vec<Effect> {
-    let Some((command, pane)) = keymap::of_entry(number) else { return Vec::new() };
-    if let Some(pane) = pane {
-        focus(state, pane);
-    }
-    perform(state, command)
 }
 
 /// Puts a run on the screen.

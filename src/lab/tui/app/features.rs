@@ -13,7 +13,7 @@ use crate::tui::actions::action::Action;
 use crate::tui::actions::command::Command as C;
 use crate::tui::actions::command::{Command, Direction};
 use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, ESCAPE, row as key};
+use crate::tui::actions::keys::{self, Binding, ESCAPE, On};
 use crate::tui::actions::pane::Pane;
 use crate::tui::next_run::fields::Field;
 use crate::tui::state::State;
@@ -27,110 +27,73 @@ pub struct Row {
     pub act: fn(&mut State) -> Vec<Action>,
 }
 
-const fn row(binding: Binding, act: fn(&mut State) -> Vec<Action>) -> Row {
-    Row { binding, act }
+impl Row {
+    const fn ranked(self, rank: u8) -> Row {
+        Row { binding: self.binding.ranked(rank), ..self }
+    }
+}
+
+const fn row(
+    on: &'static [On],
+    command: Command,
+    (key, label): (&'static str, &'static str),
+    help: &'static str,
+    act: fn(&mut State) -> Vec<Action>,
+) -> Row {
+    Row { binding: keys::row(on, command, key, label, help), act }
 }
 
 /// In the order of the help.
 pub static PANES: &[Row] = &[
-    row(
-        key(&[Char('r')], C::Run, "r", "run", "start a run with these steps and settings").ranked(0),
-        next_run::confirm_start::run,
-    ),
-    row(key(&[Char('x')], C::Stop, "x", "stop", "stop the run (asks first)").ranked(0), runs::confirm::stop),
-    row(
-        key(&[Char('c')], C::Continue, "c", "continue", "train the chosen run for more epochs").ranked(5),
-        runs::confirm::continue_run,
-    ),
-    row(key(&[Char('b')], C::Baseline, "b", "baseline", "compare all runs with the chosen one").ranked(5), |state| {
+    row(&[Char('r')], C::Run, ("r", "run"), "start a run with these steps and settings", next_run::confirm_start::run).ranked(0),
+    row(&[Char('x')], C::Stop, ("x", "stop"), "stop the run (asks first)", runs::confirm::stop).ranked(0),
+    row(&[Char('c')], C::Continue, ("c", "continue"), "train the chosen run for more epochs", runs::confirm::continue_run)
+        .ranked(5),
+    row(&[Char('b')], C::Baseline, ("b", "baseline"), "compare all runs with the chosen one", |state| {
         runs::chosen::baseline(&mut state.shared)
-    }),
-    row(
-        key(&[Char('v')], C::Compare, "v", "", "compare the chosen run with the baseline: speed-up, accuracy, what differs"),
-        runs::compare::open,
-    ),
-    row(key(&[Char('i')], C::Details, "i", "details", "details of the chosen run, with its mpirun line"), runs::details::open),
-    row(key(&[Char('w')], C::Lesson, "w", "lesson", "the lesson of the chosen step: why you need it"), lesson::reading::open),
-    row(key(&[Char('e')], C::Edit, "e", "", "your own trainer: edit it; saving builds and runs it"), exercise::windows::edit),
-    row(key(&[Char('E')], C::Open("exercise"), "E", "", "your own trainer: result of your last build"), exercise::windows::show),
-    row(key(&[Char('d')], C::Diff, "d", "", "what the chosen step changes in the program"), exercise::windows::show_diff),
-    row(key(&[Char('+'), Char('=')], C::MoreRanks, "+ -", "np", "more or fewer ranks").ranked(5), |state| {
-        ranks(state, Direction::Up)
-    }),
-    row(key(&[Char('-'), Char('_')], C::FewerRanks, "", "", ""), |state| ranks(state, Direction::Down)),
-    row(key(&[Code(K::Tab)], C::NextPane, "Tab", "pane", "next pane; Shift-Tab the one before").ranked(1), |state| {
-        screen::turn(state, 1)
-    }),
-    row(key(&[Code(K::BackTab)], C::PreviousPane, "", "", ""), |state| screen::turn(state, Pane::ALL.len() - 1)),
-    row(key(&[Char('z')], C::Zoom, "z", "zoom", "zoom the pane, or show all"), screen::turn_zoom),
-    row(key(&[Char('m')], C::Mouse, "m", "", "release the mouse to select text, or take it again"), screen::switch_mouse),
-    row(
-        key(&[Char('T')], C::Theme, "T", "", "the next theme: dark, light, high contrast, colour-blind, mono"),
-        screen::turn_theme,
-    ),
-    row(
-        key(&[Char(':'), Ctrl('p')], C::Open("palette"), ":", "", "all commands, found by their words"),
-        help::windows::show_palette,
-    ),
-    row(
-        key(
-            &[Char('C')],
-            C::Open("collectives"),
-            "C",
-            "",
-            "collectives: play an allreduce message by message; time and bandwidth by size",
-        ),
-        collectives::update::open,
-    ),
-    row(
-        key(&[Char('B')], C::Open("benchmark"), "B", "", "benchmark: set up how fast a model is trained (`hvd-lab bench`)"),
-        forms::form::benchmark,
-    ),
-    row(
-        key(&[Char('I')], C::Open("photos"), "I", "", "images: set up a training on photos (`hvd-lab nvcnn`)"),
-        forms::form::photos,
-    ),
-    row(
-        key(
-            &[Char('U')],
-            C::Open("simulate"),
-            "U",
-            "",
-            "up to how many GPUs? simulate what more of them would give (`hvd-lab simulate`)",
-        ),
-        simulate::open,
-    ),
-    row(
-        key(&[Char('F')], C::Open("faults"), "F", "", "faults: freeze, slow or end a rank on purpose, and see how it is found"),
-        faults::open,
-    ),
-    row(
-        key(
-            &[Char('Q')],
-            C::Open("queue"),
-            "Q",
-            "",
-            "queue: who has which GPU of a shared machine, and who waits (`hvd-lab queue`)",
-        ),
-        queue::open,
-    ),
-    row(
-        key(&[Char('#')], C::Open("rank"), "#", "", "a rank by its number or its host: its log, and its device"),
-        log::find::open,
-    ),
-    row(
-        key(&[Char('P')], C::Projector, "P", "", "for a projector: large step and speed-up, or the panes again"),
-        screen::turn_projector,
-    ),
-    row(key(&[Code(K::F(2))], C::Tour, "F2", "", "the tour of the screen"), screen::start_tour),
-    row(key(&[Code(K::F(5))], C::ResetBorders, "F5", "", "reset pane sizes"), screen::reset_borders),
-    row(key(&[Char('?'), Code(K::F(1))], C::Help, "?", "help", "this help").ranked(0), help::windows::show_keys),
-    row(key(ESCAPE, C::Back, "Esc", "", "dismiss a notice, leave the zoom").ranked(0), screen::back),
-    row(
-        key(&[Char('q'), Ctrl('c')], C::Quit, "q", "quit", "quit; a run can continue in the background").ranked(0),
-        runs::confirm::quit,
-    ),
+    })
+    .ranked(5),
+    row(&[Char('v')], C::Compare, ("v", ""), COMPARE, runs::compare::open),
+    row(&[Char('i')], C::Details, ("i", "details"), "details of the chosen run, with its mpirun line", runs::details::open),
+    row(&[Char('w')], C::Lesson, ("w", "lesson"), "the lesson of the chosen step: why you need it", lesson::reading::open),
+    row(&[Char('e')], C::Edit, ("e", ""), "your own trainer: edit it; saving builds and runs it", exercise::windows::edit),
+    row(&[Char('E')], C::Open("exercise"), ("E", ""), "your own trainer: result of your last build", exercise::windows::show),
+    row(&[Char('d')], C::Diff, ("d", ""), "what the chosen step changes in the program", exercise::windows::show_diff),
+    row(&[Char('+'), Char('=')], C::MoreRanks, ("+ -", "np"), "more or fewer ranks", |state| ranks(state, Direction::Up))
+        .ranked(5),
+    row(&[Char('-'), Char('_')], C::FewerRanks, ("", ""), "", |state| ranks(state, Direction::Down)),
+    row(&[Code(K::Tab)], C::NextPane, ("Tab", "pane"), "next pane; Shift-Tab the one before", |state| screen::turn(state, 1))
+        .ranked(1),
+    row(&[Code(K::BackTab)], C::PreviousPane, ("", ""), "", |state| screen::turn(state, Pane::ALL.len() - 1)),
+    row(&[Char('z')], C::Zoom, ("z", "zoom"), "zoom the pane, or show all", screen::turn_zoom),
+    row(&[Char('m')], C::Mouse, ("m", ""), "release the mouse to select text, or take it again", screen::switch_mouse),
+    row(&[Char('T')], C::Theme, ("T", ""), THEME, screen::turn_theme),
+    row(&[Char(':'), Ctrl('p')], C::Open("palette"), (":", ""), PALETTE, help::windows::show_palette),
+    row(&[Char('C')], C::Open("collectives"), ("C", ""), COLLECTIVES, collectives::update::open),
+    row(&[Char('B')], C::Open("benchmark"), ("B", ""), BENCHMARK, forms::form::benchmark),
+    row(&[Char('I')], C::Open("photos"), ("I", ""), "images: set up a training on photos (`hvd-lab nvcnn`)", forms::form::photos),
+    row(&[Char('U')], C::Open("simulate"), ("U", ""), SIMULATE, simulate::open),
+    row(&[Char('F')], C::Open("faults"), ("F", ""), FAULTS, faults::open),
+    row(&[Char('Q')], C::Open("queue"), ("Q", ""), QUEUE, queue::open),
+    row(&[Char('#')], C::Open("rank"), ("#", ""), "a rank by its number or its host: its log, and its device", log::find::open),
+    row(&[Char('P')], C::Projector, ("P", ""), PROJECTOR, screen::turn_projector),
+    row(&[Code(K::F(2))], C::Tour, ("F2", ""), "the tour of the screen", screen::start_tour),
+    row(&[Code(K::F(5))], C::ResetBorders, ("F5", ""), "reset pane sizes", screen::reset_borders),
+    row(&[Char('?'), Code(K::F(1))], C::Help, ("?", "help"), "this help", help::windows::show_keys).ranked(0),
+    row(ESCAPE, C::Back, ("Esc", ""), "dismiss a notice, leave the zoom", screen::back).ranked(0),
+    row(&[Char('q'), Ctrl('c')], C::Quit, ("q", "quit"), "quit; a run can continue in the background", runs::confirm::quit)
+        .ranked(0),
 ];
+
+const COMPARE: &str = "compare the chosen run with the baseline: speed-up, accuracy, what differs";
+const THEME: &str = "the next theme: dark, light, high contrast, colour-blind, mono";
+const PALETTE: &str = "all commands, found by their words";
+const COLLECTIVES: &str = "collectives: play an allreduce message by message; time and bandwidth by size";
+const BENCHMARK: &str = "benchmark: set up how fast a model is trained (`hvd-lab bench`)";
+const SIMULATE: &str = "up to how many GPUs? simulate what more of them would give (`hvd-lab simulate`)";
+const FAULTS: &str = "faults: freeze, slow or end a rank on purpose, and see how it is found";
+const QUEUE: &str = "queue: who has which GPU of a shared machine, and who waits (`hvd-lab queue`)";
+const PROJECTOR: &str = "for a projector: large step and speed-up, or the panes again";
 
 /// The row of a command of the application.
 pub fn row_of(command: Command) -> Option<&'static Row> {

@@ -1,19 +1,23 @@
 //! One line of keys, from the key tables: those of the focused pane first.
 //!
-//! Never names a key that does nothing, and never leaves out how to get help.
+//! A key that does nothing now is left out; the key for help stays.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
 
-use super::active;
-use super::keymap::{Key, Scope};
+use super::keymap::{self, Key, Scope};
+use crate::columns;
 use crate::tui::actions::command::Command;
+use crate::tui::actions::keys::Binding;
 use crate::tui::actions::pane::Pane;
 use crate::tui::chart::graph::Tab;
 use crate::tui::state::State;
-use crate::tui::widgets::footer::{self, Entry, LESSER};
 
-/// Kept when there is no room for all: what starts, stops, helps and ends, then what the place is for.
+/// From this rank on a key is left out rather than that the words get shorter.
+const LESSER: u8 = 3;
+
+/// Where there is no room for all, the lowest stay longest: what starts, stops, helps and ends, then what the place is for.
 fn rank(key: &Key) -> u8 {
     key.binding.rank.unwrap_or(match key.scope {
         Scope::Replay => 0,
@@ -23,25 +27,71 @@ fn rank(key: &Key) -> u8 {
     })
 }
 
+/// Where not all words have room.
+fn short(label: &'static str) -> &'static str {
+    match label {
+        "choose" => "move",
+        "toggle" => "on/off",
+        "before/after" => "b/a",
+        "before and after" => "both",
+        "run before" => "before",
+        "run after" => "after",
+        "details" => "info",
+        "compare" => "vs.",
+        "delete" => "del",
+        "filter" => "only",
+        "search" => "find",
+        "process" => "rank",
+        "x axis" => "axis",
+        "cursor" => "read",
+        "measure" => "run",
+        label => label,
+    }
+}
+
 pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
-    footer::draw(frame, area, state.shared.theme, &entries(&named(state)));
+    let theme = state.shared.theme;
+    let spans = shown(state, area.width).into_iter().flat_map(|binding| {
+        [Span::styled(format!(" {}", binding.key), theme.key()), Span::styled(format!(" {} ", binding.label), theme.dim())]
+    });
+    frame.render_widget(Line::from_iter(spans), area);
 }
 
 /// What the words under the pointer ask for.
 pub fn hit(state: &State, area: Rect, at: Position) -> Option<Command> {
-    let named = named(state);
-    let command = named[footer::hit(area, at, &entries(&named))?].binding.command;
+    let mut from = area.x;
+    let under = shown(state, area.width).into_iter().find(|binding| {
+        from += width(binding) as u16;
+        at.x < from
+    });
     // A key for ten steps says not which one.
-    (!matches!(command, Command::ToggleStep(_))).then_some(command)
+    under.map(|binding| binding.command).filter(|command| !matches!(command, Command::ToggleStep(_)))
 }
 
-fn entries(named: &[Key]) -> Vec<Entry> {
-    named.iter().map(|key| Entry { key: key.binding.key, label: key.binding.label, rank: rank(key) }).collect()
+fn width(binding: &Binding) -> usize {
+    columns::width(binding.key) + columns::width(binding.label) + 3
+}
+
+/// Those that there is room for: with their words, or with shorter ones where that saves one that matters.
+fn shown(state: &State, columns: u16) -> Vec<Binding> {
+    let (mut keys, mut left) = (named(state), usize::from(columns));
+    if keys.iter().filter(|key| rank(key) < LESSER).map(|key| width(&key.binding)).sum::<usize>() > left {
+        keys.iter_mut().for_each(|key| key.binding.label = short(key.binding.label));
+    }
+    let mut by_rank: Vec<(usize, Key)> = keys.into_iter().enumerate().collect();
+    by_rank.sort_by_key(|(_, key)| rank(key));
+    by_rank.retain(|(_, key)| {
+        let rest = left.checked_sub(width(&key.binding));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    });
+    by_rank.sort_by_key(|(place, _)| *place);
+    by_rank.into_iter().map(|(_, key)| key.binding).collect()
 }
 
 /// The keys in force that have a word, as far as they do something now.
 fn named(state: &State) -> Vec<Key> {
-    let active = active::keys(state);
+    let active = keymap::in_force(state);
     // A key that means something else to a place before it, as those of a replay, is named there only.
     let is_taken = |index: usize| active[..index].iter().any(|before| before.binding.on.contains(&active[index].binding.on[0]));
     let named = (0..active.len()).filter(|&index| {

@@ -8,7 +8,7 @@ use crate::domain::units;
 use crate::runs::busy_host;
 use crate::tui::shared::gain::{Gain, shortened};
 use crate::tui::shared::measured::is_of_collectives;
-use crate::tui::widgets::theme::{Theme, bar};
+use crate::tui::widgets::theme::Theme;
 
 /// Columns of the bar of what was gained against what is ideal.
 const BAR: usize = 10;
@@ -101,13 +101,8 @@ fn gained(theme: Theme, name: &Span<'static>, gain: &Gain) -> Said {
     match gain.efficiency {
         Ok(part) => {
             let efficiency = Span::raw(format!(", {} efficiency", units::percent(part)));
-            let (full, rest) = bar(gain.speedup / gain.ideal, BAR);
-            let bar = [
-                Span::raw(" "),
-                Span::styled(full, theme.accent()),
-                Span::styled(rest, theme.dim()),
-                Span::raw(format!(" of {}", gain.of())),
-            ];
+            let [full, rest] = theme.gauge(gain.speedup / gain.ideal, BAR, theme.accent());
+            let bar = [Span::raw(" "), full, rest, Span::raw(format!(" of {}", gain.of()))];
             let with_bar = |spans: Vec<Span<'static>>| line(spans.into_iter().chain(bar.clone()).collect());
             let whole = with_bar(vec![on.clone(), efficiency.clone()]);
             let busy = gain.disturbed.map(|part| format!(" ({})", busy_host::others_in_words(part)));

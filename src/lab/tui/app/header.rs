@@ -1,22 +1,22 @@
 //! Two lines on top: the step and how the shown run is going; what that run gained, and what the next one would be.
 //!
-//! Never hides that images are generated.
+//! Generated images are always named as such.
 
 use super::gain::{self, Said};
+use crate::tui::replay;
 use crate::tui::state::State;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns;
-use crate::columns::cut;
+use crate::columns::{self, cut};
 use crate::dataset::is_generated;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::{safe, units};
 use crate::tui::shared::measured::has_steps;
 use crate::tui::shared::watched::Watched;
-use crate::tui::widgets::theme::{bar, sign};
+use crate::tui::widgets::theme::sign;
 
 /// Facts of a run that the title of the step makes room for.
 const FIRST_FACTS: usize = 2;
@@ -58,7 +58,7 @@ fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     let lab = || [Span::styled(" hvd-lab ", theme.key()), Span::styled("│ ", theme.dim())];
     let (step, number) = (state.shared.step, format!("Step {}/10", state.shared.step.number()));
     let lefts = match &state.shared.replay {
-        Some(playing) => [true, false].map(|whole| crate::tui::replay::draw::bar(playing, theme, whole)).into(),
+        Some(playing) => [true, false].map(|whole| replay::bar(playing, theme, whole)).into(),
         None => vec![
             Line::from_iter(lab().into_iter().chain([Span::styled(step.to_string(), theme.strong())])),
             Line::from_iter(lab().into_iter().chain([Span::styled(number.clone(), theme.strong())])),
@@ -178,25 +178,18 @@ fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> 
         }
         return vec![elapsed, vec![Span::styled(format!("  {}", status.message), theme.dim())]];
     };
-    let (full, rest) = bar(
-        watched.progress(),
-        match width {
-            0..110 => 8,
-            110..150 => 10,
-            _ => 30,
-        },
-    );
+    let cells = match width {
+        0..110 => 8,
+        110..150 => 10,
+        _ => 30,
+    };
     let what = match watched.is_testing() {
         true => "  testing".to_owned(),
         false => format!("  epoch {}/{}", watched.epoch().max(1), config.epochs),
     };
     let epoch = vec![Span::raw(what)];
-    let progress = vec![
-        Span::raw(" "),
-        Span::styled(full, theme.accent()),
-        Span::styled(rest, theme.dim()),
-        Span::raw(format!(" {:>3.0} %", watched.progress() * 100.0)),
-    ];
+    let [full, rest] = theme.gauge(watched.progress(), cells, theme.accent());
+    let progress = vec![Span::raw(" "), full, rest, Span::raw(format!(" {:>3.0} %", watched.progress() * 100.0))];
     let loss = watched.step().map(|step| format!("  loss {:.3}", step.loss));
     let accuracy = watched
         .last_epoch()

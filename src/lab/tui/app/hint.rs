@@ -1,6 +1,6 @@
 //! One line on what to do next, from what has been done: in a border, where it costs no row.
 //!
-//! Keys stand between backticks. Never says what is under way, and never more than one thing.
+//! Keys stand between backticks. It says one thing at a time, and nothing while a run is going.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

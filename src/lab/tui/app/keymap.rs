@@ -1,19 +1,20 @@
-//! The one table of key tables, and what help and palette list of it.
+//! The one table of key tables: which keys are in force now, and what help and palette list.
 //!
-//! Never dispatches by itself: a key is looked up here, so footer, help and behaviour cannot disagree.
+//! Dispatch, footer, help and palette all look keys up here, so that they cannot disagree.
 
 use std::sync::LazyLock;
 
-use crossterm::event::KeyCode as K;
+use crossterm::event::{KeyCode as K, KeyEvent};
 
-use super::features;
+use super::{features, windows};
 use crate::domain::step::Step;
 use crate::tui::actions::command::Command as A;
 use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::keys::On::{self, Char, Code, Ctrl};
 use crate::tui::actions::keys::{Binding, DOWN, UP, row};
 use crate::tui::actions::pane::Pane;
-use crate::tui::help::state::{Entry, KeyRow, Section};
+use crate::tui::help::state::{Entry, Section};
+use crate::tui::state::State;
 use crate::tui::{collectives, replay};
 
 /// Where a key works.
@@ -53,20 +54,20 @@ static PAGES: &[Binding] = &[
 static STEPS: &[Binding] =
     &[row(&[On::Digit], A::ToggleStep(Step::InitAndPin), "1-9,0", "toggle", "toggle step 1 to 10").ranked(4)];
 
-fn keys(scope: Scope, rows: &[Binding]) -> Vec<Key> {
+fn scoped(scope: Scope, rows: &[Binding]) -> Vec<Key> {
     rows.iter().map(|binding| Key { scope, binding: *binding }).collect()
 }
 
 /// All that works without a window. The focused pane comes before all panes: its keys win.
 static TABLE: LazyLock<Vec<Key>> = LazyLock::new(|| {
-    let panes = Pane::ALL.map(|pane| keys(Scope::Pane(pane), features::keys(pane))).concat();
+    let panes = Pane::ALL.map(|pane| scoped(Scope::Pane(pane), features::keys(pane))).concat();
     [
-        keys(Scope::Replay, replay::keys::KEYS),
+        scoped(Scope::Replay, replay::KEYS),
         panes,
-        keys(Scope::Panes, STEPS),
+        scoped(Scope::Panes, STEPS),
         features::PANES.iter().map(|row| Key { scope: Scope::Panes, binding: row.binding }).collect(),
-        keys(Scope::Everywhere, EVERYWHERE),
-        keys(Scope::Pages, PAGES),
+        scoped(Scope::Everywhere, EVERYWHERE),
+        scoped(Scope::Pages, PAGES),
     ]
     .concat()
 });
@@ -75,22 +76,36 @@ pub fn table() -> impl Iterator<Item = &'static Key> {
     TABLE.iter()
 }
 
+/// What `key` asks for now.
+pub fn command(state: &State, key: KeyEvent) -> Option<Command> {
+    in_force(state).into_iter().find_map(|row| row.binding.command_of(key))
+}
+
+/// The keys in force, the most specific first: those of the window in front, else of the focused pane and of all panes.
+pub fn in_force(state: &State) -> Vec<Key> {
+    let window = windows::keys(state);
+    let is_in_force = |key: &&Key| match key.scope {
+        Scope::Everywhere => true,
+        Scope::Panes => window.is_none(),
+        Scope::Pane(pane) => window.is_none() && pane == state.focus,
+        Scope::Replay => window.is_none() && state.shared.replay.is_some(),
+        Scope::Pages => windows::scrolls(state),
+        Scope::Window => false,
+    };
+    let mut keys: Vec<Key> = table().filter(is_in_force).copied().collect();
+    keys.extend(scoped(Scope::Window, window.unwrap_or_default()));
+    keys
+}
+
 /// What the help lists, place by place.
 pub fn sections() -> &'static [Section] {
     static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
-        let of = |title: &str, scope: Scope, bindings: Vec<Binding>| {
-            let listed = bindings.into_iter().filter(|binding| !binding.help.is_empty());
-            let rows = listed.map(|binding| KeyRow {
-                key: binding.key,
-                label: binding.label,
-                help: binding.help,
-                starts_or_stops: binding.command.starts_or_stops(),
-            });
-            Section { title: title.to_owned(), of_replay: scope == Scope::Replay, rows: rows.collect() }
+        let of = |title: &str, scope: Scope, keys: &mut dyn Iterator<Item = Binding>| {
+            let listed = keys.filter(|binding| !binding.help.is_empty());
+            Section { title: title.to_owned(), of_replay: scope == Scope::Replay, keys: listed.collect() }
         };
-        let section = |title: &str, scope: Scope| {
-            of(title, scope, table().filter(|key| key.scope == scope).map(|key| key.binding).collect())
-        };
+        let section =
+            |title: &str, scope: Scope| of(title, scope, &mut table().filter(|key| key.scope == scope).map(|key| key.binding));
         let mut sections = vec![
             section("Everywhere", Scope::Panes),
             section("In a replay", Scope::Replay),
@@ -98,44 +113,36 @@ pub fn sections() -> &'static [Section] {
             section("In windows that scroll", Scope::Pages),
         ];
         sections.extend(Pane::ALL.map(|pane| section(&format!("In {}", pane.title()), Scope::Pane(pane))));
-        let collectives = collectives::keys::PLAYER.to_vec();
-        sections.push(of(collectives::keys::HELP, Scope::Window, collectives));
+        sections.push(of(collectives::keys::HELP, Scope::Window, &mut collectives::keys::PLAYER.iter().copied()));
         sections
     });
     &SECTIONS
 }
 
 /// The commands of the palette: a key for ten steps is ten commands.
-static COMMANDS: LazyLock<Vec<(Command, Entry)>> = LazyLock::new(|| {
-    let listed = table().filter(|key| key.scope != Scope::Replay && is_listed(key));
-    let entries = listed.flat_map(|Key { scope, binding }| {
-        let pane = if let Scope::Pane(pane) = scope { Some(*pane) } else { None };
-        let entry = |key: String, text: String| Entry { pane, key, label: binding.label, text };
-        if binding.on.contains(&On::Digit) {
-            let toggle = |step: Step| {
-                let text = format!("toggle step {}: {}", step.number(), step.title());
-                (A::ToggleStep(step), entry((step.number() % 10).to_string(), text))
-            };
-            Step::ALL.map(toggle).to_vec()
-        } else {
-            vec![(binding.command, entry(binding.key.to_owned(), binding.help.to_owned()))]
-        }
+pub fn entries() -> &'static [Entry] {
+    static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+        let listed = table().filter(|key| key.scope != Scope::Replay && is_listed(key));
+        let entries = listed.flat_map(|Key { scope, binding }| {
+            let pane = if let Scope::Pane(pane) = scope { Some(*pane) } else { None };
+            let entry = |command, key, text| Entry { command, pane, key, label: binding.label, text };
+            if binding.on.contains(&On::Digit) {
+                let toggle = |step: Step| {
+                    let text = format!("toggle step {}: {}", step.number(), step.title());
+                    entry(A::ToggleStep(step), (step.number() % 10).to_string(), text)
+                };
+                Step::ALL.map(toggle).to_vec()
+            } else {
+                vec![entry(binding.command, binding.key.to_owned(), binding.help.to_owned())]
+            }
+        });
+        entries.collect()
     });
-    entries.collect()
-});
+    &ENTRIES
+}
 
 /// Moving about is for fingers, and the palette is open already.
 fn is_listed(key: &Key) -> bool {
     let moves = matches!(key.binding.command, A::Move(by) | A::Scroll(by) if matches!(by, Move::Up | Move::Down | Move::PageUp | Move::PageDown));
     !key.binding.help.is_empty() && !moves && !matches!(key.binding.command, A::Back | A::Open("palette"))
-}
-
-pub fn entries() -> &'static [Entry] {
-    static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| COMMANDS.iter().map(|(_, entry)| entry.clone()).collect());
-    &ENTRIES
-}
-
-/// What an entry of the palette does, and the pane that it does it in.
-pub fn of_entry(number: usize) -> Option<(Command, Option<Pane>)> {
-    COMMANDS.get(number).map(|(command, entry)| (*command, entry.pane))
 }

@@ -1,6 +1,6 @@
 //! Where each pane goes, by the size of the terminal and by what each has to show.
 //!
-//! Never draws. Borders can be dragged; no pane gets smaller than it can be read.
+//! Borders can be dragged; no pane gets smaller than it can be read.
 
 use ratatui::layout::{Constraint, Direction, Layout, Position, Rect};
 
@@ -56,7 +56,7 @@ pub struct Places {
     pub footer: Rect,
     /// The place that [`turns`] take in turn, where there is no room for all.
     pub shared: Option<Rect>,
-    /// Who takes it; nobody where it is not there.
+    /// The panes that take it in turn; none where each pane has its own place.
     pub turns: &'static [Pane],
 }
 
@@ -119,7 +119,7 @@ fn parts(area: Rect) -> [Rect; 3] {
     Layout::vertical([Constraint::Length(2), Constraint::Fill(1), Constraint::Length(1)]).areas(area)
 }
 
-/// From this height of the body on each pane has a place of its own.
+/// From this height of the body on each pane has its own place.
 const TALL: u16 = 33;
 const THREE_COLUMNS: u16 = 150;
 /// From this height on the devices get room for graphs.
@@ -203,7 +203,7 @@ impl Tiling<'_> {
     /// +----------- footer ------------+
     /// ```
     fn two_in_turn(&mut self, rest: Rect, body_height: u16, shown: Pane, devices_height: u16) -> Vec<(Pane, Rect)> {
-        // Who asked for the log wants to read it.
+        // A log that was asked for gets more room.
         let (devices_height, runs_height) = match shown {
             Pane::Log => (devices_height.min(6), LEAST_PANE.1),
             _ => (devices_height, (body_height * 2 / 7).max(6)),

@@ -1,6 +1,5 @@
 //! The application: it owns the state, dispatches what happens to the features, and puts their panes and windows on the screen.
 
-pub mod active;
 pub mod clicks;
 pub mod dispatch;
 pub mod features;

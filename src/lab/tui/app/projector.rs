@@ -1,6 +1,6 @@
 //! For a lecture hall: what more ranks gained, in figures that the last row can read.
 //!
-//! Never puts anything vital on the lowest lines, where heads are in the way; never a run against itself.
+//! The lowest lines hold nothing vital: heads are in the way.
 
 use crate::tui::state::State;
 use ratatui::Frame;
@@ -15,7 +15,6 @@ use crate::runs::RunId;
 use crate::tui::shared::gain::Gain;
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::big_text::{Pixel, big_lines};
-use crate::tui::widgets::theme::bar;
 
 /// Lines below the figure: an empty one, runs, efficiency, bar and an empty one; then the steps.
 const WORDS: u16 = 5;
@@ -64,14 +63,14 @@ fn figures(frame: &mut Frame, area: Rect, room: u16, shared: &Shared, gain: &Gai
     };
     let efficiency = format!("{} against {ranks}: {efficiency}", units::counted(gain.np, "rank"));
     let of = format!(" {} of {}", gain.times(), gain.of());
-    let (full, rest) = bar(gain.speedup / gain.ideal, width.saturating_sub(of.chars().count()));
+    let [full, rest] = theme.gauge(gain.speedup / gain.ideal, width.saturating_sub(of.chars().count()), theme.accent());
     // The last line of the smallest figures is an empty one.
     let has_room = used + WORDS <= area.height;
     lines.extend(has_room.then(Line::default));
     lines.extend([
         Line::styled(cut(&against, width), theme.strong()),
         Line::raw(cut(&efficiency, width)),
-        Line::from(vec![Span::styled(full, theme.accent()), Span::styled(rest, theme.dim()), Span::raw(of)]),
+        Line::from(vec![full, rest, Span::raw(of)]),
     ]);
     frame.render_widget(Paragraph::new(lines), area);
     used

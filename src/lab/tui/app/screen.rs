@@ -5,11 +5,13 @@ use ratatui::layout::Rect;
 use super::layout;
 use crate::runs::Filter;
 use crate::tui::actions::action::Action;
+use crate::tui::actions::command::cycle;
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::pane::Pane;
 use crate::tui::log;
 use crate::tui::next_run::edit::Edit;
 use crate::tui::state::State;
+use crate::tui::widgets::looks::Look;
 
 /// Shows the projector or the panes.
 pub fn turn_projector(state: &mut State) -> Vec<Action> {
@@ -58,10 +60,9 @@ pub fn back(state: &mut State) -> Vec<Action> {
     Vec::new()
 }
 
-/// Gives another pane the keyboard, so many places on in their order.
+/// Gives the keyboard to the pane `by` places further in their order.
 pub fn turn(state: &mut State, by: usize) -> Vec<Action> {
-    let place = Pane::ALL.iter().position(|pane| *pane == state.focus).unwrap_or(0);
-    focus(state, Pane::ALL[(place + by) % Pane::ALL.len()]);
+    focus(state, cycle(&Pane::ALL, state.focus, by));
     Vec::new()
 }
 
@@ -102,7 +103,7 @@ pub fn switch_mouse(state: &mut State) -> Vec<Action> {
 /// To the next theme.
 pub fn turn_theme(state: &mut State) -> Vec<Action> {
     let shared = &mut state.shared;
-    shared.theme.look = shared.theme.look.next();
+    shared.theme.look = cycle(&Look::all().collect::<Vec<_>>(), shared.theme.look, 1);
     let name = shared.theme.look.name();
     shared.inform(match shared.theme.colour {
         true => format!("theme {name}; T takes the next one"),

@@ -1,6 +1,6 @@
 //! What the screen remembers from one time to the next: borders, settings, pinned runs, the baseline, and whether the tour was shown.
 //!
-//! Never in the way: a file that cannot be read or written is as good as none.
+//! A file that cannot be read or written is ignored.
 
 use crate::tui::config::{self, Config};
 use std::path::{Path, PathBuf};
@@ -119,30 +119,35 @@ impl Session {
     }
 }
 
-/// Writes down what is to be remembered as soon as it changes, on a thread of its own: a terminal may be closed at any time.
+/// Writes down what is to be remembered as soon as it changes, on a separate thread: a terminal may be closed at any time.
 pub struct Keeper {
     kept: Session,
-    /// Nothing where nothing is to be remembered, or no thread could be had.
-    writer: Option<Writer>,
-}
-
-struct Writer {
-    changes: Sender<Session>,
-    /// Says nothing, and ends with the thread.
-    end: Receiver<()>,
+    /// Takes changes; the receiver says nothing, and ends with the thread. `None` if the session is not saved, or the thread could
+    /// not start.
+    writer: Option<(Sender<Session>, Receiver<()>)>,
 }
 
 impl Keeper {
     /// Knows what the file holds now.
     pub fn start(path: Option<&Path>) -> Keeper {
         let kept = path.map(Session::read).unwrap_or_default();
-        let writer = path.and_then(|path| Writer::start(kept.clone(), path.to_owned()));
+        let writer = path.and_then(|path| {
+            let (before, path) = (kept.clone(), path.to_owned());
+            let (changes, inbox) = channel();
+            let (ends, end) = channel::<()>();
+            let write = move || {
+                let _ends = ends;
+                write_changes(&inbox, before, &path);
+            };
+            std::thread::Builder::new().name("session".into()).spawn(write).ok()?;
+            Some((changes, end))
+        });
         Keeper { kept, writer }
     }
 
     /// Looks whether anything has changed since the last time.
     pub fn look(&mut self, state: &State) {
-        let Some(Writer { changes, .. }) = &self.writer else { return };
+        let Some((changes, _)) = &self.writer else { return };
         let now = Session::of(state);
         if now != self.kept {
             self.kept = now.clone();
@@ -152,23 +157,10 @@ impl Keeper {
 
     /// Waits until all is written, though not for a folder that another program keeps locked.
     pub fn finish(self) {
-        if let Some(Writer { changes, end }) = self.writer {
+        if let Some((changes, end)) = self.writer {
             drop(changes);
             let _ = end.recv_timeout(LAST_WRITE);
         }
-    }
-}
-
-impl Writer {
-    fn start(kept: Session, path: PathBuf) -> Option<Writer> {
-        let (changes, inbox) = channel();
-        let (ends, end) = channel::<()>();
-        let write = move || {
-            let _ends = ends;
-            write_changes(&inbox, kept, &path);
-        };
-        std::thread::Builder::new().name("session".into()).spawn(write).ok()?;
-        Some(Writer { changes, end })
     }
 }
 

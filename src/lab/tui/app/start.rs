@@ -1,6 +1,6 @@
 //! How the screen begins: its first state, and what there is to find out.
 //!
-//! Never asks a device or reads a run: that comes after the first frame.
+//! Devices are asked and runs are read after the first frame.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
 //! What each message does to the state, and what it asks of the world.
 //!
-//! Never does I/O, reads a clock or waits.
+//! `update` does no I/O, reads no clock and does not wait.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::dispatch::{self, act};
-use super::{active, clicks, screen, windows};
+use super::{clicks, keymap, screen, windows};
 use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
 use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
@@ -26,14 +26,13 @@ use crate::tui::{collectives, exercise, log, replay, runs, series};
 
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let shared = &mut state.shared;
-    let actions: Vec<Action> = match message {
+    let is_quiet = state.windows.is_empty();
+    let mut actions: Vec<Action> = Vec::new();
+    match message {
         Message::Key(key) => return press(state, key),
         Message::Paste(text) => return paste(state, &text),
         Message::Mouse(event) => return clicks::handle(state, event),
-        Message::Background(background) => {
-            shared.theme.background = background;
-            Vec::new()
-        }
+        Message::Background(background) => shared.theme.background = background,
         Message::Resize(columns, rows) => {
             shared.size = (columns, rows);
             screen::keep_focus_on_the_screen(state);
@@ -41,17 +40,16 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Tick(now_s) => {
             shared.now_s = now_s;
-            // A run that goes on behind the one on the screen has no follower: its row comes from the list.
+            // A run that is going behind the one on the screen has no follower: its row comes from the list.
             let is_behind = shared.going().is_some() && !shared.watched.as_ref().is_some_and(Watched::is_going);
             let asked = state.windows.each_second();
             let lists = is_behind && asked != Some(Effect::ListRuns);
-            asked.into_iter().chain(lists.then_some(Effect::ListRuns)).map(Action::from).collect()
+            actions.extend(asked.into_iter().chain(lists.then_some(Effect::ListRuns)).map(Action::from));
         }
         Message::Queue(machine) => {
             if let Some(window) = state.windows.get_mut::<Queue>() {
                 window.machine = Some(machine);
             }
-            Vec::new()
         }
         Message::Runs(runs) => return list(state, runs),
         Message::Updates(run, updates) => return follow(state, run, updates),
@@ -65,81 +63,58 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             if state.log.area != before {
                 return dispatch::read_log(state);
             }
-            Vec::new()
         }
-        Message::Curves(run, curves) => {
-            state.chart.receive(run, *curves);
-            Vec::new()
-        }
+        Message::Curves(run, curves) => state.chart.receive(run, *curves),
         Message::Collectives(run, measured) => {
-            collectives::update::receive(&mut state.collectives, &state.shared, run, *measured).into_iter().collect()
+            actions.extend(collectives::update::receive(&mut state.collectives, shared, run, *measured));
         }
-        Message::Beat(now_s) => {
-            collectives::update::beat(&mut state.collectives, now_s);
-            Vec::new()
-        }
+        Message::Beat(now_s) => collectives::update::beat(&mut state.collectives, now_s),
         Message::Judged(judged) => {
-            let actions = exercise::update::again(&mut state.exercise, shared);
+            actions = exercise::update::again(&mut state.exercise, shared);
             if let Some(said) = shared.course.judged(*judged) {
                 shared.inform(said);
             }
-            actions
         }
         Message::Series(series, started) => {
-            let is_quiet = state.windows.is_empty();
-            series::update::changed(&mut state.series, &mut state.shared, series, started, is_quiet)
+            actions = series::update::changed(&mut state.series, shared, series, started, is_quiet);
         }
-        Message::Results(results) => {
-            let is_quiet = state.windows.is_empty();
-            series::update::shown(&mut state.series, &mut state.shared, results, is_quiet);
-            Vec::new()
-        }
+        Message::Results(results) => series::update::shown(&mut state.series, shared, results, is_quiet),
         Message::Progress(reading) => {
             if let Some(damaged) = shared.course.read(reading) {
                 shared.error(damaged);
             }
-            Vec::new()
         }
-        Message::Telemetry(sample) => {
-            measured(state, sample);
-            Vec::new()
-        }
-        Message::Data(data) => {
-            shared.data = Some(data);
-            Vec::new()
-        }
-        Message::Exercise(news) => exercise::update::hear(&mut state.exercise, shared, news),
+        Message::Telemetry(sample) => measured(state, sample),
+        Message::Data(data) => shared.data = Some(data),
+        Message::Exercise(news) => actions = exercise::update::hear(&mut state.exercise, shared, news),
         Message::Edited(wrong) => {
             if let Some(wrong) = wrong {
                 shared.error(wrong);
             }
-            vec![Effect::ReadExercise.into()]
+            actions.push(Effect::ReadExercise.into());
         }
         Message::Started(run) => {
             shared.notice = None;
             shared.starting.run = false;
-            let reading = collectives::update::started(&mut state.collectives, &mut state.windows, run);
-            [Action::Watch(run), Effect::ListRuns.into()].into_iter().chain(reading).collect()
+            actions.extend([Action::Watch(run), Effect::ListRuns.into()]);
+            actions.extend(collectives::update::started(&mut state.collectives, &mut state.windows, run));
         }
         Message::Continued(run) => {
             shared.starting.run = false;
             shared.inform(format!("run {run} goes on"));
-            vec![Action::Watch(run), Effect::ListRuns.into()]
+            actions.extend([Action::Watch(run), Effect::ListRuns.into()]);
         }
-        Message::Changed(changed) => runs::update::changed(&mut state.runs, shared, changed),
-        Message::Done(text) => {
-            shared.inform(text);
-            Vec::new()
-        }
+        Message::Changed(changed) => actions = runs::update::changed(&mut state.runs, shared, changed),
+        Message::Done(text) => shared.inform(text),
         Message::Failed(text) => {
             shared.starting = Default::default();
             state.collectives.is_starting = false;
             shared.error(text);
-            vec![Effect::ListRuns.into()]
+            actions.push(Effect::ListRuns.into());
         }
-        Message::Leave => vec![Action::Leave],
-        Message::Suspend => vec![Effect::Suspend.into()],
-    };
+        Message::Leave => actions.push(Action::Leave),
+        Message::Suspend => actions.push(Effect::Suspend.into()),
+    }
     act(state, actions)
 }
 
@@ -148,7 +123,7 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         return Vec::new();
     }
     let has_window = !state.windows.is_empty();
-    // Esc takes away what is in front, and nothing else: a problem before its window, but not news that nobody asked for.
+    // Esc only dismisses what is in front: a problem before its window, but not news that the user did not ask for.
     let bare = !has_window && state.help.tour.is_none();
     let in_front = state.shared.notice.as_ref().is_some_and(|notice| notice.is_error || bare);
     if key.code == KeyCode::Esc && in_front {
@@ -160,10 +135,7 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     if !has_window && tour::takes(&mut state.help, key.code, state.shared.replay.is_some()) {
         return Vec::new();
     }
-    match active::command(state, key) {
-        Some(command) => dispatch::perform(state, command),
-        None => Vec::new(),
-    }
+    keymap::command(state, key).map_or_else(Vec::new, |command| dispatch::perform(state, command))
 }
 
 /// Typed where a line is being typed; anywhere else it does nothing, for no key of it was meant as one.
@@ -189,7 +161,7 @@ fn measured(state: &mut State, sample: TelemetrySample) {
     state.devices.measured(sample);
 }
 
-/// The first sample tells what hardware there is: it picks the preset, unless the user has chosen.
+/// The first sample shows the hardware, which picks the preset unless the user has chosen one.
 fn fit_presets(shared: &mut Shared, sample: &TelemetrySample) {
     let gpus = sample.devices.iter().filter(|device| device.kind == DeviceKind::Gpu).count();
     if gpus == 0 {
@@ -310,7 +282,7 @@ fn ranks(watched: &Watched, here: Option<&Hardware>) -> Vec<RankPlace> {
 
 /// A recording was played a little further.
 fn play(state: &mut State, step: ReplayStep) -> Vec<Effect> {
-    let Some((run, is_watched)) = replay::update::advance(&mut state.shared, step.position, step.played.rewound) else {
+    let Some((run, is_watched)) = replay::advance(&mut state.shared, step.position, step.played.rewound) else {
         return Vec::new();
     };
     if step.played.rewound {
@@ -323,7 +295,7 @@ fn play(state: &mut State, step: ReplayStep) -> Vec<Effect> {
             measured(state, sample);
         }
     }
-    let turns = replay::update::begins_or_ends(&updates);
+    let turns = replay::begins_or_ends(&updates);
     let mut effects = follow(state, run, updates);
     if !is_watched && turns {
         effects.push(Effect::ListRuns);

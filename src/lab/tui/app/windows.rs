@@ -9,8 +9,6 @@ use crate::tui::actions::action::Action;
 use crate::tui::actions::command::{Command, Move};
 use crate::tui::actions::keys::{Binding, On};
 use crate::tui::state::{Outcome, State};
-use crate::tui::widgets::page::Reach;
-use crate::tui::widgets::question::Answer;
 use crate::tui::widgets::{list, page, prompt, question};
 use crate::tui::window::View;
 
@@ -42,14 +40,17 @@ fn screen(state: &State) -> Rect {
 
 /// A key while the window is in front.
 pub fn press(state: &mut State, command: Command) -> Vec<Action> {
-    let reach = match view(state, screen(state)).filter(|_| scrolls(state)) {
-        Some((View::Page(page), body)) => Reach::of(page::place(body, page.columns, page.lines.len()), page.lines.len()),
-        _ => Reach::default(),
+    let (last, page) = match view(state, screen(state)).filter(|_| scrolls(state)) {
+        Some((View::Page(page), body)) => {
+            let place = page::place(body, page.columns, page.lines.len());
+            (page::last(place, page.lines.len()), page::step(place))
+        }
+        _ => (0, 0),
     };
     let Some((place, mut window)) = state.windows.take() else { return Vec::new() };
     if let Some(at) = window.scroll() {
         // Fewer lines than before leave it behind the last of them.
-        window.scroll_to(if let Command::Scroll(by) = command { reach.scrolled(at, by) } else { at.min(reach.last) });
+        window.scroll_to(if let Command::Scroll(by) = command { by.by_pages(at, last + 1, page) } else { at.min(last) });
     }
     let outcome = if let Command::Scroll(_) = command { Outcome::STAY } else { window.press(state, command) };
     match outcome {
@@ -72,12 +73,6 @@ pub enum Hit {
     Inside,
 }
 
-/// The keys that a question names.
-fn answers(keys: &[Binding]) -> Vec<(Answer, Command)> {
-    let named = keys.iter().filter(|binding| !binding.label.is_empty());
-    named.map(|binding| ((binding.key, binding.label), binding.command)).collect()
-}
-
 /// A click; `None` where no window is in front, or where it is typed elsewhere.
 pub fn hit(state: &State, at: Position) -> Option<Hit> {
     let area = screen(state);
@@ -85,10 +80,7 @@ pub fn hit(state: &State, at: Position) -> Option<Hit> {
     let hit = match view {
         View::Page(_) => None,
         View::List(list) => list::hit(&list, area, at).map(Hit::Row),
-        View::Question(_) => {
-            let (answers, commands): (Vec<Answer>, Vec<Command>) = answers(keys(state)?).into_iter().unzip();
-            question::hit(place, &answers, at).map(|answer| Hit::Key(commands[answer]))
-        }
+        View::Question(_) => question::hit(place, keys(state)?, at).map(Hit::Key),
         View::Line(_) | View::InPlace => return None,
     };
     Some(if place.contains(at) { hit.unwrap_or(Hit::Inside) } else { Hit::Outside })
@@ -100,10 +92,7 @@ pub fn place(state: &State, area: Rect) -> Option<Rect> {
     Some(match view {
         View::Page(page) => page::place(body, page.columns, page.lines.len()),
         View::List(_) => list::place(area),
-        View::Question(asked) => {
-            let answers: Vec<Answer> = answers(keys(state)?).into_iter().map(|(answer, _)| answer).collect();
-            question::place(area, state.shared.theme, &asked.text, &answers)
-        }
+        View::Question(asked) => question::place(area, state.shared.theme, &asked.text, keys(state)?),
         View::Line(_) | View::InPlace => Rect { y: body.bottom(), height: 1, ..body },
     })
 }
@@ -111,23 +100,12 @@ pub fn place(state: &State, area: Rect) -> Option<Rect> {
 /// The words of a line that is typed at the foot of the screen, under the pointer; `None` where no line is.
 pub fn hit_line(state: &State, footer: Rect, at: Position) -> Option<Option<Command>> {
     let Some((View::Line(line), _)) = view(state, screen(state)) else { return None };
-    let on = prompt::hit(&line, state.shared.theme, footer, at);
-    let of_key = |on: On| keys(state)?.iter().find(|binding| binding.on.contains(&on)).map(|binding| binding.command);
-    Some(on.and_then(of_key))
+    Some(prompt::hit(&line, state.shared.theme, footer, at).and_then(|on| bound(state, on)))
 }
 
-/// The command of the key that closes the window in front.
-pub fn back(state: &State) -> Option<Command> {
-    of_code(state, KeyCode::Esc)
-}
-
-/// The command of Enter.
-pub fn accept(state: &State) -> Option<Command> {
-    of_code(state, KeyCode::Enter)
-}
-
-fn of_code(state: &State, code: KeyCode) -> Option<Command> {
-    keys(state)?.iter().find(|binding| binding.on.contains(&On::Code(code))).map(|binding| binding.command)
+/// What a key asks of the window in front.
+pub fn bound(state: &State, on: On) -> Option<Command> {
+    keys(state)?.iter().find(|binding| binding.on.contains(&on)).map(|binding| binding.command)
 }
 
 /// What the wheel does in it, if anything.
@@ -138,13 +116,7 @@ pub fn wheel(state: &State, by: Move) -> Option<Command> {
     // A list to choose from says so in its table.
     let chooses = |binding: &Binding| binding.label == "choose";
     let code = if by == Move::Up { KeyCode::Up } else { KeyCode::Down };
-    keys(state)?.iter().any(chooses).then(|| of_code(state, code)).flatten()
-}
-
-pub fn choose(state: &mut State, row: usize) {
-    if let Some(window) = state.windows.front_mut() {
-        window.choose(row);
-    }
+    keys(state)?.iter().any(chooses).then(|| bound(state, On::Code(code))).flatten()
 }
 
 pub fn draw(frame: &mut Frame, area: Rect, footer: Rect, state: &State) {
@@ -157,10 +129,7 @@ pub fn draw(frame: &mut Frame, area: Rect, footer: Rect, state: &State) {
             page::draw(frame, place, theme, &page.title, page.lines, scroll);
         }
         View::List(list) => list::draw(frame, area, theme, &list),
-        View::Question(asked) => {
-            let answers: Vec<Answer> = answers(keys(state).unwrap_or_default()).into_iter().map(|(answer, _)| answer).collect();
-            question::draw(frame, area, theme, asked.title, &asked.text, &answers);
-        }
+        View::Question(asked) => question::draw(frame, area, theme, asked.title, &asked.text, keys(state).unwrap_or_default()),
         View::Line(line) => prompt::draw(frame, footer, theme, &line),
         View::InPlace => {}
     }

@@ -11,6 +11,12 @@ pub enum Tab {
     Timeline,
 }
 
+impl Default for Tab {
+    fn default() -> Tab {
+        Tab::ALL[0]
+    }
+}
+
 impl Tab {
     /// In the order of the arrow keys.
     pub const ALL: [Tab; 5] = [
@@ -20,17 +26,6 @@ impl Tab {
         Tab::Graph(Graph::ImagesPerSec),
         Tab::Timeline,
     ];
-
-    pub fn turned(self, by: usize) -> Tab {
-        let place = Tab::ALL.iter().position(|tab| *tab == self).unwrap_or(0);
-        Tab::ALL[(place + by) % Tab::ALL.len()]
-    }
-}
-
-impl Default for Tab {
-    fn default() -> Tab {
-        Tab::Graph(Graph::Loss)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,41 +39,12 @@ pub enum Graph {
 impl Graph {
     pub const ALL: [Graph; 4] = [Graph::Loss, Graph::Accuracy, Graph::LearningRate, Graph::ImagesPerSec];
 
-    pub fn name(self) -> &'static str {
-        match self {
-            Graph::Loss => "training loss",
-            Graph::Accuracy => "validation accuracy",
-            Graph::LearningRate => "learning rate",
-            Graph::ImagesPerSec => "images/s",
-        }
-    }
-
-    /// Where there is little room.
-    pub fn short_name(self) -> &'static str {
-        match self {
-            Graph::Loss => "loss",
-            Graph::Accuracy => "accuracy",
-            Graph::LearningRate | Graph::ImagesPerSec => self.name(),
-        }
+    pub fn row(self) -> &'static GraphRow {
+        &ROWS[self as usize]
     }
 
     pub fn curve(self, curves: &Curves) -> &Curve {
-        match self {
-            Graph::Loss => &curves.loss,
-            Graph::Accuracy => &curves.accuracy,
-            Graph::LearningRate => &curves.learning_rate,
-            Graph::ImagesPerSec => &curves.images_per_sec,
-        }
-    }
-
-    /// The axis goes up to this at least, so that small changes look small.
-    pub fn least_top(self) -> f64 {
-        match self {
-            Graph::Loss => 0.1,
-            Graph::Accuracy => 1.0,
-            Graph::LearningRate => 1e-6,
-            Graph::ImagesPerSec => 10.0,
-        }
+        (self.row().curve)(curves)
     }
 
     /// On an axis whose numbers are `step` apart.
@@ -97,16 +63,36 @@ impl Graph {
             Graph::ImagesPerSec => units::rate(value),
         }
     }
-
-    /// What a plot says that has nothing to draw.
-    pub fn nothing_yet(self) -> &'static str {
-        match self {
-            Graph::Loss | Graph::LearningRate => "comes with the first step",
-            Graph::Accuracy => "comes with the first epoch",
-            Graph::ImagesPerSec => "comes with the first seconds",
-        }
-    }
 }
+
+/// How a graph is called, and what its plot begins with.
+pub struct GraphRow {
+    pub name: &'static str,
+    /// Where there is little room.
+    pub short_name: &'static str,
+    /// The axis goes up to this at least, so that small changes look small.
+    pub least_top: f64,
+    /// What a plot says that has nothing to draw.
+    pub nothing_yet: &'static str,
+    curve: fn(&Curves) -> &Curve,
+}
+
+const fn row(name: &'static str, least_top: f64, nothing_yet: &'static str, curve: fn(&Curves) -> &Curve) -> GraphRow {
+    GraphRow { name, short_name: name, least_top, nothing_yet, curve }
+}
+
+const STEP: &str = "comes with the first step";
+
+/// In the order of [`Graph::ALL`].
+static ROWS: [GraphRow; 4] = [
+    GraphRow { short_name: "loss", ..row("training loss", 0.1, STEP, |curves| &curves.loss) },
+    GraphRow {
+        short_name: "accuracy",
+        ..row("validation accuracy", 1.0, "comes with the first epoch", |curves| &curves.accuracy)
+    },
+    row("learning rate", 1e-6, STEP, |curves| &curves.learning_rate),
+    row("images/s", 10.0, "comes with the first seconds", |curves| &curves.images_per_sec),
+];
 
 /// With as many decimals as steps of this size need.
 pub fn decimals(value: f64, step: f64) -> String {

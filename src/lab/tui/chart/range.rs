@@ -1,5 +1,6 @@
 //! Which part of the chart is shown, and where its cursor stands.
 
+use crate::tui::actions::command::cycle;
 use crate::tui::shared::curves::{Along, Curve};
 
 /// Each level shows half of the one before it.
@@ -63,7 +64,7 @@ impl Range {
         *self = Range { along: self.along, turned: self.turned, ..Range::default() };
     }
 
-    /// Moves the cursor by so many of its places, and what is shown with it. It comes in at the newest value.
+    /// Moves the cursor by `places` of its steps, and the visible part with it. It starts at the newest value.
     pub fn move_cursor(&mut self, places: f64, reach: Reach) {
         let (from, to) = self.window(reach);
         let at = match self.cursor {
@@ -84,7 +85,7 @@ impl Range {
 
     /// Measures along something else from now on; `curve` says what lies where.
     pub fn turn(&mut self, curve: Option<&Curve>) {
-        self.measure(self.along.next(), curve);
+        self.measure(cycle(&Along::ALL, self.along, 1), curve);
         self.turned = true;
     }
 

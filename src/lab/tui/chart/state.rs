@@ -1,6 +1,6 @@
 //! What the chart shows: runs, each in a colour and under a letter that it keeps, and which part of them.
 //!
-//! Never draws, and never reads a file: curves of runs that are not on the screen are asked for as effects.
+//! Curves of runs that are not on the screen are asked for as effects.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -60,7 +60,7 @@ fn wanted(shared: &Shared) -> impl Iterator<Item = RunId> {
 
 fn is_unlike(shared: &Shared, run: RunId) -> bool {
     let kind = |run: RunId| shared.summary(run).and_then(kind_of);
-    // A run that is only just starting is not listed: then nobody knows.
+    // A run that is only just starting is not listed yet, so its kind is unknown.
     shared
         .watched
         .as_ref()
@@ -85,7 +85,7 @@ impl Chart {
     }
 
     pub fn receive(&mut self, run: RunId, curves: Curves) {
-        // Nobody waits any more for curves of a run that has been unpinned since.
+        // Curves of a run that has been unpinned since are dropped.
         if let Some((_, place)) = self.read.get_mut(&run) {
             *place = curves;
         }

@@ -3,7 +3,7 @@
 use super::graph::Tab;
 use super::state::Chart;
 use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
+use crate::tui::actions::command::{Command, Move, cycle};
 use crate::tui::shared::state::Shared;
 
 /// Places that the cursor moves at a time with Page up and Page down.
@@ -14,8 +14,8 @@ pub fn update(chart: &mut Chart, shared: &mut Shared, command: Command) -> Vec<A
     let range = &mut chart.range;
     match (command, chart.tab) {
         (Command::Pin, _) => return if shared.toggle_pin() { vec![Action::RefreshChart] } else { Vec::new() },
-        (Command::Move(Move::Left), tab) => chart.tab = tab.turned(Tab::ALL.len() - 1),
-        (Command::Move(Move::Right), tab) => chart.tab = tab.turned(1),
+        (Command::Move(Move::Left), tab) => chart.tab = cycle(&Tab::ALL, tab, Tab::ALL.len() - 1),
+        (Command::Move(Move::Right), tab) => chart.tab = cycle(&Tab::ALL, tab, 1),
         (command, Tab::Timeline) => timeline(chart, shared, command),
         (Command::LogScale, Tab::Graph(graph)) => chart.turn_log(graph),
         (Command::Along, _) => range.turn(shared.watched.as_ref().map(|watched| &watched.curves.loss)),

@@ -1,6 +1,6 @@
 //! All about one device: every figure that there is, and for every one that there is not, why.
 //!
-//! Never shortens a reason.
+//! Reasons are shown in full.
 
 use crossterm::event::KeyCode as K;
 use ratatui::text::Line;

@@ -1,17 +1,18 @@
 //! What the devices pane keeps: the newest sample of each host, the minutes before it, and what the user looks at.
 //!
-//! Never measures, and never forgets why a figure is missing.
+//! A missing figure keeps its reason.
 
 use std::collections::BTreeMap;
 
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 use crate::domain::event::TopologyReport;
 use crate::telemetry::History;
+use crate::tui::actions::command::cycle;
 
 /// Points kept a device: the graphs' two minutes, with a little to spare, at two samples a second.
 const POINTS: usize = 260;
 
-/// From so many devices on one cell each tells more than lines that scroll away.
+/// From this number of devices on, a cell for each shows more than lines that scroll away.
 pub const PACKED_FROM: usize = 33;
 
 /// In what order devices are shown; missing figures come last.
@@ -37,11 +38,6 @@ impl DeviceOrder {
             DeviceOrder::Power => "power",
             DeviceOrder::Temperature => "temperature",
         }
-    }
-
-    fn next(self) -> DeviceOrder {
-        let place = DeviceOrder::ALL.iter().position(|order| *order == self).unwrap_or(0);
-        DeviceOrder::ALL[(place + 1) % DeviceOrder::ALL.len()]
     }
 
     fn figure(self, device: &DeviceSample) -> f64 {
@@ -190,7 +186,7 @@ impl Devices {
         self.others.clear();
     }
 
-    /// The hosts of a run are no news once another run is looked at.
+    /// Drops the hosts of a run when another run is watched.
     pub fn forget_others(&mut self) {
         self.others.clear();
     }
@@ -269,7 +265,7 @@ impl Devices {
         if self.chosen.is_none() {
             self.choose(0);
         }
-        self.order = self.order.next();
+        self.order = cycle(&DeviceOrder::ALL, self.order, 1);
     }
 }
 

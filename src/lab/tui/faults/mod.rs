@@ -1,6 +1,6 @@
 //! Faults that are made on purpose in the run that is going: a menu of them, with what will happen.
 //!
-//! Never makes a fault: the supervisor of the run does, and its record says what came of it.
+//! The supervisor of the run makes the fault, and the run's record says what happened.
 
 #[cfg(test)]
 mod tests;
@@ -78,7 +78,7 @@ impl Window for Menu {
         Outcome::STAY
     }
 
-    /// Who was named after how long is in the record of the run, which the list has.
+    /// The list has the run's record, which says which rank was found after how long.
     fn each_second(&self) -> Option<Effect> {
         Some(Effect::ListRuns)
     }

@@ -1,6 +1,6 @@
 //! All keys, from the key tables, and how a first session goes.
 //!
-//! Never written by hand: a key that is in no table is not here. A search shows only what has its words.
+//! Everything comes from the key tables. A search keeps the rows that contain its words.
 
 use ratatui::text::{Line, Span};
 
@@ -35,10 +35,10 @@ pub fn lines(help: &Help, shared: &Shared, words: &str, typing: bool, width: usi
     }
     for section in sections {
         let title = &section.title;
-        let rows = section.rows.iter().filter(|row| {
+        let rows = section.keys.iter().filter(|row| {
             let all = format!("{} {} {} {title}", row.key, row.label, row.help).to_lowercase();
             // A recording is neither started nor stopped: keys that would are not named.
-            !(is_replay && row.starts_or_stops) && words.split_whitespace().all(|word| all.contains(word))
+            !(is_replay && row.command.starts_or_stops()) && words.split_whitespace().all(|word| all.contains(word))
         });
         let rows: Vec<Line> = rows
             .flat_map(|row| {

@@ -1,5 +1,7 @@
 //! The help: what it lists, and where the tour of the screen is.
 
+use crate::tui::actions::command::Command;
+use crate::tui::actions::keys::Binding;
 use crate::tui::actions::pane::Pane;
 
 #[derive(Clone, Debug, Default)]
@@ -22,21 +24,13 @@ pub struct Section {
     pub title: String,
     /// Keys that only a replay has.
     pub of_replay: bool,
-    pub rows: Vec<KeyRow>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct KeyRow {
-    pub key: &'static str,
-    pub label: &'static str,
-    pub help: &'static str,
-    /// What a replay does not do.
-    pub starts_or_stops: bool,
+    pub keys: Vec<Binding>,
 }
 
 /// A command of the palette.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
+    pub command: Command,
     /// The pane that it works in, which gets the focus.
     pub pane: Option<Pane>,
     pub key: String,
@@ -70,70 +64,71 @@ pub struct Page {
     pub replay: Option<&'static str>,
     /// The pane it speaks of, which is shown as if it had the focus.
     pub pane: Option<Pane>,
-    /// Keys that can be tried: they do what they do, and the tour goes on.
+    /// Keys that can be tried: they work as usual, and the next page follows.
     pub keys: &'static str,
+}
+
+const fn page(title: &'static str, text: &'static str, pane: Option<Pane>, keys: &'static str) -> Page {
+    Page { title, text, small: None, replay: None, pane, keys }
 }
 
 /// The tour: six pages of a title and a few lines.
 pub static TOUR: [Page; 6] = [
     Page {
-        title: "Ten steps",
-        text: "On the left are the ten steps that turn a program for one device into one for many. 1 to 9 and 0 switch them on \
-               and off (try it); Enter on a step reads its lesson.",
         small: Some(
             "Ten steps turn a program for one device into one for many. 1 to 9 and 0 switch them on and off (try it); w reads \
              the lesson of the last one. Tab brings them here.",
         ),
-        replay: None,
-        pane: Some(Pane::Steps),
-        keys: "1234567890",
+        ..page(
+            "Ten steps",
+            "On the left are the ten steps that turn a program for one device into one for many. 1 to 9 and 0 switch them on \
+             and off (try it); Enter on a step reads its lesson.",
+            Some(Pane::Steps),
+            "1234567890",
+        )
     },
     Page {
-        title: "Run",
-        text: "Press r: it trains with these steps and settings, on this machine. A run goes on in the background, also when you \
-               leave the lab.",
-        small: None,
         replay: Some(
             "This is a recording, and nothing starts here. In your own lab r trains with these steps and settings, in the \
              background.",
         ),
-        pane: Some(Pane::Settings),
-        keys: "r",
+        ..page(
+            "Run",
+            "Press r: it trains with these steps and settings, on this machine. A run goes on in the background, also when you \
+             leave the lab.",
+            Some(Pane::Settings),
+            "r",
+        )
     },
+    page(
+        "Watch",
+        "Devices, Chart and Log show the run while it trains. Tab goes from pane to pane, z zooms one.",
+        Some(Pane::Chart),
+        "z\t",
+    ),
     Page {
-        title: "Watch",
-        text: "Devices, Chart and Log show the run while it trains. Tab goes from pane to pane, z zooms one.",
-        small: None,
-        replay: None,
-        pane: Some(Pane::Chart),
-        keys: "z\t",
-    },
-    Page {
-        title: "Compare",
-        text: "Each run stays in the table. Switch a step off, run again, and see what the step is for; b chooses the run that \
-               the others are compared with.",
-        small: None,
         replay: Some(
             "Each run stays in the table, with its speed-up. v compares two of them side by side; b chooses the run that the others are compared with.",
         ),
-        pane: Some(Pane::Runs),
-        keys: "b1234567890r",
+        ..page(
+            "Compare",
+            "Each run stays in the table. Switch a step off, run again, and see what the step is for; b chooses the run that \
+             the others are compared with.",
+            Some(Pane::Runs),
+            "b1234567890r",
+        )
     },
-    Page {
-        title: "Allreduce",
-        text: "How do the ranks add up their gradients? C plays an allreduce message by message, and measures which algorithm is \
-               fastest. Lessons 15 and 16 are about it.",
-        small: None,
-        replay: None,
-        pane: None,
-        keys: "C",
-    },
-    Page {
-        title: "Find your way",
-        text: "? shows all keys, : finds a command by its words, T changes the theme, F2 shows this tour again.",
-        small: None,
-        replay: None,
-        pane: None,
-        keys: "?:T",
-    },
+    page(
+        "Allreduce",
+        "How do the ranks add up their gradients? C plays an allreduce message by message, and measures which algorithm is \
+         fastest. Lessons 15 and 16 are about it.",
+        None,
+        "C",
+    ),
+    page(
+        "Find your way",
+        "? shows all keys, : finds a command by its words, T changes the theme, F2 shows this tour again.",
+        None,
+        "?:T",
+    ),
 ];

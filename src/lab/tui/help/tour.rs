@@ -1,7 +1,7 @@
 //! The tour: a page at a time, in a place that is empty at first.
 //!
-//! Never takes a key but Enter and Escape. The keys that a page speaks of do what they always do, and the tour goes on; any other
-//! key ends it.
+//! The tour takes Enter and Escape. The keys that a page names do what they always do, and the next page follows; any other
+//! key ends the tour.
 
 use crossterm::event::KeyCode;
 use ratatui::Frame;

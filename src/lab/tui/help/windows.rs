@@ -1,11 +1,12 @@
 //! The help with all keys, and the palette with all commands.
 //!
-//! Never a list of its own: what is in no key table is not here.
+//! Both list what the key tables hold.
 
 use crossterm::event::KeyCode as K;
 
 use super::draw::lines;
 use super::palette::found;
+use super::state::Entry;
 use crate::tui::actions::action::Action;
 use crate::tui::actions::command::{Command, Move, Typing};
 use crate::tui::actions::keys::On::{Char, Code, Ctrl, Text};
@@ -144,7 +145,8 @@ impl Window for Palette {
             Command::Accept => {
                 if let Some(number) = entries.get(self.chosen) {
                     help.used(*number);
-                    return Outcome::Close(vec![Action::Press(*number)]);
+                    let Entry { pane, command, .. } = help.commands[*number];
+                    return Outcome::Close(vec![Action::Press(pane, command)]);
                 }
             }
             Command::Move(by) => self.chosen = by.within(self.chosen, entries.len()),

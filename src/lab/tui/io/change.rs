@@ -1,6 +1,6 @@
 //! What the runs pane asks of the run folders: name, note, delete, export, and take back.
 //!
-//! Never overwrites a file, and never removes a run for good.
+//! No file is overwritten, and no run is removed for good.
 
 use anyhow::Context;
 

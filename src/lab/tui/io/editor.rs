@@ -1,6 +1,6 @@
 //! Runs another program on the terminal, such as the learner's editor, until that ends.
 //!
-//! Never draws, and never takes the terminal twice: `Screen` gives it and takes it.
+//! `Screen` gives the terminal away and takes it back.
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ pub fn reading() -> MutexGuard<'static, ()> {
     INPUT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The end of what has the terminal; never, where nothing has.
+/// Waits for the program that has the terminal; forever if there is none.
 pub async fn end(editing: &mut Option<JoinHandle<io::Result<()>>>) -> io::Result<()> {
     match editing {
         Some(program) => program.await.unwrap_or_else(|broken| Err(io::Error::other(broken))),
@@ -54,7 +54,7 @@ fn wait(child: &process::Child) -> io::Result<i32> {
             Ok(WaitStatus::Exited(_, code)) => return Ok(code),
             Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(128 + signal as i32),
             // Ctrl-Z in the editor. The shell continues the whole job, editor and all; where there is none that could,
-            // the editor goes on at once.
+            // we continue the editor at once.
             Ok(WaitStatus::Stopped(..)) => match getsid(None)? == getpgrp() {
                 true => kill(pid, Signal::SIGCONT)?,
                 false => kill(Pid::from_raw(0), Signal::SIGSTOP)?,

@@ -1,6 +1,6 @@
 //! What the screen does with the learner's own program: reads it, puts it back, and builds, runs and judges it.
 //!
-//! Never judges by itself: `hvd-lab exercise run` goes the same way.
+//! `hvd-lab exercise run` goes the same way.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::exercise::{self, Begun, Built, Condition, Folder, Language, Program, 
 use crate::runs::{RunId, RunStore};
 use crate::tui::actions::news::News;
 
-/// A run that goes on is looked at so often.
+/// The time between two looks at a run that is going.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Of the exercise that was chosen, else of the ten steps in the learner's language.
@@ -37,7 +37,7 @@ pub fn start(folder: &Folder) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Progress that cannot be kept stands in nobody's way: what there is to say of it.
+/// Changes the progress file. An error does not stop the exercise: it becomes a note for the user.
 fn note(home: &Path, change: impl FnOnce(&mut Progress)) -> Option<String> {
     match ProgressFile::of(home).update(change) {
         Ok(((), reading)) => reading.note,

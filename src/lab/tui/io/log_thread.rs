@@ -1,10 +1,9 @@
 //! The thread that reads the logs of the watched run: what the screen asks for, and new lines as they come.
 //!
-//! Never keeps the screen waiting: a search over a million lines is done in pieces, and a newer wish comes first.
+//! The screen does not wait: a search over a million lines is done in pieces, and a newer request comes first.
 
-use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
@@ -12,9 +11,9 @@ use tokio::sync::mpsc;
 use crate::runs::{LogQuery, LogReader, LogRequest, RunFolder, RunId};
 use crate::tui::message::Message;
 
-/// The logs are looked at so often for new lines.
+/// The time between two looks for new lines.
 const LOOK: Duration = Duration::from_millis(100);
-/// While there is work, the screen is told so often how far it is.
+/// While there is work, the time between two reports of how far it is.
 const TELL: Duration = Duration::from_millis(60);
 
 #[derive(Debug)]
@@ -24,29 +23,8 @@ pub enum LogOrder {
     Save(LogQuery, String),
 }
 
-/// Ends when it is dropped.
-#[derive(Debug)]
-pub struct LogThread {
-    pub run: RunId,
-    orders: Sender<LogOrder>,
-}
-
-impl LogThread {
-    /// # Errors
-    /// No thread.
-    pub fn start(run: RunId, folder: RunFolder, messages: mpsc::Sender<Message>) -> io::Result<LogThread> {
-        let (orders, inbox) = channel();
-        std::thread::Builder::new().name("logs".into()).spawn(move || serve(run, folder, &inbox, &messages))?;
-        Ok(LogThread { run, orders })
-    }
-
-    pub fn order(&self, order: LogOrder) {
-        // A thread that is gone has told why.
-        let _ = self.orders.send(order);
-    }
-}
-
-fn serve(run: RunId, folder: RunFolder, inbox: &Receiver<LogOrder>, messages: &mpsc::Sender<Message>) {
+/// Follows orders and reports new lines until the sender of orders is dropped.
+pub fn serve(run: RunId, folder: RunFolder, inbox: &Receiver<LogOrder>, messages: &mpsc::Sender<Message>) {
     let places: Vec<PathBuf> = std::env::current_dir().into_iter().chain([folder.path().to_owned()]).collect();
     let mut reader = LogReader::new(folder);
     let mut told = Instant::now();

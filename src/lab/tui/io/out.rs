@@ -1,6 +1,6 @@
 //! Writes to the terminal of the screen, which may take nothing for a while: it is paused, or its reader hangs.
 //!
-//! Never holds up the end of the program: once that was asked for, a terminal that takes nothing is given up.
+//! Once the program was asked to end, a terminal that takes nothing is given up.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -18,14 +18,14 @@ use nix::unistd::{tcgetpgrp, ttyname};
 use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 
-/// For so long the terminal may take nothing, once the program was asked to end.
+/// How long the terminal may take nothing once the program was asked to end.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Between looks whether it was, in milliseconds.
 const LOOK_MS: u8 = 20;
 
 /// Set by the signals that end the screen.
 static ENDING: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-/// It took nothing for too long: from then on nothing waits for it.
+/// It took nothing for too long, so nothing waits for it any more.
 static GIVEN_UP: AtomicBool = AtomicBool::new(false);
 
 /// Listen for the signals that end the screen, also while a write waits.
@@ -75,7 +75,7 @@ pub fn make_room() {
     }
 }
 
-/// Opened once more: to be told that there is no room is a setting of what is open, and the shell shares standard output.
+/// Opened a second time: non-blocking is a setting of the open file, and the shell shares standard output.
 fn terminal() -> Option<&'static File> {
     static TERMINAL: OnceLock<Option<File>> = OnceLock::new();
     let open = || {

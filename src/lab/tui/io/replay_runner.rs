@@ -1,10 +1,7 @@
 //! Does what `update` asks for while a recording is played: from the recording alone.
 //!
-//! Never starts a run, asks a device, or writes anywhere but where a log is saved to.
+//! It starts no run, asks no device, and writes only the log that the user saves.
 
-use crate::tui::shared::state::{DataInfo, Playing, Shared};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -12,13 +9,14 @@ use tokio::sync::mpsc;
 
 use crate::course::{Evidence, Judged, Reading, check_all};
 use crate::host::signals::HeldSignals;
+use crate::process::Scratch;
 use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError};
-use crate::runs::{RunFolder, RunId, RunRecord, RunSummary, Scratch, measured};
+use crate::runs::{RunFolder, RunId, RunRecord, RunSummary, measured};
 use crate::tui::actions::effect::Effect;
-use crate::tui::io::log_thread::{LogOrder, LogThread};
-use crate::tui::io::runner::{curves, follow};
-use crate::tui::message::Message;
-use crate::tui::message::ReplayStep;
+use crate::tui::io::followed::{Followed, curves};
+use crate::tui::io::log_thread::LogOrder;
+use crate::tui::message::{Message, ReplayStep};
+use crate::tui::shared::state::{DataInfo, Playing, Shared};
 
 /// Steps of the player are so far apart: smooth to the eye.
 const STEP: Duration = Duration::from_millis(50);
@@ -65,9 +63,7 @@ pub struct ReplayRunner {
     player: Sender<Order>,
     played: RunId,
     runs: Vec<(RunRecord, RunFolder)>,
-    /// Set to end the thread that tells of a run that is over.
-    follower: Arc<AtomicBool>,
-    logs: Option<LogThread>,
+    followed: Followed,
     /// Goes with this, which the screen drops on every way out; the threads that play may be left behind.
     _unpacked: Vec<Scratch>,
 }
@@ -105,7 +101,8 @@ impl ReplayRunner {
             });
             play(player, over.collect(), &inbox, &told);
         })?;
-        Ok(ReplayRunner { messages, player: orders, played, runs, follower: Arc::default(), logs: None, _unpacked: unpacked })
+        let followed = Followed::new(messages.clone());
+        Ok(ReplayRunner { messages, player: orders, played, runs, followed, _unpacked: unpacked })
     }
 
     pub fn perform(&mut self, effect: Effect) {
@@ -113,8 +110,8 @@ impl ReplayRunner {
             Effect::Player(order) => return self.order(Order::Player(order)),
             Effect::ListRuns => return self.order(Order::List),
             Effect::Watch(run) => return self.watch(run),
-            Effect::ReadLog(run, request) => return self.log(run, LogOrder::Read(request)),
-            Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
+            Effect::ReadLog(run, request) => return self.followed.order(run, LogOrder::Read(request)),
+            Effect::SaveLog { run, query, name } => return self.followed.order(run, LogOrder::Save(query, name)),
             Effect::ReadCurves(run) => self.find(run).map(|(_, folder)| Message::Curves(run, Box::new(curves(folder)))),
             Effect::ReadCollectives(run) => {
                 let measured = |(record, folder): &(RunRecord, RunFolder)| measured(folder, record).unwrap_or_default();
@@ -137,26 +134,15 @@ impl ReplayRunner {
     }
 
     fn order(&self, order: Order) {
-        // A player that is gone has told why.
+        // If the player is gone, it has reported why.
         let _ = self.player.send(order);
     }
 
     fn watch(&mut self, run: RunId) {
-        self.follower.store(true, Ordering::Relaxed);
-        self.follower = Arc::default();
-        let Some((_, folder)) = self.find(run).cloned() else { return };
-        self.logs = LogThread::start(run, folder.clone(), self.messages.clone()).ok();
+        let Some((_, folder)) = self.find(run).cloned() else { return self.followed.stop() };
+        self.followed.watch(run, folder, run == self.played);
         if run == self.played {
-            return self.order(Order::Player(PlayerOrder::Again));
-        }
-        let (messages, stop) = (self.messages.clone(), Arc::clone(&self.follower));
-        // Without a thread this run stays empty; the one that is played goes on.
-        let _ = std::thread::Builder::new().name("follow".into()).spawn(move || follow(run, folder, &messages, &stop));
-    }
-
-    fn log(&self, run: RunId, order: LogOrder) {
-        if let Some(thread) = self.logs.as_ref().filter(|thread| thread.run == run) {
-            thread.order(order);
+            self.order(Order::Player(PlayerOrder::Again));
         }
     }
 }

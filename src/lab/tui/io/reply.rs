@@ -1,6 +1,6 @@
 //! Picks the terminal's reply to a question out of the keys it arrives among.
 //!
-//! Never loses a key: what turns out to be no reply is handed on as it was typed.
+//! No key is lost: whatever is not a reply is handed on as it was typed.
 //!
 //! The reply to "which background?" (OSC 11) comes through the same door as keys, whenever the terminal gets to it. The
 //! reader knows no such reply: it arrives as Alt-], characters, and Ctrl-G or Alt-\.

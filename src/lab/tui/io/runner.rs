@@ -13,27 +13,23 @@ use crate::dataset;
 use crate::domain::job::TrainingJob;
 use crate::exercise::{self, Track, Watch};
 use crate::launch::{self, MoreWork, SharedMachine, StartRequest};
-use crate::runs::{Follower, RunFolder, RunId, RunStore, RunUpdate, measured};
+use crate::runs::{RunId, RunStore, measured};
 use crate::telemetry::{self, Sampler};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::news::News;
-use crate::tui::io::log_thread::{LogOrder, LogThread};
+use crate::tui::io::followed::{Followed, curves};
+use crate::tui::io::log_thread::LogOrder;
 use crate::tui::message::Message;
-use crate::tui::shared::curves::Curves;
 use crate::tui::shared::state::DataInfo;
 
-/// What is done with the learner's program; it tells of each run that begins.
+/// What is done with the learner's program; it reports each run that begins.
 type Attempt = fn(&RunStore, Option<Track>, &AtomicBool, &dyn Fn(News)) -> anyhow::Result<News>;
 
-/// A followed run is looked at so often: new lines show at once to the eye, and looking costs next to nothing.
-const LOOK: Duration = Duration::from_millis(100);
-/// Updates in one message: little enough that a key never waits for long behind them.
-const AT_ONCE: usize = 200;
-/// The folder of runs is looked at so often, for runs that were started elsewhere.
+/// The time between two looks at the folder of runs, for runs that were started elsewhere.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
-/// Of a run with more events than these bytes the screen does not judge the steps by itself: all of its steps would lie in memory.
+/// If a run has more bytes of events than this, the screen does not judge its steps: all of its events would be in memory.
 const MOST_JUDGED: u64 = 16 << 20;
-/// A stop that was asked for just before quitting gets so long to reach the run.
+/// How long a stop that was asked for just before quitting may take to reach the run.
 const LAST_ORDERS: Duration = Duration::from_secs(4);
 
 pub struct Runner {
@@ -42,14 +38,11 @@ pub struct Runner {
     tasks: JoinSet<()>,
     /// The exercise that was chosen on the screen; else the ten steps.
     chosen: Option<Track>,
-    /// Exercises whose saves are told.
+    /// Exercises whose saves are reported.
     saves_of: Vec<Track>,
-    /// Set when the screen is leaving: nobody waits for a run of the learner's program any more.
+    /// Set when the screen is leaving: a run of the learner's program is not waited for any more.
     leaving: Arc<AtomicBool>,
-    /// Set to end the thread that follows a run.
-    follower: Arc<AtomicBool>,
-    /// Reads the log of the followed run.
-    logs: Option<LogThread>,
+    followed: Followed,
     sampler: Sampler,
 }
 
@@ -65,14 +58,13 @@ impl Runner {
         // Without this thread runs started elsewhere show up later; nothing else is lost.
         let _ = std::thread::Builder::new().name("runs".into()).spawn(move || watch_store(&folder, &listener));
         Runner {
+            followed: Followed::new(messages.clone()),
             messages,
             store,
             tasks: JoinSet::new(),
             chosen: None,
             saves_of: Vec::new(),
             leaving: Arc::default(),
-            follower: Arc::default(),
-            logs: None,
             sampler,
         }
     }
@@ -85,20 +77,20 @@ impl Runner {
                 self.chosen = Some(track);
                 Effect::ChooseExercise(track)
             }
-            Effect::Watch(run) => return self.follow(run),
+            Effect::Watch(run) => return self.followed.watch(run, self.store.folder(run), false),
             Effect::WatchExercise => return self.watch_exercise(),
             Effect::TryExercise => return self.try_exercise(super::exercise::attempt),
             Effect::CompareExercise => return self.try_exercise(super::exercise::compare),
             Effect::WatchRanks(ranks) => return self.sampler.watch(ranks),
-            Effect::ReadLog(run, request) => return self.log(run, LogOrder::Read(request)),
-            Effect::SaveLog { run, query, name } => return self.log(run, LogOrder::Save(query, name)),
+            Effect::ReadLog(run, request) => return self.followed.order(run, LogOrder::Read(request)),
+            Effect::SaveLog { run, query, name } => return self.followed.order(run, LogOrder::Save(query, name)),
             effect => effect,
         };
         let chosen = self.chosen;
         self.tasks.spawn_blocking(move || {
             let message = done(&store, effect, chosen).unwrap_or_else(|error| Some(Message::Failed(format!("{error:#}"))));
             if let Some(message) = message {
-                // Nobody listens any more only when the screen is leaving.
+                // This only fails when the screen is leaving.
                 let _ = messages.blocking_send(message);
             }
         });
@@ -130,36 +122,11 @@ impl Runner {
         let (messages, store, leaving) = (self.messages.clone(), Arc::clone(&self.store), Arc::clone(&self.leaving));
         let chosen = self.chosen;
         self.tasks.spawn_blocking(move || {
-            // Nobody listens any more only when the screen is leaving.
+            // This only fails when the screen is leaving.
             let tell = |news: News| drop(messages.blocking_send(Message::Exercise(news)));
             let news = attempt(&store, chosen, &leaving, &tell);
             tell(news.unwrap_or_else(|error| News::Failed(format!("{error:#}"))));
         });
-    }
-
-    fn follow(&mut self, run: RunId) {
-        self.follower.store(true, Ordering::Relaxed);
-        self.follower = Arc::default();
-        let (messages, folder, stop) = (self.messages.clone(), self.store.folder(run), Arc::clone(&self.follower));
-        // The thread of the run before ends with its orders.
-        self.logs = match LogThread::start(run, folder.clone(), messages.clone()) {
-            Ok(thread) => Some(thread),
-            Err(error) => return self.tell(format!("the log of run {run} cannot be read: {error}")),
-        };
-        let follower = std::thread::Builder::new().name("follow".into());
-        if let Err(error) = follower.spawn(move || follow(run, folder, &messages, &stop)) {
-            self.tell(format!("run {run} cannot be followed: {error}"));
-        }
-    }
-
-    fn log(&self, run: RunId, order: LogOrder) {
-        if let Some(thread) = self.logs.as_ref().filter(|thread| thread.run == run) {
-            thread.order(order);
-        }
-    }
-
-    fn tell(&self, problem: String) {
-        let _ = self.messages.try_send(Message::Failed(problem));
     }
 
     /// The command of the editor on the learner's program, which is made if it is not there, and what it holds.
@@ -175,7 +142,7 @@ impl Runner {
     /// Waits a little for what was asked last: a stop before quitting must reach the run.
     pub async fn finish(mut self) {
         self.leaving.store(true, Ordering::Relaxed);
-        self.follower.store(true, Ordering::Relaxed);
+        self.followed.stop();
         let all_done = async { while self.tasks.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(LAST_ORDERS, all_done).await;
     }
@@ -235,7 +202,7 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         Effect::ReadLanguage => Message::Exercise(super::exercise::language()?),
         Effect::ChooseExercise(track) => Message::Exercise(super::exercise::choose(track)?),
         Effect::LocateData(spec) => locate(&spec)?,
-        // Done before: here, or by whoever owns the terminal.
+        // These are performed before: above, or by the owner of the terminal.
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
         // No recording is played here.
         Effect::Player(_) => return Ok(None),
@@ -287,40 +254,6 @@ fn watch_store(store: &RunStore, messages: &Sender<Message>) {
             let _ = messages.blocking_send(Message::Runs(store.list()));
         }
     }
-}
-
-/// Tells what a run writes, until it is over and all is told, or until the screen follows another.
-pub(super) fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &AtomicBool) {
-    let mut follower = Follower::without_lines(folder);
-    loop {
-        let updates = follower.poll();
-        if stop.load(Ordering::Relaxed) {
-            return;
-        }
-        // Its status comes last of all when it is over.
-        let over = matches!(updates.last(), Some(RunUpdate::Status(status)) if status.state.is_over());
-        let idle = updates.is_empty();
-        let mut updates = updates.into_iter();
-        loop {
-            let some: Vec<RunUpdate> = updates.by_ref().take(AT_ONCE).collect();
-            if some.is_empty() {
-                break;
-            }
-            if messages.blocking_send(Message::Updates(run, some)).is_err() {
-                return;
-            }
-        }
-        if over {
-            return;
-        }
-        if idle {
-            std::thread::sleep(LOOK);
-        }
-    }
-}
-
-pub(super) fn curves(folder: &RunFolder) -> Curves {
-    Curves::of(folder.events())
 }
 
 fn locate(spec: &TrainingJob) -> anyhow::Result<Message> {

@@ -1,6 +1,6 @@
 //! The terminal: taken over once, given back once on every way out, read and written.
 //!
-//! Never leaves raw mode, the alternate screen or a hidden cursor behind, and never spins on a terminal that is gone.
+//! On every way out, raw mode, the alternate screen and a hidden cursor are undone. A terminal that is gone does not keep us busy.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -25,7 +25,7 @@ use ratatui::{Frame, TerminalOptions, Viewport};
 use tokio::sync::mpsc::Sender;
 
 use crate::domain::safe;
-use crate::runs::scratch;
+use crate::process::scratch;
 use crate::tui::config::Config;
 use crate::tui::io::editor;
 use crate::tui::io::out::{self, Tty};
@@ -33,9 +33,9 @@ use crate::tui::io::reply::{ASK_BACKGROUND, Replies};
 use crate::tui::io::size;
 use crate::tui::message::Message;
 
-/// Whether we hold the terminal. Whoever sets it to false must also restore the terminal.
+/// Whether we hold the terminal. Code that sets it to false must also restore the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
-/// Whether the mouse is told to us while the terminal is ours.
+/// Whether the terminal reports the mouse to us while it is ours.
 static MOUSE: AtomicBool = AtomicBool::new(false);
 /// Whether the terminal's title is set while the terminal is ours.
 static TITLE: AtomicBool = AtomicBool::new(false);
@@ -131,10 +131,10 @@ impl Screen {
     /// Gives the terminal back and stops, together with what was started with it, until the shell continues the job.
     ///
     /// # Errors
-    /// There is no shell that could: the screen goes on.
+    /// No shell could continue it; the screen stays.
     pub fn suspend(&mut self) -> io::Result<()> {
         // A shell with job control puts each job in a group of its own. Stopped in the group of the session's leader,
-        // nobody would be left to continue us.
+        // there would be no shell to continue us.
         if getsid(None)? == getpgrp() {
             return Err(io::Error::other("no shell here could continue it"));
         }
@@ -282,7 +282,7 @@ fn restore_on_panic() {
     }));
 }
 
-/// Reads keys until the terminal is gone, on a thread of its own.
+/// Reads keys until the terminal is gone. Runs on its own thread.
 ///
 /// crossterm's reader spins when the terminal hangs up (its issue 793), so it is only called when `poll` says
 /// that there is something to read and that nothing hung up.
@@ -314,7 +314,7 @@ pub fn read_keys(messages: Sender<Message>) {
             }
         }
     }
-    // Nobody listens any more only when the screen is leaving anyway.
+    // This only fails when the screen is leaving anyway.
     let _ = messages.blocking_send(Message::Leave);
 }
 

@@ -1,4 +1,4 @@
-//! Who has which device of a machine that is shared, and who waits for some: a window, read anew once a second while it is open.
+//! A window that shows the users of a shared machine, their devices and the queue. It is refreshed once a second while it is open.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::theme::Theme;
 use crate::tui::window::{Page, View};
 
-/// How the machine stands: outer `None` until that was read, inner where it is not shared.
+/// The state of the machine: outer `None` until it has been read, inner `None` if the machine is not shared.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     pub machine: Option<Option<Box<SharedMachine>>>,
@@ -65,7 +65,7 @@ const NAME: usize = 28;
 const NOT_SHARED: &str = "This machine is not shared: runs start at once, beside each other. Whoever looks after it can change that with \
                           a file: `hvd-lab queue --help` shows one.";
 
-/// Each device with who has it, and each run that waits, in a line.
+/// A line for each device with its user, and for each run in the queue.
 fn lines(machine: Option<&Option<Box<SharedMachine>>>, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let plain = |text: &str| wrap(text, width).into_iter().map(Line::raw).collect::<Vec<_>>();
     let machine = match machine {
@@ -98,7 +98,7 @@ fn lines(machine: Option<&Option<Box<SharedMachine>>>, theme: Theme, width: usiz
     for row in &machine.waiting {
         let count = machine.devices.counted(row.count);
         let text =
-            format!("{:>3}  {} of {} needs {count}: {}", row.outlook.place, row.run.run, row.run.user, machine.start_of(row));
+            format!("{:>3}  {} of {} needs {count}: {}", row.estimate.place, row.run.run, row.run.user, machine.start_of(row));
         lines.extend(plain(&text));
     }
     if let Some(kept) = machine.kept() {

@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 
 use crate::launch::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};
-use crate::lease::{Devices, Outlook, Rules};
+use crate::lease::{Devices, Estimate, Rules};
 use crate::tui::actions::effect::Effect;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
@@ -19,10 +19,10 @@ fn run(user: &str, run: &str, ends_s: Option<f64>) -> RunOf {
 fn machine() -> SharedMachine {
     let row =
         |index: usize, state| DeviceRow { name: format!("GPU {index} Stand-in GPU"), device: format!("GPU-{index}"), state };
-    let waiting = |place, user: &str, count, start_s, is_passed_over| WaitingRow {
+    let waiting = |place, user: &str, count, start_s, is_skipped| WaitingRow {
         run: run(user, "run 3", None),
         count,
-        outlook: Outlook { place, of: 2, start_s, is_passed_over },
+        estimate: Estimate { place, of: 2, start_s, is_skipped },
     };
     SharedMachine {
         rules: Rules { gpus_per_user: Some(2), time_limit: Some(1800.0), ..Rules::default() },

@@ -1,6 +1,6 @@
 //! What the screen knows of the course: the lessons, and how far the learner has come.
 //!
-//! Never reads a file: what is kept comes in as messages.
+//! Files are read elsewhere; what they hold comes in as messages.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct Course {
     /// The last answer to each question, of this session or of one before.
     pub answers: BTreeMap<QuestionId, Prediction>,
     pub shown: Option<Shown>,
-    /// The learner's language: lessons fold the lines in the others away.
+    /// The learner writes Rust: lessons hide the lines in other languages.
     pub writes_rust: bool,
 }
 
@@ -86,7 +86,7 @@ impl Course {
         let Judged { record, verdicts, first, reading } = judged;
         let run = record.id;
         self.shown = Some(Shown { run, steps: record.training().map(|training| training.steps).unwrap_or_default(), verdicts });
-        // A run that is looked at again is no news.
+        // A run that is judged a second time brings no news.
         let is_news = |(level, steps): &(Level, StepSet)| steps.iter().any(|step| !self.progress.has(step, *level));
         let news: Vec<String> =
             first.iter().filter(|what| is_news(what)).map(|(level, steps)| level.first_in_words(run, *steps)).collect();

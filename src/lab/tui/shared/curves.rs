@@ -1,6 +1,6 @@
 //! What the chart draws of one run, put together from its events in bounded memory.
 //!
-//! Never draws. However long a run is, its lowest and highest values stay, and so do its gaps.
+//! However long a run is, its lowest and highest values stay, and so do its gaps.
 
 use crate::domain::benchmark::IterationReport;
 use crate::domain::event::{EpochReport, Event, EventLine};
@@ -10,9 +10,9 @@ use crate::tui::shared::phases::EPOCHS;
 
 /// Buckets that a curve keeps; a longer one puts two into one.
 const BUCKETS: usize = 2_048;
-/// So many neighbourhoods of a curve lie side by side where it is smoothed.
+/// A smoothed curve is averaged over this part of it.
 const NEIGHBOURHOODS: usize = 20;
-/// A rate is taken over so much time at least: a single step says little.
+/// A rate is measured over at least this time: a single step says little.
 const RATE_SECONDS: f64 = 1.0;
 
 /// What lies along the chart.
@@ -27,19 +27,13 @@ pub enum Along {
 }
 
 impl Along {
+    pub const ALL: [Along; 3] = [Along::Epoch, Along::Step, Along::Time];
+
     pub fn name(self) -> &'static str {
         match self {
             Along::Epoch => "epoch",
             Along::Step => "step",
             Along::Time => "training time",
-        }
-    }
-
-    pub fn next(self) -> Along {
-        match self {
-            Along::Epoch => Along::Step,
-            Along::Step => Along::Time,
-            Along::Time => Along::Epoch,
         }
     }
 }
@@ -150,7 +144,7 @@ impl Curve {
         points.chain(Some(last)).min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
-    /// The mean of its neighbourhood at each place, which shows where a noisy curve goes. Never across a gap; `None` for a
+    /// The mean of its neighbourhood at each place, which shows where a noisy curve goes. It does not cross a gap. `None` for a
     /// curve that is too short to have any noise.
     pub fn smoothed(&self) -> Option<Curve> {
         let half = Some(self.buckets.len() / NEIGHBOURHOODS / 2).filter(|half| *half > 0)?;
@@ -175,7 +169,7 @@ impl Curve {
         Some(Curve { last: buckets.last().map(|bucket| bucket.second), buckets, ..*self })
     }
 
-    /// Training goes on from the end of this epoch: what came after it was lost with the checkpoint before it.
+    /// Training continues from the end of this epoch, so later points are dropped.
     fn forget_after(&mut self, epoch: f64) {
         self.buckets.retain(|bucket| bucket.first.epoch <= epoch);
         self.filled = self.stride;
@@ -200,9 +194,9 @@ pub struct Curves {
     pub epochs: usize,
     pub steps_per_epoch: usize,
     global_batch_size: usize,
-    /// A program of the user's own tells steps only, or nothing of its place.
+    /// A user program reports steps only, or no position at all.
     pub tells_no_epochs: bool,
-    /// A program of the user's own tells its accuracy in validation.
+    /// A user program reports its validation accuracy.
     validates: bool,
     /// How long the run has gone.
     seconds: f64,
@@ -215,7 +209,7 @@ pub struct Curves {
 }
 
 impl Curves {
-    /// Of a run that is not followed.
+    /// The curves of a run that is not followed.
     pub fn of(events: impl IntoIterator<Item = EventLine>) -> Curves {
         let (mut curves, mut history) = (Curves::default(), History::new(Keep::Epochs(EPOCHS)));
         for line in events {
@@ -261,7 +255,7 @@ impl Curves {
         }
     }
 
-    /// Where the curves go on that another number of ranks began.
+    /// Marks where the run continued with another number of ranks.
     fn hand_over(&mut self, epoch: f64) {
         self.handovers.retain(|point| point.epoch < epoch);
         let (now, before) = self.ranks;
@@ -281,7 +275,7 @@ impl Curves {
         self.images_per_sec.push(Point { value: report.images_per_sec, ..at });
     }
 
-    /// Of a program of the user's own: what it does not tell of its place, its lines are counted for.
+    /// A value from a user program. If it reports no step, its lines are counted.
     fn logged(&mut self, logged: &Logged, so_far: &LoggedSoFar) {
         let place = so_far.place();
         let lines = self.loss.last().map_or(0.0, |point| point.step) + 1.0;
@@ -290,7 +284,7 @@ impl Curves {
         let at = Point { epoch: place.epochs.unwrap_or(step), step, seconds: self.seconds, value: 0.0 };
         self.epochs = so_far.last.epochs.map_or(self.epochs, |epochs| epochs as usize);
         if logged.val_accuracy.is_some() && !self.validates {
-            // Until now it told that of the training only.
+            // Until now it reported the training accuracy only.
             (self.validates, self.accuracy) = (true, Curve::default());
         }
         let accuracy = logged.val_accuracy.or(logged.accuracy.filter(|_| !self.validates));
@@ -304,7 +298,7 @@ impl Curves {
         }
     }
 
-    /// Of a benchmark: each stands where an epoch would.
+    /// An iteration of a benchmark, which takes the place of an epoch.
     fn end_iteration(&mut self, report: &IterationReport) {
         (self.epochs, self.steps_per_epoch) = (report.of, report.batches);
         let epoch = report.iteration as f64;

@@ -1,6 +1,6 @@
 //! What a run gained over the baseline, as header, table, comparison and projector say it.
 //!
-//! Never compares what cannot be compared, and never a run with itself: there is a reason instead.
+//! Where two runs cannot be compared there is a reason instead.
 
 use super::state::Shared;
 use super::watched::Watched;

@@ -1,6 +1,6 @@
 //! Where the time of each process went, epoch by epoch, and which of them the others wait for.
 //!
-//! Never guesses: an epoch that a process has not reported is not there.
+//! An epoch that a process has not reported is missing.
 
 use std::collections::BTreeSet;
 

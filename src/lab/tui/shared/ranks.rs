@@ -1,6 +1,6 @@
 //! The ranks of the run on the screen: how many, which of them failed, and which one is meant by what was typed.
 //!
-//! Never guesses between two hosts: a name that fits several says so.
+//! A host name that fits several hosts is an error that says so.
 
 use super::state::Shared;
 use super::watched::Watched;

@@ -1,6 +1,6 @@
 //! Speed-up by number of ranks against the ideal line, drawn with characters.
 //!
-//! Never joins runs by a line, and never needs a colour: signs say what is measured and what was published.
+//! Runs are not joined by a line. Signs, not colours, tell measured points from published ones.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

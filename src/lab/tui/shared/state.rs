@@ -1,6 +1,4 @@
 //! The part of the state that several features read: the runs, the settings of the next one, this host and how it is drawn.
-//!
-//! Never what a single feature keeps for itself.
 
 use super::course::Course;
 use super::pins::{MOST_PINS, Pins};
@@ -126,7 +124,7 @@ impl Shared {
         self.watched_state(run.id).unwrap_or(run.status.state)
     }
 
-    /// What the run itself has told, if it is the one on the screen, and if it can be read.
+    /// The state that the run itself reports, if it is the one on the screen and can be read.
     pub fn watched_state(&self, run: RunId) -> Option<RunState> {
         self.status(run).filter(|_| self.watched.as_ref().is_some_and(|watched| watched.id == run)).map(|status| status.state)
     }

@@ -1,6 +1,6 @@
 //! The run on the screen, put together from what it has written so far.
 //!
-//! Never reads a file: updates come in as messages.
+//! Files are read elsewhere; updates come in as messages.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ impl Watched {
         self.root()?.step
     }
 
-    /// What a program of the user's own has told so far.
+    /// What a user program has reported so far.
     pub fn logged(&self) -> Option<&LoggedSoFar> {
         let all = self.history.attempt()?.processes.values().map(|process| &process.logged);
         all.into_iter().find(|logged| !logged.by.is_empty())
@@ -140,13 +140,13 @@ impl Watched {
         Some(format!("{} (during {})", last_words.cause, last_words.during))
     }
 
-    /// What the image pipeline of each process told of itself.
+    /// The report of the image pipeline of each process.
     pub fn pipelines(&self) -> impl Iterator<Item = (usize, &PipelineReport)> {
         let processes = self.history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
         processes.filter_map(|(index, process)| Some((*index, process.pipeline.as_ref()?)))
     }
 
-    /// Of all attempts.
+    /// The commits of all attempts.
     pub fn commits(&self) -> Commits {
         let roots = self.history.attempts.iter().filter_map(|attempt| attempt.processes.get(&0));
         roots.fold(Commits::default(), |all, root| Commits {

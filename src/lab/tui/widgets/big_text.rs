@@ -15,7 +15,7 @@ pub enum Pixel {
 }
 
 impl Pixel {
-    /// The largest that so many letters have room for, no taller than usual letters are. Half blocks are not ASCII.
+    /// The largest size at which `letters` letters fit, no taller than usual letters are. Half blocks are not ASCII.
     pub fn largest(letters: usize, columns: usize, rows: usize, ascii: bool) -> Pixel {
         let wide = columns / (8 * letters.max(1));
         let tall = (rows / 8).min(wide);

@@ -1,6 +1,4 @@
 //! A form in a window: settings one below the other, the chosen one marked, and below them what there is to say.
-//!
-//! Never changes a setting.
 
 use ratatui::style::Style;
 use ratatui::text::Line;
@@ -11,7 +9,7 @@ use crate::columns::{left, wrap};
 /// Rows of the screen's header and footer, and of the frame.
 const AROUND: usize = 3 + 2;
 
-/// Rows that a form has on a screen of so many.
+/// Rows that a form has on a screen of `screen` rows.
 pub fn room(screen: u16) -> usize {
     usize::from(screen).saturating_sub(AROUND)
 }

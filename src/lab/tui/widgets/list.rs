@@ -34,7 +34,7 @@ pub struct Row {
 
 pub fn place(area: Rect) -> Rect {
     let height = ROWS as u16 + 4;
-    // Never over header and footer.
+    // Header and footer stay visible.
     let between = Rect { y: area.y + 2, height: area.height.saturating_sub(3), ..area };
     frame::centred(if between.height < height { between } else { area }, 76, height)
 }

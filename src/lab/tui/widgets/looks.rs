@@ -1,6 +1,6 @@
 //! The themes: one table of colours by theme and background, and how the background is found out.
 //!
-//! Never a background or a text colour: the terminal's own are readable by its owner's choice.
+//! Background and text keep the terminal's own colours, which its owner can read.
 
 use ratatui::style::{Color, Modifier};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Look {
-    /// For the background that the terminal tells.
+    /// For the background that the terminal reports.
     #[default]
     Auto,
     Dark,
@@ -101,12 +101,6 @@ impl Look {
         TABLE.iter().map(|(look, ..)| *look)
     }
 
-    /// In the order of the table, round and round.
-    pub fn next(self) -> Look {
-        let place = TABLE.iter().position(|(look, ..)| *look == self).unwrap_or(0);
-        TABLE[(place + 1) % TABLE.len()].0
-    }
-
     pub fn colours(self, background: Background) -> Colours {
         let column = match background {
             Background::Dark => 0,
@@ -145,6 +139,7 @@ impl Background {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::actions::command::cycle;
 
     #[test]
     fn the_background_is_read_from_what_terminals_say() {
@@ -179,11 +174,12 @@ mod tests {
 
     #[test]
     fn every_theme_comes_by_once() {
+        let all: Vec<Look> = Look::all().collect();
         let mut look = Look::Auto;
         let mut names = Vec::new();
         for _ in 0..TABLE.len() {
             names.push(look.name());
-            look = look.next();
+            look = cycle(&all, look, 1);
         }
         assert_eq!(names, ["auto", "dark", "light", "high-contrast", "colour-blind", "mono"]);
         assert_eq!(look, Look::Auto);

@@ -1,7 +1,6 @@
 //! What is drawn, whatever it is about: frames, pages, questions, lists, lines to type, colours and themes.
 
 pub mod big_text;
-pub mod footer;
 pub mod form;
 pub mod frame;
 pub mod list;

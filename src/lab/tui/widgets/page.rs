@@ -1,6 +1,5 @@
 //! A window of lines: scrolled where not all fit.
 
-use crate::tui::actions::command::Move;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -10,31 +9,14 @@ use super::frame;
 use super::theme::Theme;
 use crate::columns::cut;
 
-/// How far a window can be scrolled.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Reach {
-    pub last: usize,
-    /// What Page down moves by: all but one line of what is shown, so that the eye finds its place.
-    pub page: usize,
+/// The last line that a page can be scrolled to, drawn at `place`.
+pub fn last(place: Rect, lines: usize) -> usize {
+    lines.saturating_sub(usize::from(place.height.saturating_sub(2)))
 }
 
-impl Reach {
-    pub fn of(place: Rect, lines: usize) -> Reach {
-        let last = lines.saturating_sub(usize::from(place.height.saturating_sub(2)));
-        Reach { last, page: usize::from(place.height).saturating_sub(3).max(1) }
-    }
-
-    pub fn scrolled(self, scroll: usize, by: Move) -> usize {
-        match by {
-            Move::Up => scroll.saturating_sub(1),
-            Move::Down => (scroll + 1).min(self.last),
-            Move::PageUp => scroll.saturating_sub(self.page),
-            Move::PageDown => (scroll + self.page).min(self.last),
-            Move::First => 0,
-            Move::Last => self.last,
-            Move::Left | Move::Right => scroll.min(self.last),
-        }
-    }
+/// What Page down moves by: all but one line of what is shown, so that the eye finds its place.
+pub fn step(place: Rect) -> usize {
+    usize::from(place.height).saturating_sub(3).max(1)
 }
 
 /// In the middle of `body`, as high as its lines.
@@ -43,7 +25,7 @@ pub fn place(body: Rect, columns: u16, lines: usize) -> Rect {
 }
 
 pub fn draw(frame: &mut Frame, place: Rect, theme: Theme, title: &str, lines: Vec<Line<'static>>, scroll: usize) {
-    let (hidden, all) = (Reach::of(place, lines.len()).last, lines.len());
+    let (hidden, all) = (last(place, lines.len()), lines.len());
     let scroll = scroll.min(hidden);
     let mut block = frame::window(theme, &cut(title, usize::from(place.width).saturating_sub(4)));
     if hidden > 0 {

@@ -1,6 +1,6 @@
 //! A line that is typed at the foot of the screen, with what is wrong with it or which keys end it.
 //!
-//! Never covers what it changes.
+//! It does not cover what it changes.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -12,7 +12,7 @@ use super::theme::Theme;
 use crate::columns::{self, cut};
 use crate::tui::actions::keys::On;
 
-/// What is typed keeps so many columns beside an error.
+/// The typed text keeps this many columns beside an error.
 const LEAST: usize = 12;
 
 #[derive(Clone, Debug, Default)]

@@ -7,42 +7,47 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use super::frame;
 use super::theme::Theme;
+use crate::tui::actions::command::Command;
+use crate::tui::actions::keys::Binding;
 
-/// Key and words of an answer.
-pub type Answer = (&'static str, &'static str);
+/// The keys that the question names.
+fn answers(keys: &[Binding]) -> impl Iterator<Item = &Binding> {
+    keys.iter().filter(|binding| !binding.label.is_empty())
+}
 
-fn lines(theme: Theme, text: &[String], answers: &[Answer]) -> Vec<Line<'static>> {
+fn lines(theme: Theme, text: &[String], keys: &[Binding]) -> Vec<Line<'static>> {
     let text = text.iter().map(|line| Line::raw(line.clone()));
     let mut lines: Vec<Line> = std::iter::once(Line::raw("")).chain(text).chain([Line::raw("")]).collect();
     lines.push(Line::from_iter(
-        answers.iter().flat_map(|(key, label)| [Span::styled(*key, theme.key()), Span::raw(format!(" {label}   "))]),
+        answers(keys).flat_map(|answer| [Span::styled(answer.key, theme.key()), Span::raw(format!(" {}   ", answer.label))]),
     ));
     lines
 }
 
-pub fn place(area: Rect, theme: Theme, text: &[String], answers: &[Answer]) -> Rect {
-    let lines = lines(theme, text, answers);
+pub fn place(area: Rect, theme: Theme, text: &[String], keys: &[Binding]) -> Rect {
+    let lines = lines(theme, text, keys);
     let width = lines.iter().map(Line::width).max().unwrap_or(0) as u16 + 6;
     frame::centred(area, width, lines.len() as u16 + 2)
 }
 
-/// The answer under the pointer, by its place.
-pub fn hit(place: Rect, answers: &[Answer], at: Position) -> Option<usize> {
+/// The answer under the pointer, in a question drawn at `place`.
+pub fn hit(place: Rect, keys: &[Binding], at: Position) -> Option<Command> {
     if at.y + 2 != place.bottom() {
         return None;
     }
     // Behind the frame and its padding.
     let mut from = place.x + 2;
-    answers.iter().position(|(key, label)| {
-        let width = (key.chars().count() + 1 + label.chars().count()) as u16;
-        let answer = Rect::new(from, at.y, width, 1);
+    let answer = answers(keys).find(|answer| {
+        let width = (answer.key.chars().count() + 1 + answer.label.chars().count()) as u16;
+        let words = Rect::new(from, at.y, width, 1);
         from += width + 3;
-        answer.contains(at)
-    })
+        words.contains(at)
+    });
+    answer.map(|answer| answer.command)
 }
 
-pub fn draw(frame: &mut Frame, area: Rect, theme: Theme, title: &str, text: &[String], answers: &[Answer]) {
-    let place = place(area, theme, text, answers);
+pub fn draw(frame: &mut Frame, area: Rect, theme: Theme, title: &str, text: &[String], keys: &[Binding]) {
+    let place = place(area, theme, text, keys);
     frame.render_widget(Clear, place);
-    frame.render_widget(Paragraph::new(lines(theme, text, answers)).block(frame::window(theme, title)), place);
+    frame.render_widget(Paragraph::new(lines(theme, text, keys)).block(frame::window(theme, title)), place);
 }

@@ -1,6 +1,6 @@
 //! Lines of a window about something: titles, text, and facts by their names.
 //!
-//! Never shortens: what does not fit goes on in the next line.
+//! Nothing is cut: what does not fit continues on the next line.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

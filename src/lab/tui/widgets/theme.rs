@@ -1,10 +1,11 @@
 //! Colours and signs: blue and orange beside marks and words, so that nothing is said by colour alone.
 //!
-//! Never names a colour: `looks` has the table of them.
+//! The colours are in the table of `looks`.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
+use ratatui::text::Span;
 use ratatui::widgets::BorderType;
 
 use crate::domain::run::RunState;
@@ -87,6 +88,12 @@ impl Theme {
         self.run(process)
     }
 
+    /// A [`bar`] whose filled part has this style.
+    pub fn gauge(self, part: f64, width: usize, style: Style) -> [Span<'static>; 2] {
+        let (full, rest) = bar(part, width);
+        [Span::styled(full, style), Span::styled(rest, self.dim())]
+    }
+
     pub fn marker(self) -> Marker {
         if self.ascii { Marker::Dot } else { Marker::Braille }
     }
@@ -135,38 +142,26 @@ pub fn to_ascii(buffer: &mut Buffer) {
 
 fn ascii_for(c: char) -> &'static str {
     match c {
-        '─' | '╌' | '–' | '—' => "-",
-        '━' => "=",
+        '─' | '╌' | '–' | '—' | '▍' | '▎' | '▏' | '▃' | '▄' => "-",
+        '━' | '▅' | '▆' | '‖' | '◼' => "=",
         '│' | '┃' | '▕' => "|",
-        '╭' | '╮' | '╰' | '╯' | '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' | '┏' | '┓' | '┗' | '┛' => {
+        '╭' | '╮' | '╰' | '╯' | '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' | '┏' | '┓' | '┗' | '┛' | '✓' => {
             "+"
         }
-        '█' | '▉' | '▊' | '▋' | '▌' => "#",
-        '▍' | '▎' | '▏' => "-",
+        '█' | '▉' | '▊' | '▋' | '▌' | '▇' | '■' => "#",
         '▁' | '▂' => "_",
-        '▃' | '▄' => "-",
-        '▅' | '▆' => "=",
-        '▇' => "#",
         '·' => ".",
-        '•' => "*",
-        '○' => "o",
+        '•' | '◆' => "*",
+        '○' | '●' => "o",
         '…' => "~",
         '▶' | '▸' | '→' | '›' => ">",
         '←' | '‹' => "<",
-        '↑' => "^",
+        '↑' | '▲' => "^",
         '↓' => "v",
-        '✓' => "+",
         '✗' | '×' => "x",
-        '‖' => "=",
-        '●' => "o",
-        '▲' => "^",
-        '■' => "#",
         '“' | '”' => "\"",
-        '◼' => "=",
-        '◆' => "*",
-        '°' => " ",
+        '°' | '⠀' => " ",
         'µ' => "u",
-        '⠀' => " ",
         _ => "?",
     }
 }

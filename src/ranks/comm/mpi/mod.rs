@@ -60,7 +60,7 @@ use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 ///
 /// It costs the latency of one short message: 4 us, with 2 ranks on 2 busy cores of one host. There an allreduce of
 /// 4 B, 1 KB and 64 KB takes MPI alone 1.7, 3.4 and 24 us, here 5.8, 7.5 and 33 us with the division (best of many, by
-/// `cargo test --release --test collectives -- --ignored --nocapture`). A step of
+/// `cargo test --release --test ranks collectives -- --ignored --nocapture`). A step of
 /// training has one negotiation, in its `finish_allreduces`.
 pub struct MpiComm {
     /// Carries data.

@@ -1,22 +1,22 @@
 //! Which values an axis shows: those that were measured, without the few that would flatten all others.
 //!
-//! Never hides that it leaves some out: what is cut stands in the heading.
+//! The heading says what is left out.
 
 use super::scale::Scale;
 use super::trace::View;
 use crate::tui::chart::graph::Graph;
 
-/// The axis ends on a multiple of a round number that divides it into about so many parts.
+/// The axis ends on a multiple of a round number that divides it into about this many parts.
 const PARTS: usize = 6;
-/// Of the loss, whose curve should fill the plot.
+/// The same for the loss, whose curve should fill the plot.
 const LOSS_PARTS: usize = 12;
-/// Of all values so many lie below the axis at most, and so many above.
+/// At most this part of all values lies below the axis, and as many above.
 const OUTSIDE: f64 = 0.02;
 /// Values so little outside of the rest, as a part of its span, stay.
 const NEAR: f64 = 0.25;
 /// The lower end of an axis is as exact as such a part of it.
 const EXACT: f64 = 10.0;
-/// Of fewer values each counts.
+/// With fewer values than this, no value is left out.
 const MANY: usize = 50;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -32,24 +32,25 @@ pub fn fitted(graph: Graph, log: bool, zoomed: bool, mut values: Vec<f64>) -> Fi
     let whole = |scale| Fitted { scale, cut: None };
     let ends = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)));
     let (low, high) = ends;
+    let least_top = graph.row().least_top;
     if low > high {
         return whole(match log {
-            true => Scale::log(graph.least_top() / 100.0, graph.least_top()),
-            false => Scale::round(0.0, graph.least_top(), PARTS),
+            true => Scale::log(least_top / 100.0, least_top),
+            false => Scale::round(0.0, least_top, PARTS),
         });
     }
     match graph {
         _ if log => whole(Scale::log(low, high)),
         _ if zoomed => whole(Scale::round(low, high, PARTS)),
         // Twice as much is twice as high.
-        Graph::LearningRate | Graph::ImagesPerSec => whole(Scale::round(low.min(0.0), high.max(graph.least_top()), PARTS)),
+        Graph::LearningRate | Graph::ImagesPerSec => whole(Scale::round(low.min(0.0), high.max(least_top), PARTS)),
         Graph::Accuracy => {
             let (low, high) = no_narrower(low, high, 0.05);
             whole(Scale::round(low.max(0.0), high.min(1.0), PARTS))
         }
         Graph::Loss => {
             let (least, most) = nearest(values, (low, high));
-            let (least, most) = no_narrower(least, most, graph.least_top());
+            let (least, most) = no_narrower(least, most, least_top);
             // A loss below 0 is measured, not made up by the axis.
             let least = if low >= 0.0 { least.max(0.0) } else { least };
             let scale = Scale::round(least, most, LOSS_PARTS);

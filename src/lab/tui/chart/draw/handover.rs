@@ -1,6 +1,6 @@
 //! Where a run went on with another number of ranks: a line across the plot, with that number.
 //!
-//! Never hides a value: curves are drawn over it.
+//! Curves are drawn over it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

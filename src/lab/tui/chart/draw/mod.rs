@@ -1,6 +1,6 @@
 //! Curves of the run on the screen, the baseline and the pinned runs; or where the time of a step goes.
 //!
-//! Never joins the curves of two runs, and never draws a line where a value was no number.
+//! A line ends where a value was not a number.
 
 mod ending;
 mod fit;
@@ -19,10 +19,9 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns;
-use crate::columns::{cut, wrap};
+use crate::columns::{self, cut, wrap};
 use crate::runs::RunId;
-use crate::tui::chart::draw::ending::Ending;
+use crate::tui::chart::draw::ending::ending;
 use crate::tui::chart::draw::plot::{Common, Shown};
 use crate::tui::chart::graph::{Graph, Tab};
 
@@ -33,11 +32,8 @@ const GAP: u16 = 1;
 
 pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus: Focus) {
     let theme = shared.theme;
-    let mut runs = shown_runs(shared);
-    if chart.tab == Tab::Timeline {
-        runs.truncate(1);
-    }
-    let block = frame::pane(shared.theme, Pane::Chart.title(), focus, legend(chart, shared, &runs, area.width));
+    let legend = legend(chart, shared, area.width).into_iter().flat_map(|(_, spans)| spans).collect();
+    let block = frame::pane(shared.theme, Pane::Chart.title(), focus, legend);
     let block = block.title_bottom(Line::styled(how(chart), theme.dim()).right_aligned());
     let room = usize::from(area.width).saturating_sub(columns::width(&how(chart)) + 3);
     let block = block.title_bottom(Line::styled(not_drawn(shared, room), theme.warn()));
@@ -53,7 +49,7 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus
         timeline::draw(frame, inner, chart, shared, watched);
         return;
     };
-    let shown: Vec<Shown> = runs.into_iter().filter_map(|run| of(chart, shared, run)).collect();
+    let shown = curves(chart, shared);
     let common = common(chart, shared, &shown);
     for (graph, place) in places(inner, chosen, order(shared)) {
         plot::draw(frame, place, graph, chart.is_log(graph), graph == chosen, &common);
@@ -82,7 +78,7 @@ pub struct Hit {
 pub fn hit(chart: &Chart, shared: &Shared, inner: Rect, at: Position) -> Option<Hit> {
     let Tab::Graph(chosen) = chart.tab else { return None };
     shared.watched.as_ref()?;
-    let shown: Vec<Shown> = shown_runs(shared).into_iter().filter_map(|run| of(chart, shared, run)).collect();
+    let shown = curves(chart, shared);
     let (graph, place) = places(inner, chosen, order(shared)).into_iter().find(|(_, place)| place.contains(at))?;
     let x = plot::x_at(place, graph, chart.is_log(graph), &common(chart, shared, &shown), at);
     Some(Hit { graph, x })
@@ -90,30 +86,23 @@ pub fn hit(chart: &Chart, shared: &Shared, inner: Rect, at: Position) -> Option<
 
 /// The run whose name in the title is under the pointer.
 pub fn legend_hit(chart: &Chart, shared: &Shared, area: Rect, at: Position) -> Option<RunId> {
-    let mut runs = shown_runs(shared);
-    if chart.tab == Tab::Timeline {
-        runs.truncate(1);
-    }
     let mut from = behind_name(Pane::Chart.title(), area);
-    let entries = legend_entries(chart, shared, &runs, area.width);
-    entries.into_iter().find_map(|(run, spans)| {
+    legend(chart, shared, area.width).into_iter().find_map(|(run, spans)| {
         let place = Rect::new(from, area.y, spans.iter().map(Span::width).sum::<usize>() as u16, 1);
         from = place.right();
         place.contains(at).then_some(run)
     })
 }
 
-fn of<'a>(chart: &'a Chart, shared: &'a Shared, run: RunId) -> Option<Shown<'a>> {
-    let slot = shared.pins.slot(run)?;
-    let ending = Ending::of(chart, shared, run);
-    Some(Shown {
-        run,
-        letter: shared.pins.letter(run)?,
-        style: shared.theme.run(slot),
-        slot,
-        curves: chart.curves(shared, run)?,
-        ending,
-    })
+/// The shown runs whose curves have been read, with their colours and letters.
+fn curves<'a>(chart: &'a Chart, shared: &'a Shared) -> Vec<Shown<'a>> {
+    let shown = |run: RunId| {
+        let slot = shared.pins.slot(run)?;
+        let ending = ending(chart, shared, run).map(|(sign, _)| sign);
+        let (letter, style) = (shared.pins.letter(run)?, shared.theme.run(slot));
+        Some(Shown { run, letter, style, slot, curves: chart.curves(shared, run)?, ending })
+    };
+    shown_runs(shared).into_iter().filter_map(shown).collect()
 }
 
 /// Which two graphs go together: the rate of a benchmark, or of a training on photos, stands beside its loss, for nothing is
@@ -175,19 +164,18 @@ fn how(chart: &Chart) -> String {
 }
 
 /// Letter and name of each shown run, and how it ended if not well: ◆ is the baseline, a bold name a pinned run.
-fn legend(chart: &Chart, shared: &Shared, runs: &[RunId], width: u16) -> Vec<Span<'static>> {
-    legend_entries(chart, shared, runs, width).into_iter().flat_map(|(_, spans)| spans).collect()
-}
-
-fn legend_entries(chart: &Chart, shared: &Shared, runs: &[RunId], width: u16) -> Vec<(RunId, [Span<'static>; 4])> {
+fn legend(chart: &Chart, shared: &Shared, width: u16) -> Vec<(RunId, [Span<'static>; 4])> {
+    let mut runs = shown_runs(shared);
+    if chart.tab == Tab::Timeline {
+        runs.truncate(1);
+    }
     let baseline = shared.baseline().map(|run| run.id);
     let room = usize::from(width).saturating_sub(10) / runs.len().max(1);
     let entry = |run: &RunId| {
         let (slot, letter) = (shared.pins.slot(*run)?, shared.pins.letter(*run)?);
         let name = shared.summary(*run).and_then(|run| run.record.as_ref()?.name.clone());
         let text = name.map_or(format!("run {run}"), |name| format!("run {run}: {name}"));
-        let ending = Ending::of(chart, shared, *run);
-        let ending = match ending.map(|ending| format!("{} {} ", ending.sign(), ending.word())) {
+        let ending = match ending(chart, shared, *run).map(|(sign, word)| format!("{sign} {word} ")) {
             // The sign goes with the name, the word only where there is room.
             Some(words) if room < NAME + 5 + columns::width(&words) => words.chars().take(2).collect(),
             words => words.unwrap_or_default(),

@@ -1,6 +1,4 @@
 //! One plot: axes, the curves of all shown runs, their letters, the cursor.
-//!
-//! Never decides which runs are shown or what part of them.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -14,7 +12,6 @@ use ratatui::widgets::{Paragraph, Widget};
 use crate::columns;
 use crate::domain::units;
 use crate::runs::RunId;
-use crate::tui::chart::draw::ending::Ending;
 use crate::tui::chart::draw::fit::{Fitted, fitted, lower_bound};
 use crate::tui::chart::draw::handover;
 use crate::tui::chart::draw::scale::Scale;
@@ -30,8 +27,8 @@ pub struct Shown<'a> {
     pub style: Style,
     pub slot: usize,
     pub curves: &'a Curves,
-    /// How it ended, if not well.
-    pub ending: Option<Ending>,
+    /// The mark of how it ended, if not well.
+    pub ending: Option<&'static str>,
 }
 
 /// What all plots of the pane have in common.
@@ -111,169 +108,166 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     let line = format!("{bound:>width$}└{}", "─".repeat(plot.width as usize), width = gutter as usize);
     buffer.set_string(axis.x, axis.y, line, theme.dim());
     x_axis(buffer, Rect { x: plot.x, width: plot.width, ..axis }, below.y, &view, common);
-    let traces: Vec<Drawn> = common.runs.iter().map(|run| Drawn::of(graph, run.curves, &view)).collect();
-    if traces.iter().all(|drawn| drawn.measured == Trace::default()) {
-        let text = if common.magnification > 1 { "nothing was measured here" } else { graph.nothing_yet() };
+    let trace = |run: &Shown| {
+        let curve = graph.curve(run.curves);
+        // The loss of single batches jumps up and down.
+        let smooth = if graph == Graph::Loss { curve.smoothed() } else { None };
+        (Trace::of(curve, &view), smooth.map(|smooth| Trace::of(&smooth, &view)))
+    };
+    let traces: Vec<(Trace, Option<Trace>)> = common.runs.iter().map(trace).collect();
+    if traces.iter().all(|(measured, _)| *measured == Trace::default()) {
+        let text = if common.magnification > 1 { "nothing was measured here" } else { graph.row().nothing_yet };
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         Paragraph::new(Line::styled(text, theme.dim()).centered()).render(middle, buffer);
     }
     // What is drawn later lies in front.
     common.runs.iter().take(1).for_each(|run| handover::draw(buffer, plot, run.curves, &view, theme));
-    for (run, drawn) in common.runs.iter().zip(&traces).rev() {
-        measured(buffer, plot, run, drawn, &view, theme);
+    let mut pen = Pen { buffer, plot, view: &view, theme };
+    for (run, (measured, smooth)) in common.runs.iter().zip(&traces).rev() {
+        pen.measured(run, measured, smooth.is_some());
     }
-    for (run, drawn) in common.runs.iter().zip(&traces).rev() {
-        if let Some(smooth) = &drawn.smooth {
+    for (run, (_, smooth)) in common.runs.iter().zip(&traces).rev() {
+        if let Some(smooth) = smooth {
             // Two dots thick.
-            let above = [0.0, 1.0 / (f64::from(plot.height) * 4.0)];
-            lines(buffer, plot, run, smooth, &view, marker(run, theme), &above);
+            pen.lines(run, smooth, pen.marker(run), Style::new(), &[0.0, 1.0 / (f64::from(plot.height) * 4.0)]);
         }
     }
     let mut taken = Vec::new();
-    for (run, drawn) in common.runs.iter().zip(&traces) {
-        let trace = drawn.leading();
+    for (run, (measured, smooth)) in common.runs.iter().zip(&traces) {
         let is_in_sight = |x: f64| x >= view.from && x <= view.to;
         let last = graph.curve(run.curves).last().filter(|last| is_in_sight(last.x(view.along)));
-        if let (Some(ending), Some(_), Some(spot)) = (run.ending, last, drawn.measured.points.last()) {
+        if let (Some(ending), Some(_), Some(spot)) = (run.ending, last, measured.points.last()) {
             // At the edge where its last value is cut off.
             let cell = view.cell((spot.0, spot.1.clamp(0.0, 1.0)));
-            put(buffer, plot, cell, ending.sign(), theme.warn().add_modifier(Modifier::BOLD));
+            pen.put(cell, ending, theme.warn().add_modifier(Modifier::BOLD));
             taken.extend(cell);
         }
-        letters(buffer, plot, run, trace, &view, &mut taken);
+        // Along what the eye follows.
+        pen.letters(run, smooth.as_ref().unwrap_or(measured), &mut taken);
     }
     if let Some(x) = common.cursor {
-        cursor(buffer, plot, x, graph, &view, common);
+        pen.cursor(x, graph, common);
     }
 }
 
-/// A curve as it was measured, and where it goes.
-struct Drawn {
-    measured: Trace,
-    smooth: Option<Trace>,
+/// Draws into the cells of a plot, which are counted from its upper left corner.
+struct Pen<'a> {
+    buffer: &'a mut Buffer,
+    plot: Rect,
+    view: &'a View,
+    theme: Theme,
 }
 
-impl Drawn {
-    fn of(graph: Graph, curves: &Curves, view: &View) -> Drawn {
-        let curve = graph.curve(curves);
-        // The loss of single batches jumps up and down.
-        let smooth = if graph == Graph::Loss { curve.smoothed() } else { None };
-        Drawn { measured: Trace::of(curve, view), smooth: smooth.map(|smooth| Trace::of(&smooth, view)) }
-    }
+type Cell = (u16, u16);
 
-    /// What the eye follows.
-    fn leading(&self) -> &Trace {
-        self.smooth.as_ref().unwrap_or(&self.measured)
-    }
-}
-
-fn marker(run: &Shown, theme: Theme) -> Marker {
-    if theme.ascii { Marker::Custom(run.letter.to_ascii_lowercase()) } else { theme.marker() }
-}
-
-/// Lines, dim where a smooth one says where they go, lone points, and a cross at the bottom where values were no numbers.
-fn measured(buffer: &mut Buffer, plot: Rect, run: &Shown, drawn: &Drawn, view: &View, theme: Theme) {
-    let trace = &drawn.measured;
-    if drawn.smooth.is_none() {
-        lines(buffer, plot, run, trace, view, marker(run, theme), &[0.0]);
-    } else {
-        let mut apart = Buffer::empty(plot);
-        lines(&mut apart, plot, run, trace, view, theme.marker(), &[0.0]);
-        for at in plot.positions().filter(|at| !matches!(apart[*at].symbol(), " " | "\u{2800}")) {
-            buffer[at] = apart[at].clone();
-            buffer[at].set_style(theme.dim());
+impl Pen<'_> {
+    fn put(&mut self, cell: impl Into<Option<Cell>>, symbol: &str, style: Style) {
+        let plot = self.plot;
+        if let Some((column, row)) = cell.into().filter(|(column, row)| *column < plot.width && *row < plot.height) {
+            self.buffer[(plot.x + column, plot.y + row)].set_symbol(symbol).set_style(style);
         }
     }
-    // Few points are measurements that one wants to see, with lines between them only to lead the eye.
-    let few = trace.points.len() <= usize::from(plot.width / 6);
-    for spot in if few { &trace.points } else { &trace.lone } {
-        put(buffer, plot, view.cell(*spot), '•', run.style);
-    }
-    for column in trace.gaps.iter().filter_map(|x| view.column(*x)) {
-        put(buffer, plot, Some((column, plot.height - 1)), '×', run.style.add_modifier(Modifier::BOLD));
-    }
-}
 
-/// The lines of a trace, once for each distance above its place.
-fn lines(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &View, marker: Marker, above: &[f64]) {
-    let colour = run.style.fg.unwrap_or(Color::Reset);
-    let canvas = Canvas::default().marker(marker).x_bounds([view.from, view.to]).y_bounds([0.0, 1.0]);
-    let lines = canvas.paint(|context| {
-        for ((x1, y1), (x2, y2)) in &trace.lines {
-            for up in above {
-                context.draw(&CanvasLine::new(*x1, *y1 + up, *x2, *y2 + up, colour));
+    fn is_empty(&self, (column, row): Cell) -> bool {
+        is_blank(self.buffer, Position::new(self.plot.x + column, self.plot.y + row))
+    }
+
+    fn marker(&self, run: &Shown) -> Marker {
+        if self.theme.ascii { Marker::Custom(run.letter.to_ascii_lowercase()) } else { self.theme.marker() }
+    }
+
+    /// Lines, dim where a smooth one says where they go, lone points, and a cross at the bottom where values were no numbers.
+    fn measured(&mut self, run: &Shown, trace: &Trace, is_smoothed: bool) {
+        let (marker, style) =
+            if is_smoothed { (self.theme.marker(), self.theme.dim()) } else { (self.marker(run), Style::new()) };
+        self.lines(run, trace, marker, style, &[0.0]);
+        // Few points are measurements that one wants to see, with lines between them only to lead the eye.
+        let few = trace.points.len() <= usize::from(self.plot.width / 6);
+        for spot in if few { &trace.points } else { &trace.lone } {
+            self.put(self.view.cell(*spot), "•", run.style);
+        }
+        for column in trace.gaps.iter().filter_map(|x| self.view.column(*x)) {
+            self.put((column, self.plot.height - 1), "×", run.style.add_modifier(Modifier::BOLD));
+        }
+    }
+
+    /// The lines of a trace in the colour of its run and this style, once for each distance above its place.
+    fn lines(&mut self, run: &Shown, trace: &Trace, marker: Marker, style: Style, above: &[f64]) {
+        let colour = run.style.fg.unwrap_or(Color::Reset);
+        let canvas = Canvas::default().marker(marker).x_bounds([self.view.from, self.view.to]).y_bounds([0.0, 1.0]);
+        let lines = canvas.paint(|context| {
+            for ((x1, y1), (x2, y2)) in &trace.lines {
+                for up in above {
+                    context.draw(&CanvasLine::new(*x1, *y1 + up, *x2, *y2 + up, colour));
+                }
+            }
+            context.draw(&Points { coords: &trace.lone, color: colour });
+        });
+        // A cell that was dim is so no more.
+        let mut apart = Buffer::empty(self.plot);
+        lines.render(self.plot, &mut apart);
+        for at in self.plot.positions().filter(|at| !is_blank(&apart, *at)) {
+            self.buffer[at] = apart[at].clone();
+            self.buffer[at].set_style(style);
+        }
+    }
+
+    /// The run's letter at the end of its curve, and along it where there are no colours.
+    fn letters(&mut self, run: &Shown, trace: &Trace, taken: &mut Vec<Cell>) {
+        let rows = trace.rows(self.view);
+        let cells = || rows.iter().enumerate().filter_map(|(column, row)| Some((column as u16, (*row)?)));
+        let style = run.style.add_modifier(Modifier::BOLD);
+        let colourless = run.style.fg.is_none_or(|colour| colour == Color::Reset);
+        // A curve of one point that has its mark has no other cell.
+        let beside = |(column, row): Cell| (if column + 1 < self.plot.width { column + 1 } else { column - 1 }, row);
+        let mut last = cells().rev().take(12).chain(cells().next_back().map(beside));
+        let end = last.find(|cell| !taken.contains(cell));
+        let has_letter = |column: u16| (usize::from(column) + run.slot * 5) % LETTER_COLUMNS == LETTER_COLUMNS / 2;
+        let along = cells().filter(|(column, _)| colourless && has_letter(*column));
+        for cell in along.chain(end) {
+            if !taken.contains(&cell) {
+                self.put(cell, run.letter.encode_utf8(&mut [0; 4]), style);
+                taken.push(cell);
             }
         }
-        context.draw(&Points { coords: &trace.lone, color: colour });
-    });
-    // A cell that was dim is so no more.
-    let mut apart = Buffer::empty(plot);
-    lines.render(plot, &mut apart);
-    for at in plot.positions().filter(|at| !matches!(apart[*at].symbol(), " " | "\u{2800}")) {
-        buffer[at] = apart[at].clone();
-    }
-}
-
-/// The run's letter at the end of its curve, and along it where there are no colours.
-fn letters(buffer: &mut Buffer, plot: Rect, run: &Shown, trace: &Trace, view: &View, taken: &mut Vec<(u16, u16)>) {
-    let rows = trace.rows(view);
-    let cells = || rows.iter().enumerate().filter_map(|(column, row)| Some((column as u16, (*row)?)));
-    let style = run.style.add_modifier(Modifier::BOLD);
-    let colourless = run.style.fg.is_none_or(|colour| colour == Color::Reset);
-    // A curve of one point that has its mark has no other cell.
-    let beside =
-        cells().next_back().map(|(column, row)| if column + 1 < plot.width { (column + 1, row) } else { (column - 1, row) });
-    let end = cells().rev().take(12).chain(beside).find(|cell| !taken.contains(cell));
-    let along =
-        cells().filter(|(column, _)| colourless && (usize::from(*column) + run.slot * 5) % LETTER_COLUMNS == LETTER_COLUMNS / 2);
-    for cell in along.chain(end) {
-        if !taken.contains(&cell) {
-            put(buffer, plot, Some(cell), run.letter, style);
-            taken.push(cell);
+        if let Some(end) = end.filter(|_| self.plot.width >= NAMED_WIDTH) {
+            taken.extend(self.name(run, end));
         }
     }
-    if let Some(end) = end.filter(|_| plot.width >= NAMED_WIDTH) {
-        taken.extend(name(buffer, plot, run, end));
+
+    /// The run's name beside its letter, or above or below it, where nothing else is. Returns the cells that it takes.
+    fn name(&mut self, run: &Shown, (column, row): Cell) -> Vec<Cell> {
+        let (text, plot) = (format!("run {}", run.run), self.plot);
+        let wide = text.len() as u16;
+        let left = (column + 1).checked_sub(wide);
+        let places = [Some((column + 2, row)), left.zip(row.checked_sub(1)), left.zip(Some(row + 1))];
+        let is_free = |(from, at): &Cell| {
+            // Apart from the letters of other runs, whose name it would be taken for.
+            let (first, last) = (from.saturating_sub(2), (from + wide + 1).min(plot.width - 1));
+            let has_room = from + wide <= plot.width && *at < plot.height;
+            has_room && (first..=last).all(|x| (x, *at) == (column, row) || self.is_empty((x, *at)))
+        };
+        let Some((from, row)) = places.into_iter().flatten().find(is_free) else { return Vec::new() };
+        self.buffer.set_string(plot.x + from, plot.y + row, text, run.style);
+        (from..from + wide).map(|at| (at, row)).collect()
     }
-}
 
-/// The run's name beside its letter, or above or below it, where nothing else is.
-fn name(buffer: &mut Buffer, plot: Rect, run: &Shown, (column, row): (u16, u16)) -> Vec<(u16, u16)> {
-    let text = format!("run {}", run.run);
-    let wide = text.len() as u16;
-    let left = (column + 1).checked_sub(wide);
-    let places = [Some((column + 2, row)), left.zip(row.checked_sub(1)), left.zip(Some(row + 1))];
-    let is_free = |(from, row): &(u16, u16)| {
-        let is_empty = |at: u16| matches!(buffer[(plot.x + at, plot.y + row)].symbol(), " " | "\u{2800}");
-        // Apart from the letters of other runs, whose name it would be taken for.
-        let (first, last) = (from.saturating_sub(2), (from + wide + 1).min(plot.width - 1));
-        from + wide <= plot.width && *row < plot.height && (first..=last).all(|at| is_empty(at) || (at, *row) == (column, *row))
-    };
-    let Some((from, row)) = places.into_iter().flatten().find(is_free) else { return Vec::new() };
-    buffer.set_string(plot.x + from, plot.y + row, text, run.style);
-    (from..from + wide).map(|at| (at, row)).collect()
-}
-
-/// A line through the plot, and a point on each curve where it was measured.
-fn cursor(buffer: &mut Buffer, plot: Rect, x: f64, graph: Graph, view: &View, common: &Common) {
-    let Some(column) = view.column(x) else { return };
-    for row in 0..plot.height {
-        let cell = &mut buffer[(plot.x + column, plot.y + row)];
-        if matches!(cell.symbol(), " " | "\u{2800}") {
-            cell.set_symbol("│").set_style(common.theme.strong());
+    /// A line through the plot, and a point on each curve where it was measured.
+    fn cursor(&mut self, x: f64, graph: Graph, common: &Common) {
+        let Some(column) = self.view.column(x) else { return };
+        for row in (0..self.plot.height).filter(|row| self.is_empty((column, *row))).collect::<Vec<u16>>() {
+            self.put((column, row), "│", self.theme.strong());
+        }
+        for run in common.runs.iter().rev() {
+            let read = read(graph.curve(run.curves), common);
+            let spot = read.and_then(|(x, value)| Some((x, self.view.scale.place(value)?)));
+            self.put(spot.and_then(|spot| self.view.cell(spot)), "•", run.style.add_modifier(Modifier::BOLD));
         }
     }
-    for run in common.runs.iter().rev() {
-        let read = read(graph.curve(run.curves), common);
-        let spot = read.and_then(|(x, value)| Some((x, view.scale.place(value)?)));
-        put(buffer, plot, spot.and_then(|spot| view.cell(spot)), '•', run.style.add_modifier(Modifier::BOLD));
-    }
 }
 
-fn put(buffer: &mut Buffer, plot: Rect, cell: Option<(u16, u16)>, symbol: char, style: Style) {
-    if let Some((column, row)) = cell.filter(|(column, row)| *column < plot.width && *row < plot.height) {
-        buffer[(plot.x + column, plot.y + row)].set_char(symbol).set_style(style);
-    }
+fn is_blank(buffer: &Buffer, at: Position) -> bool {
+    matches!(buffer[at].symbol(), " " | "\u{2800}")
 }
 
 /// Where the curve was measured nearest to the cursor, and the value; the newest one without a cursor.
@@ -311,7 +305,8 @@ fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &
         let wide: usize = entries(*named).iter().flatten().map(Span::width).sum();
         title(text).width() + wide <= usize::from(width)
     };
-    let looks = [(graph.name(), true), (graph.name(), false), (graph.short_name(), false)];
+    let row = graph.row();
+    let looks = [(row.name, true), (row.name, false), (row.short_name, false)];
     let (text, named) = looks.into_iter().find(fits).unwrap_or(looks[1]);
     let mut lines = vec![title(text)];
     for entry in entries(named) {

@@ -1,6 +1,6 @@
 //! Where the time of a mean step goes on each process: stacked bars, and the process that the others wait for.
 //!
-//! Never shows an epoch before its processes have reported it.
+//! An epoch appears once its processes have reported it.
 
 use crate::tui::chart::state::Chart;
 use crate::tui::shared::state::Shared;
@@ -52,7 +52,7 @@ fn heading(theme: Theme, what: String) -> Line<'static> {
     Line::from(vec![Span::styled(" step timeline ", theme.strong()), Span::styled(what, theme.dim())])
 }
 
-/// One sentence: who is slow, in what and by how much, or that nobody is.
+/// One sentence: which rank is slow, in what and by how much, or that the ranks are balanced.
 fn verdict(theme: Theme, steps: &[MeanStep], found: &Result<Straggler, f64>) -> (String, Style) {
     match found {
         _ if steps.len() == 1 => ("one rank: it does not wait for others".into(), theme.dim()),
@@ -96,7 +96,7 @@ fn look(theme: Theme, phase: Phase) -> (char, Style) {
         Phase::Backward => ('▓', 'b', 7),
         Phase::AllreduceExposed => ('░', 'a', 1),
         Phase::Optimizer => ('▚', 'o', 3),
-        // No part of a step: never in a bar.
+        // Not a part of a step, so not in a bar.
         Phase::StartUp | Phase::Training | Phase::Validation | Phase::Checkpoint => (' ', ' ', 0),
     };
     (if theme.ascii { letter } else { shade }, theme.run(colour))

@@ -1,6 +1,6 @@
 //! Where a curve runs through the cells of a plot: lines, lone points, and marks where values were no numbers.
 //!
-//! Never joins two points that have a gap between them.
+//! Two points with a gap between them are not joined.
 
 use crate::tui::chart::draw::scale::Scale;
 use crate::tui::shared::curves::{Along, Curve};

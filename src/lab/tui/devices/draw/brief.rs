@@ -33,7 +33,7 @@ pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Option<Ve
     let mut lines = Vec::new();
     let mut from = 0;
     for host in rows.chunk_by(|a, b| a.sample.host == b.sample.host) {
-        lines.push(vec![Segment::heading(totals::line(view.theme, host[0].sample, width), width)]);
+        lines.push(Segment::line(None, totals::line(view.theme, &[host[0].sample], width)));
         let down = host.len().div_ceil(across);
         let cell_width = width / across;
         for line in 0..down {
@@ -106,7 +106,7 @@ fn tight(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>
     spans
 }
 
-/// ` r3`, or a sign for somebody else's process.
+/// ` r3`, or a sign for a process that is not a rank.
 fn badge(processes: &[DeviceProcess]) -> String {
     let mut ranks = processes.iter().filter_map(|process| process.rank);
     match (ranks.next(), ranks.next()) {

@@ -6,7 +6,7 @@ use ratatui::text::Span;
 use crate::columns;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::domain::units;
-use crate::tui::widgets::theme::{Theme, bar};
+use crate::tui::widgets::theme::Theme;
 
 /// At this temperature GPUs begin to slow down.
 const HOT_CELSIUS: f64 = 85.0;
@@ -119,7 +119,7 @@ pub fn mig(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'stati
     figure(theme, &device.mig_enabled, width, theme.text(), |on| if *on { "on" } else { "off" }.to_owned())
 }
 
-/// Ranks by number, and how many processes are somebody else's.
+/// Ranks by number, and how many processes are not ranks.
 pub fn ranks(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
     let long = match who(&device.processes) {
         nobody if nobody.is_empty() && device.hidden => "hidden".into(),
@@ -163,8 +163,7 @@ pub fn percent_bar(theme: Theme, percent: &Reading<f64>, width: usize) -> Vec<Sp
 
 /// A bar alone; empty where there is no figure.
 pub fn bar_of(theme: Theme, percent: &Reading<f64>, width: usize, style: Style) -> Vec<Span<'static>> {
-    let (full, rest) = bar(percent.value().map_or(0.0, |percent| percent / 100.0), width);
-    vec![Span::styled(full, style), Span::styled(rest, theme.dim())]
+    theme.gauge(percent.value().map_or(0.0, |percent| percent / 100.0), width, style).into()
 }
 
 pub fn gib(bytes: u64) -> String {

@@ -1,6 +1,6 @@
 //! A host without a GPU: its cores, and what share of them each rank has.
 //!
-//! Never passes for a GPU: it says why there is none.
+//! It says why there is no GPU.
 
 use super::parts::View;
 use ratatui::text::{Line, Span};

@@ -1,6 +1,6 @@
 //! The last two minutes of each device with scale and time axis: its load, and memory or power beside it where that is asked for.
 //!
-//! Never draws over a gap: what was not measured stays empty.
+//! A gap in the measurements stays empty.
 
 use super::parts::{LEAST_GRAPH, View};
 use ratatui::Frame;
@@ -72,7 +72,7 @@ pub fn small(view: View, row: Row, width: usize, lines: usize, line: usize) -> S
 
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// How many of so many parts of a line are filled: in the lowest one at least for what was measured, none for a gap.
+/// How many of the `parts` of a line are filled: at least one in the lowest line for a measured value, none for a gap.
 fn filled(percent: Option<f64>, parts: usize, lines: usize, below: usize) -> usize {
     let Some(percent) = percent else { return 0 };
     let all = ((percent / 100.0 * (parts * lines) as f64).round() as usize).clamp(1, parts * lines);

@@ -47,12 +47,17 @@ fn by_host(view: View, hosts: &[&[Row]], width: usize, height: usize, cell: usiz
     let each = each.min(needed(name) + 2);
     let down = hosts.len().div_ceil(across);
     let first = starts(hosts);
-    let mut lines = vec![vec![Segment::heading(totals::all(view.theme, hosts.iter().map(|rows| rows[0].sample), width), width)]];
+    let mut lines = vec![Segment::line(None, total(view.theme, hosts, width))];
     for line in 0..down {
         let places = (0..across).map(|column| column * down + line).filter(|place| *place < hosts.len());
         lines.push(places.flat_map(|place| host(view, hosts[place], first[place], name, most, cell, each)).collect());
     }
     Some(lines)
+}
+
+/// All hosts together.
+fn total(theme: Theme, hosts: &[&[Row]], width: usize) -> Line<'static> {
+    totals::line(theme, &hosts.iter().map(|rows| rows[0].sample).collect::<Vec<_>>(), width)
 }
 
 /// The place of each host's first device among all.
@@ -97,9 +102,9 @@ fn packed(view: View, rows: &[Row], hosts: &[&[Row]], width: usize, height: usiz
         hidden => format!(" … {hidden} not shown"),
     };
     let left = width.saturating_sub(columns::width(&hidden));
-    let mut heading = totals::all(theme, hosts.iter().map(|rows| rows[0].sample), left);
+    let mut heading = total(theme, hosts, left);
     heading.push_span(Span::styled(hidden, theme.warn()));
-    let mut lines = vec![vec![Segment::heading(heading, width)]];
+    let mut lines = vec![Segment::line(None, heading)];
     for (line, part) in shown.chunks(per_line).enumerate() {
         let first = first + line * per_line;
         // An index says nothing of one host among several.

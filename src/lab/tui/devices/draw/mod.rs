@@ -1,20 +1,19 @@
 //! What the devices are doing, in whatever room there is: a table, totals, graphs of the last minutes, processes.
 //!
-//! Never shows 0 for what a device does not tell: `N/A`, and why under the cursor.
+//! A figure that a device does not give is `N/A`, not 0; under the cursor the reason is shown.
 
 use crate::tui::actions::pane::Pane;
 use crate::tui::devices::state::Devices;
 use crate::tui::shared::ranks;
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::frame::{self, Focus};
-use parts::{LEAST_GRAPH, Placed, Segment, View, is_gpu, joined, place_at};
+use parts::{LEAST_GRAPH, Segment, View, is_gpu, joined, place_at};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns;
-use crate::columns::cut;
+use crate::columns::{self, cut};
 use crate::domain::device::Reading;
 use crate::tui::devices::state::{DeviceOrder, PACKED_FROM, Row};
 use crate::tui::widgets::theme::Theme;
@@ -54,10 +53,13 @@ pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, f
         return say(frame, inner, theme, text);
     }
     let [upper, focus] = upper_and_focus(view, inner, &rows);
-    match rows.iter().any(|row| is_gpu(row.device)) || is_grid(&rows) {
-        true => gpus(frame, upper, view, &rows),
-        false => cpus(frame, upper, view, &rows),
-    }
+    let (lines, heights) = laid_out(upper, view, &rows);
+    let [at_devices, at_graphs, at_processes] =
+        Layout::vertical(heights.map(|length| Constraint::Length(length as u16))).areas(upper);
+    frame.render_widget(Paragraph::new(lines.into_iter().map(joined).collect::<Vec<_>>()), at_devices);
+    graph::grid(frame, at_graphs, view, &rows);
+    let processes = processes::lines(view, &rows, at_processes.width.into(), at_processes.height.into());
+    frame.render_widget(Paragraph::new(processes), at_processes);
     if let Some(row) = view.devices.chosen().filter(|_| focus.height > 0) {
         let width = inner.width as usize;
         let line = match is_grid(&rows) {
@@ -84,116 +86,83 @@ pub fn hit(devices: &Devices, shared: &Shared, focus: Focus, inner: Rect, at: Po
     let rows = view.devices.rows();
     let (line, column) = (usize::from(at.y - inner.y), usize::from(at.x - inner.x));
     let [upper, _] = upper_and_focus(view, inner, &rows);
-    let lines = match rows.iter().any(|row| is_gpu(row.device)) || is_grid(&rows) {
-        true => match gpu_parts(upper, view, &rows).form {
-            Form::Rows(lines) => lines,
-            Form::Dense(lines) => return place_at(lines.get(line)?, column),
-        },
-        false => cpu_lines(upper, view, &rows).0,
-    };
-    lines.get(line).and_then(|(place, _)| *place)
+    place_at(laid_out(upper, view, &rows).0.get(line)?, column)
 }
 
-/// How the devices are shown: a line or two each, or several in a line.
-enum Form {
-    Rows(Vec<Placed<Line<'static>>>),
-    Dense(Vec<Vec<Segment>>),
-}
-
-/// The devices above; below them, by importance, what there is room for: graphs and processes.
-struct GpuParts {
-    form: Form,
-    /// Of devices, graphs and processes.
-    heights: [usize; 3],
-}
-
-fn gpu_parts(area: Rect, view: View, rows: &[Row]) -> GpuParts {
+/// Devices above; below them, by importance, what there is room for: graphs and processes. With the heights of all three.
+///
+/// ```text
+/// node · 8 GPUs · mean 61 %                         (a table, several devices in a line, or a cell each)
+///   0 H200  ███████  91 %  ██████  61/141G  rank 0
+/// GPU 0  GPU-Util 91 %
+/// 100 ┤⣿⣿⣿
+///   0 ┤⣿⣿⣿
+///     └-2 min ─── -1 min ─── now
+///   rank 0   4711  ada  GPU 0  61 GiB  91 %  hvd-train
+/// ```
+fn laid_out(area: Rect, view: View, rows: &[Row]) -> (Vec<Vec<Segment>>, [usize; 3]) {
     let (width, height) = (area.width as usize, area.height as usize);
-    let (form, devices_height) = form(view, rows, width, height);
+    if !is_grid(rows) && !rows.iter().any(|row| is_gpu(row.device)) {
+        return cpus(view, rows, width, height);
+    }
+    let (lines, devices) = gpus(view, rows, width, height);
     let processes = processes::count(rows);
-    let left = height.saturating_sub(devices_height);
     let least_graph = usize::from(LEAST_GRAPH);
-    let (graph_height, processes_height) = match left {
+    let heights = match height.saturating_sub(devices) {
         // A head without a process under it says nothing.
-        few if few < least_graph => (0, if few >= 2 { few.min(processes) } else { 0 }),
+        few if few < least_graph => [devices, 0, if few >= 2 { few.min(processes) } else { 0 }],
         some => {
-            let processes_height = processes.min((some - least_graph).max(some / 3)).min(some - least_graph);
-            let processes_height = if processes_height < 2 { 0 } else { processes_height };
-            (some - processes_height, processes_height)
+            let processes = processes.min((some - least_graph).max(some / 3)).min(some - least_graph);
+            let processes = if processes < 2 { 0 } else { processes };
+            [devices, some - processes, processes]
         }
     };
-    GpuParts { form, heights: [devices_height, graph_height, processes_height] }
+    (lines, heights)
 }
 
-/// The form that shows most of every device without hiding any, and its lines.
-fn form(view: View, rows: &[Row], width: usize, height: usize) -> (Form, usize) {
+/// The lines that show most of every device without hiding any, and the room that they get.
+fn gpus(view: View, rows: &[Row], width: usize, height: usize) -> (Vec<Vec<Segment>>, usize) {
     let two_lines = 2 * (rows.len() + 2) + usize::from(WISHED_GRAPH) <= height;
     let table = table::Table::fitting(width, two_lines, rows);
     // Several hosts have their totals as headings in the table.
     let total = match rows {
-        [first, _, ..] if view.devices.hosts().nth(1).is_none() => Some(totals::line(view.theme, first.sample, width)),
+        [first, _, ..] if view.devices.hosts().nth(1).is_none() => Some(totals::line(view.theme, &[first.sample], width)),
         _ => None,
     };
     let table_height = table.height_of(view, rows);
     let all = table_height + usize::from(total.is_some());
     if rows.len() < PACKED_FROM && all <= height || rows.len() <= 1 {
         let mut lines = table.lines(view, rows, table_height.min(height));
-        lines.extend(total.map(|line| (None, line)));
-        return (Form::Rows(lines), all.min(height));
+        lines.extend(total.map(|line| Segment::line(None, line)));
+        return (lines, all.min(height));
     }
     let brief = if rows.len() < PACKED_FROM { brief::lines(view, rows, width, height) } else { None };
     let lines = brief.unwrap_or_else(|| grid::lines(view, rows, width, height));
     let taken = lines.len();
-    (Form::Dense(lines), taken)
-}
-
-fn gpus(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
-    let GpuParts { form, heights } = gpu_parts(area, view, rows);
-    let lengths = heights.map(|length| Constraint::Length(length as u16));
-    let [at_devices, at_graphs, at_processes] = Layout::vertical(lengths).areas(area);
-    let lines: Vec<Line> = match form {
-        Form::Rows(lines) => lines.into_iter().map(|(_, line)| line).collect(),
-        Form::Dense(lines) => lines.into_iter().map(joined).collect(),
-    };
-    frame.render_widget(Paragraph::new(lines), at_devices);
-    graph::grid(frame, at_graphs, view, rows);
-    let processes = processes::lines(view, rows, at_processes.width.into(), at_processes.height.into());
-    frame.render_widget(Paragraph::new(processes), at_processes);
+    (lines, taken)
 }
 
 /// Hosts without a GPU, one below the other; a graph of the chosen one where there is room.
-fn cpus(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
-    let (lines, room) = cpu_lines(area, view, rows);
-    let [text, graphs] = Layout::vertical([Constraint::Length(room), Constraint::Fill(1)]).areas(area);
-    frame.render_widget(Paragraph::new(lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>()), text);
-    graph::grid(frame, graphs, view, rows);
-}
-
-/// The lines of all hosts, and the room that they get.
-fn cpu_lines(area: Rect, view: View, rows: &[Row]) -> (Vec<Placed<Line<'static>>>, u16) {
-    let height = area.height as usize;
-    let of_hosts = |why: bool| -> Vec<Placed<Line<'static>>> {
-        let of_row = |(place, row): (usize, &Row)| {
-            cpu::lines(view, *row, area.width as usize, why).into_iter().map(move |line| (Some(place), line))
-        };
-        rows.iter().enumerate().flat_map(of_row).collect()
+fn cpus(view: View, rows: &[Row], width: usize, height: usize) -> (Vec<Vec<Segment>>, [usize; 3]) {
+    let of_hosts = |why: bool| -> Vec<Vec<Segment>> {
+        let lines =
+            |(place, row)| cpu::lines(view, row, width, why).into_iter().map(move |line| Segment::line(Some(place), line));
+        rows.iter().copied().enumerate().flat_map(lines).collect()
     };
     // Ranks come before the reason why there is no GPU.
     let mut lines = Some(of_hosts(true)).filter(|lines| lines.len() <= height).unwrap_or_else(|| of_hosts(false));
-    let graph_height = height.saturating_sub(lines.len());
-    let graph_height = if graph_height < usize::from(LEAST_GRAPH) { 0 } else { graph_height };
-    let room = height - graph_height;
+    let graphs = Some(height.saturating_sub(lines.len())).filter(|left| *left >= usize::from(LEAST_GRAPH)).unwrap_or(0);
+    let room = height - graphs;
     if lines.len() > room {
-        let hidden = lines.len() + 1 - room.min(lines.len());
+        let hidden = format!(" … {} more lines: z gives this pane the screen", lines.len() + 1 - room);
         lines.truncate(room.saturating_sub(1));
-        let hidden = format!(" … {hidden} more lines: z gives this pane the screen");
-        lines.push((None, Line::styled(hidden, view.theme.dim())));
+        lines.push(Segment::line(None, Line::styled(hidden, view.theme.dim())));
     }
-    (lines, room as u16)
+    (lines, [room, graphs, 0])
 }
 
 fn say(frame: &mut Frame, area: Rect, theme: Theme, text: &str) {
-    let lines = crate::columns::wrap(text, area.width.saturating_sub(1) as usize);
+    let lines = columns::wrap(text, area.width.saturating_sub(1) as usize);
     let lines: Vec<Line> = lines.into_iter().map(|line| Line::styled(format!(" {line}"), theme.dim())).collect();
     frame.render_widget(Paragraph::new(lines), area);
 }

@@ -35,11 +35,11 @@ impl<'a> View<'a> {
     }
 }
 
-/// A part of a line as wide as it says, and the place of the device that it is of.
+/// A part of a line as wide as it says, and the place of the device that it shows.
 pub struct Segment {
     pub place: Option<usize>,
-    pub width: usize,
-    pub line: Line<'static>,
+    width: usize,
+    line: Line<'static>,
 }
 
 impl Segment {
@@ -52,8 +52,9 @@ impl Segment {
         Segment { place, width, line }
     }
 
-    pub fn heading(line: Line<'static>, width: usize) -> Segment {
-        Segment::new(None, line, width)
+    /// The whole of a line.
+    pub fn line(place: Option<usize>, line: Line<'static>) -> Vec<Segment> {
+        vec![Segment { place, width: usize::from(u16::MAX), line }]
     }
 }
 
@@ -74,7 +75,7 @@ pub fn joined(parts: Vec<Segment>) -> Line<'static> {
         let style = part.line.style;
         part.line.spans.into_iter().map(move |span| Span::styled(span.content, style.patch(span.style)))
     });
-    Line::from(spans.collect::<Vec<_>>())
+    Line::from_iter(spans)
 }
 
 /// The index of a device, with a mark where the cursor is.
@@ -87,9 +88,6 @@ pub fn marked(view: View, place: usize, index: &str, width: usize) -> Span<'stat
 
 /// Title, two lines of braille and the time axis.
 pub const LEAST_GRAPH: u16 = 4;
-
-/// A line, and the place of the device that it is of.
-pub type Placed<T> = (Option<usize>, T);
 
 pub fn is_gpu(device: &DeviceSample) -> bool {
     device.kind == DeviceKind::Gpu

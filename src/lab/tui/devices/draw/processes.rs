@@ -1,6 +1,6 @@
 //! The processes on the devices: ranks first, by number.
 //!
-//! Never leaves out who else uses a device.
+//! Other users' processes are listed too.
 
 use super::parts::View;
 use ratatui::style::Style;

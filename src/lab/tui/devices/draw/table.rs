@@ -1,8 +1,8 @@
 //! The table of devices: the columns that fit, on one line a device or, as nvidia-smi has it, on two.
 //!
-//! Never hides a device that is under the cursor.
+//! The device under the cursor is always in view.
 
-use super::parts::{Placed, View, is_gpu};
+use super::parts::{Segment, View, is_gpu};
 use crate::tui::widgets::table::fitting;
 use ratatui::text::{Line, Span};
 
@@ -10,7 +10,6 @@ use crate::columns::cut;
 use crate::tui::devices::draw::cells::Cell;
 use crate::tui::devices::draw::{cells, graph, totals};
 use crate::tui::devices::state::Row;
-use Shows::{Figure, History};
 
 struct Column {
     title: &'static str,
@@ -22,13 +21,8 @@ struct Column {
     /// The lowest stay longest.
     rank: u8,
     right: bool,
-    shows: Shows,
-}
-
-enum Shows {
-    Figure(Cell),
-    /// The load of the last two minutes.
-    History,
+    /// How the figure is drawn; `None` for the load of the last two minutes.
+    cell: Option<Cell>,
 }
 
 const fn column(
@@ -38,24 +32,24 @@ const fn column(
     most: usize,
     rank: u8,
     right: bool,
-    shows: Shows,
+    cell: Option<Cell>,
 ) -> Column {
-    Column { title, fact, width, most, rank, right, shows }
+    Column { title, fact, width, most, rank, right, cell }
 }
 
-static NAME: Column = column("GPU", "", 10, 28, 9, false, Figure(cells::name));
-static BUS: Column = column("bus", "bus", 16, 16, 10, true, Figure(cells::bus));
-static FAN: Column = column("fan", "fan", 5, 5, 8, true, Figure(cells::fan));
-static TEMPERATURE: Column = column("temp", "temperature", 5, 5, 5, true, Figure(cells::temperature));
-static PERFORMANCE: Column = column("perf", "state", 4, 4, 7, true, Figure(cells::performance));
-static POWER: Column = column("power", "power", 9, 10, 6, true, Figure(cells::power));
-static UTIL: Column = column("GPU-Util", "GPU-Util", 10, 24, 1, false, Figure(cells::utilisation));
-static MEMORY: Column = column("memory", "memory", 13, 25, 2, false, Figure(cells::memory));
-static HISTORY: Column = column("2 min", "", 6, 24, 4, false, History);
-static COMPUTE: Column = column("compute", "compute mode", 10, 10, 11, true, Figure(cells::compute));
-static ECC: Column = column("ECC", "ECC errors", 4, 4, 12, true, Figure(cells::ecc));
-static MIG: Column = column("MIG", "MIG", 4, 4, 13, true, Figure(cells::mig));
-static RANKS: Column = column("ranks", "", 7, 20, 3, false, Figure(cells::ranks));
+static NAME: Column = column("GPU", "", 10, 28, 9, false, Some(cells::name));
+static BUS: Column = column("bus", "bus", 16, 16, 10, true, Some(cells::bus));
+static FAN: Column = column("fan", "fan", 5, 5, 8, true, Some(cells::fan));
+static TEMPERATURE: Column = column("temp", "temperature", 5, 5, 5, true, Some(cells::temperature));
+static PERFORMANCE: Column = column("perf", "state", 4, 4, 7, true, Some(cells::performance));
+static POWER: Column = column("power", "power", 9, 10, 6, true, Some(cells::power));
+static UTIL: Column = column("GPU-Util", "GPU-Util", 10, 24, 1, false, Some(cells::utilisation));
+static MEMORY: Column = column("memory", "memory", 13, 25, 2, false, Some(cells::memory));
+static HISTORY: Column = column("2 min", "", 6, 24, 4, false, None);
+static COMPUTE: Column = column("compute", "compute mode", 10, 10, 11, true, Some(cells::compute));
+static ECC: Column = column("ECC", "ECC errors", 4, 4, 12, true, Some(cells::ecc));
+static MIG: Column = column("MIG", "MIG", 4, 4, 13, true, Some(cells::mig));
+static RANKS: Column = column("ranks", "", 7, 20, 3, false, Some(cells::ranks));
 
 static ONE_LINE: [&Column; 13] =
     [&NAME, &BUS, &TEMPERATURE, &FAN, &PERFORMANCE, &POWER, &COMPUTE, &ECC, &MIG, &UTIL, &MEMORY, &HISTORY, &RANKS];
@@ -102,17 +96,18 @@ impl Table {
     }
 
     /// Head and rows, with the place of the device that each is of, in `height` lines, around the cursor where not all fit.
-    pub fn lines(&self, view: View, rows: &[Row], height: usize) -> Vec<Placed<Line<'static>>> {
-        let mut head: Vec<Placed<Line>> = (0..self.lines.len()).map(|line| (None, self.head(view, line))).collect();
+    pub fn lines(&self, view: View, rows: &[Row], height: usize) -> Vec<Vec<Segment>> {
+        let mut head: Vec<Vec<Segment>> = (0..self.lines.len()).map(|line| Segment::line(None, self.head(view, line))).collect();
         let room = height.saturating_sub(head.len());
         let cursor = view.cursor;
         let (mut body, mut last) = (Vec::new(), 0);
         for (place, row) in rows.iter().enumerate() {
             let is_first = place == 0 || rows[place - 1].sample.host != row.sample.host;
             if is_first && headings(view) > 0 {
-                body.push((None, totals::line(view.theme, row.sample, self.width())));
+                body.push(Segment::line(None, totals::line(view.theme, &[row.sample], self.width())));
             }
-            body.extend((0..self.lines.len()).map(|line| (Some(place), self.row(view, *row, line, place == cursor))));
+            let lines = 0..self.lines.len();
+            body.extend(lines.map(|line| Segment::line(Some(place), self.row(view, *row, line, place == cursor))));
             if place <= cursor {
                 last = body.len();
             }
@@ -128,7 +123,7 @@ impl Table {
         head.extend(body.into_iter().skip(first).take(shown));
         let above = if first > 0 { format!("{first} above, ") } else { String::new() };
         let hidden = format!("     … {above}{} more below", all - shown - first);
-        head.push((None, Line::styled(hidden, view.theme.dim())));
+        head.push(Segment::line(None, Line::styled(hidden, view.theme.dim())));
         head
     }
 
@@ -178,9 +173,9 @@ impl Table {
                     spans.extend([graph::small(view, row, self.history, self.lines.len(), line), Span::raw(" ")]);
                 }
                 for (column, width) in &self.lines[line] {
-                    spans.extend(match column.shows {
-                        Figure(cell) => cell(theme, device, *width),
-                        History => vec![graph::small(view, row, *width, 1, 0)],
+                    spans.extend(match column.cell {
+                        Some(cell) => cell(theme, device, *width),
+                        None => vec![graph::small(view, row, *width, 1, 0)],
                     });
                     spans.push(Span::raw(" "));
                 }

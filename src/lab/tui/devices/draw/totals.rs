@@ -1,32 +1,24 @@
 //! One line a host: all of its GPUs together.
 //!
-//! Never adds a MIG device to the GPU that it is a part of.
+//! A MIG device is not added to the GPU that it is a part of.
 
 use super::parts::is_gpu;
 use ratatui::text::{Line, Span};
 
-use crate::columns;
-use crate::columns::cut;
-use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
+use crate::columns::{self, cut};
+use crate::domain::device::{DeviceSample, TelemetrySample};
 use crate::domain::units;
 use crate::tui::devices::draw::cells::gib;
 use crate::tui::widgets::theme::Theme;
 
-pub fn line(theme: Theme, sample: &TelemetrySample, width: usize) -> Line<'static> {
-    // A long name leaves the figures their room.
-    let host = cut(&format!(" {} ", cut(&sample.host, width / 3)), width);
-    let left = width.saturating_sub(columns::width(&host));
-    Line::from(vec![Span::styled(host, theme.strong()), Span::styled(text([sample], left), theme.dim())])
-}
-
-/// Several hosts as one.
-pub fn all<'a>(theme: Theme, samples: impl Iterator<Item = &'a TelemetrySample>, width: usize) -> Line<'static> {
-    let samples: Vec<&TelemetrySample> = samples.collect();
-    if let [] | [_] = samples[..] {
-        return samples.first().map_or_else(Line::default, |sample| line(theme, sample, width));
-    }
-    let hosts = format!(" {} ", units::counted(samples.len(), "host"));
-    let left = width.saturating_sub(hosts.len());
+/// One host by its name, several by their number.
+pub fn line(theme: Theme, samples: &[&TelemetrySample], width: usize) -> Line<'static> {
+    let hosts = match samples {
+        // A long name leaves the figures their room.
+        [sample] => cut(&format!(" {} ", cut(&sample.host, width / 3)), width),
+        several => format!(" {} ", units::counted(several.len(), "host")),
+    };
+    let left = width.saturating_sub(columns::width(&hosts));
     Line::from(vec![Span::styled(hosts, theme.strong()), Span::styled(text(samples, left), theme.dim())])
 }
 
@@ -46,16 +38,18 @@ pub fn mean(devices: &[&DeviceSample]) -> String {
 }
 
 /// As much of it as fits: half a figure would be a wrong one.
-fn text<'a>(samples: impl IntoIterator<Item = &'a TelemetrySample>, width: usize) -> String {
-    let all: Vec<&DeviceSample> = samples.into_iter().flat_map(|sample| &sample.devices).collect();
+fn text(samples: &[&TelemetrySample], width: usize) -> String {
+    let all: Vec<&DeviceSample> = samples.iter().flat_map(|sample| &sample.devices).collect();
     let whole: Vec<&DeviceSample> = all.iter().copied().filter(|device| is_gpu(device) && !device.is_slice()).collect();
     if whole.is_empty() {
         let cores: usize = all.iter().map(|device| device.core_percent.len()).sum();
         return cut(&format!("no GPU · {cores} cores"), width);
     }
     let ranks = all.iter().flat_map(|device| &device.processes).filter(|process| process.rank.is_some()).count();
-    let memory = pair(&whole, |gpu| &gpu.memory_used_bytes, |gpu| &gpu.memory_total_bytes, |sum| gib(sum as u64));
-    let power = pair(&whole, |gpu| &gpu.power_watts, |gpu| &gpu.power_limit_watts, |sum| format!("{sum:.0}"));
+    let memory = |gpu: &DeviceSample| Some((*gpu.memory_used_bytes.value()? as f64, *gpu.memory_total_bytes.value()? as f64));
+    let memory = used_of_all(&whole, memory, |sum| gib(sum as u64));
+    let power = |gpu: &DeviceSample| Some((*gpu.power_watts.value()?, *gpu.power_limit_watts.value()?));
+    let power = used_of_all(&whole, power, |sum| format!("{sum:.0}"));
     let rest = [mean_of(&whole), format!("{memory} GiB"), format!("{power} W"), units::counted(ranks, "rank")];
     let mut text = units::counted(whole.len(), "GPU");
     for part in rest {
@@ -68,33 +62,11 @@ fn text<'a>(samples: impl IntoIterator<Item = &'a TelemetrySample>, width: usize
 }
 
 /// Used of all, over the devices that tell both.
-fn pair<T: Copy + Into<Figure>>(
+fn used_of_all(
     devices: &[&DeviceSample],
-    used: impl Fn(&DeviceSample) -> &Reading<T>,
-    all: impl Fn(&DeviceSample) -> &Reading<T>,
+    figures: impl Fn(&DeviceSample) -> Option<(f64, f64)>,
     show: impl Fn(f64) -> String,
 ) -> String {
-    let told = devices.iter().filter_map(|device| Some((*used(device).value()?, *all(device).value()?)));
-    let told: Vec<(f64, f64)> = told.map(|(used, all)| (used.into().0, all.into().0)).collect();
-    match told.is_empty() {
-        true => "N/A".to_owned(),
-        false => {
-            format!("{}/{}", show(told.iter().map(|(used, _)| used).sum()), show(told.iter().map(|(_, all)| all).sum()))
-        }
-    }
-}
-
-/// Bytes and watts alike.
-struct Figure(f64);
-
-impl From<u64> for Figure {
-    fn from(value: u64) -> Figure {
-        Figure(value as f64)
-    }
-}
-
-impl From<f64> for Figure {
-    fn from(value: f64) -> Figure {
-        Figure(value)
-    }
+    let (used, all): (Vec<f64>, Vec<f64>) = devices.iter().filter_map(|device| figures(device)).unzip();
+    if all.is_empty() { "N/A".to_owned() } else { format!("{}/{}", show(used.iter().sum()), show(all.iter().sum())) }
 }

@@ -1,0 +1,48 @@
+//! What a launch is told when it begins: its work, its limits and its devices.
+
+use std::time::Duration;
+
+use crate::launch::discovery::Wish;
+use crate::launch::output::Tags;
+use crate::launch::own::OwnProgram;
+use crate::launch::runaway::RunawayLimits;
+use crate::launch::work::Work;
+use crate::lease::Lease;
+use crate::process::LockIdentity;
+use crate::runs::RunFolder;
+
+pub(in crate::launch) struct JobOptions {
+    pub folder: RunFolder,
+    /// The ranks sign their events with it.
+    pub secret: String,
+    /// Ranks. A program of the user's own may turn out to have more.
+    pub np: usize,
+    pub tags: Tags,
+    pub limits: RunawayLimits,
+    pub work: Work,
+    /// Epochs of a training that the launches before this one have finished.
+    pub epochs_before: usize,
+    /// What people call the program that starts the ranks.
+    pub launcher_name: &'static str,
+    /// Reads what a program of the user's own prints: it reports nothing by itself.
+    pub own: Option<OwnProgram>,
+    /// Devices of a shared machine, kept until nothing of the job is left.
+    pub lease: Option<Lease>,
+    /// The ranks are ended when the run folder, which this lock is in, is gone.
+    pub lock: LockIdentity,
+    /// The ranks are ended as stuck when none has reported anything for this long; `None` for no limit.
+    pub patience: Option<Duration>,
+    /// The ranks are ended when one has not reported after so many seconds.
+    pub start_timeout_s: Option<f64>,
+    /// The run is stopped after so many seconds, of which the launches before this one took `elapsed`.
+    pub time_limit_s: Option<f64>,
+    pub elapsed: Duration,
+    /// Bits a second of the network that each rank gets for itself.
+    pub link_bits: Option<u64>,
+    /// Ends the job at a checkpoint when there are better hosts.
+    pub wish: Option<Wish>,
+    /// A rank that stays stopped is given up, and the run goes on without it.
+    pub is_elastic: bool,
+    /// Slurm has the job, and decides what becomes of it when ranks fail.
+    pub is_batch: bool,
+}

@@ -1,0 +1,320 @@
+//! The files of a run while it goes: events, logs and telemetry.
+//!
+//! Never judges. Lines are kept in memory for at most 100 ms (the supervisor calls [`RunWriter::flush`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+
+use super::evidence::Evidence;
+use super::hearing::Hearing;
+use super::line_file::{LineFile, WriteError};
+use super::output::Line;
+use super::thin::Thin;
+use super::work::Work;
+use crate::domain::device::TelemetrySample;
+use crate::domain::event::wire::find_printed;
+use crate::domain::event::{Event, EventLine, MARKER};
+use crate::domain::units;
+use crate::host;
+use crate::host::read::LONGEST_LINE;
+use crate::runs::{Arrival, Arrivals, LogSource, RunFolder};
+
+/// The log of one process.
+#[derive(Debug)]
+struct Log {
+    file: LineFile,
+    /// Bytes of this launch.
+    written: u64,
+}
+
+/// Writes the lines of a run to where they belong.
+#[derive(Debug)]
+pub struct RunWriter {
+    folder: RunFolder,
+    events: LineFile,
+    launcher: LineFile,
+    telemetry: LineFile,
+    logs: BTreeMap<usize, Log>,
+    arrivals: LineFile,
+    /// Stands in each event line of this launch.
+    secret: String,
+    /// Most bytes of each log in this launch.
+    log_bytes: u64,
+    /// Not written down yet.
+    arrived: Arrivals,
+    hearing: Hearing,
+    /// Processes whose logs cannot be opened: their training goes on without.
+    unopened: BTreeSet<usize>,
+    thin: Thin,
+    pub evidence: Evidence,
+}
+
+impl RunWriter {
+    /// Open the files of a folder for another attempt, with a log for each of `np` processes of at most so many bytes. `secret`
+    /// stands in each event line.
+    pub fn open(folder: RunFolder, np: usize, secret: String, log_bytes: u64) -> Result<RunWriter, WriteError> {
+        let mut writer = RunWriter {
+            events: LineFile::open(folder.events_file())?,
+            launcher: LineFile::open(folder.launcher_log())?,
+            telemetry: LineFile::open(folder.telemetry_file())?,
+            logs: BTreeMap::new(),
+            arrivals: LineFile::open(folder.arrivals_file())?,
+            arrived: Arrivals::default(),
+            thin: Thin::new(np),
+            secret,
+            log_bytes,
+            hearing: Hearing::new(np),
+            unopened: BTreeSet::new(),
+            evidence: Evidence::default(),
+            folder,
+        };
+        for process in 0..np {
+            match writer.log(process) {
+                Err(error) if error.cause.kind() != ErrorKind::StorageFull => writer.go_on_without(process, &error)?,
+                opened => drop(opened?),
+            }
+        }
+        let launched = EventLine { time_s: host::now_s(), process: 0, event: Event::Launched { np } };
+        writer.events.line(&launched.to_line())?;
+        writer.events.flush()?;
+        if writer.arrivals.length() == 0 {
+            // What an older lab wrote came at times that nobody knows.
+            let logs = writer.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.file.length()));
+            let all: Vec<_> = logs.chain([(LogSource::Launcher, writer.launcher.length())]).collect();
+            for (source, end) in all.into_iter().filter(|(_, end)| *end > 0) {
+                writer.arrivals.line(&Arrival { time_ms: 0, source, end }.to_string())?;
+            }
+        }
+        Ok(writer)
+    }
+
+    fn arrived(&mut self, source: LogSource, end: u64) -> Result<(), WriteError> {
+        let arrival = Arrival { time_ms: (host::now_s() * 1e3) as u64, source, end };
+        match self.arrived.take(arrival) {
+            Some(complete) => self.arrivals.line(&complete.to_string()),
+            None => Ok(()),
+        }
+    }
+
+    fn log(&mut self, process: usize) -> Result<&mut Log, WriteError> {
+        match self.logs.entry(process) {
+            std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                Ok(entry.insert(Log { file: LineFile::open(self.folder.rank_log(process))?, written: 0 }))
+            }
+        }
+    }
+
+    /// The log of a process cannot be opened.
+    fn go_on_without(&mut self, process: usize, error: &WriteError) -> Result<(), WriteError> {
+        self.unopened.insert(process);
+        self.say(&format!("hvd-lab: what process {process} prints is not kept, and it goes on: {error}"))
+    }
+
+    /// A line of a process's log, as long as that is not too long already.
+    fn write_log(&mut self, process: usize, text: &str) -> Result<(), WriteError> {
+        let most = self.log_bytes;
+        self.evidence.printed += text.len() as u64 + 1;
+        if self.unopened.contains(&process) {
+            return Ok(());
+        }
+        let log = match self.log(process) {
+            Ok(log) => log,
+            Err(error) => return self.go_on_without(process, &error),
+        };
+        if log.written >= most {
+            return Ok(());
+        }
+        log.file.line(text)?;
+        log.written += text.len() as u64 + 1;
+        let is_full = log.written >= most;
+        if is_full {
+            let bytes = units::bytes(most);
+            log.file.line(&format!("hvd-lab: this process has printed {bytes}. What it prints from here on is not kept"))?;
+        }
+        let end = log.file.length();
+        if is_full {
+            self.evidence.flooding.get_or_insert(process);
+        }
+        self.arrived(LogSource::Process(process), end)
+    }
+
+    /// Put one line where it belongs. Returns the event in it, if there is one that this version knows.
+    pub fn take(&mut self, line: Line) -> Result<Option<Event>, WriteError> {
+        // Events on the socket do not show that the launcher passes anything on.
+        self.evidence.lines += u64::from(!matches!(line, Line::Event { .. } | Line::Lost { .. }));
+        match line {
+            Line::Launcher(text) => self.say(&text).map(|()| None),
+            Line::Drawn { .. } => Ok(None),
+            Line::Lost { process, events } => self.lose(process, events).map(|()| None),
+            Line::Event { process, connection, lost, json } => {
+                if !self.hearing.is_connection_of(process, connection) && !self.is_own_program() {
+                    return self.distrust(process, "a second program speaks in its place").map(|()| None);
+                }
+                self.lose(process, lost)?;
+                self.event(process, &json)
+            }
+            Line::Rank { process, text } => match find_printed(&self.secret, &text) {
+                Some((before, message)) => {
+                    match before {
+                        "" => drop(self.hearing.blanks.remove(&process)),
+                        before => self.print(process, before)?,
+                    }
+                    if self.hearing.is_connected(process) && !self.is_own_program() {
+                        return self.distrust(process, "a program prints events in its place").map(|()| None);
+                    }
+                    let lost = self.hearing.lost_before(process, message.number);
+                    self.lose(process, lost)?;
+                    self.event(process, message.json)
+                }
+                None => {
+                    if text.starts_with(MARKER) && self.evidence.imitating.insert(process) {
+                        self.say(&format!(
+                            "hvd-lab: process {process} prints lines that look like events of the lab and do not come from its \
+                             library. They stay in its log and count for nothing"
+                        ))?;
+                    }
+                    // It may be the line end that stands in front of an event.
+                    if text.is_empty() && !self.hearing.is_connected(process) && self.hearing.blanks.insert(process) {
+                        Ok(None)
+                    } else {
+                        self.print(process, &text).map(|()| None)
+                    }
+                }
+            },
+        }
+    }
+
+    /// Its processes are not judged, and may be others than the launcher knows of.
+    fn is_own_program(&self) -> bool {
+        self.evidence.work == Work::Program
+    }
+
+    /// Something that a process printed for people.
+    fn print(&mut self, process: usize, text: &str) -> Result<(), WriteError> {
+        if self.hearing.blanks.remove(&process) {
+            self.write_log(process, "")?;
+        }
+        // Also what cannot be written says why a run failed.
+        self.evidence.remember(process, text.to_owned());
+        self.write_log(process, text)
+    }
+
+    /// The JSON of an event that came from a process.
+    fn event(&mut self, process: usize, json: &str) -> Result<Option<Event>, WriteError> {
+        // Events of a newer trainer are kept, though this lab may not know them.
+        let is_whole = json.len() <= LONGEST_LINE && serde_json::from_str::<serde::de::IgnoredAny>(json).is_ok();
+        if !is_whole {
+            return self.lose(process, 1).map(|()| None);
+        }
+        let line = EventLine::parse_line(json);
+        if line.as_ref().is_some_and(|line| line.process != process) && !self.is_own_program() {
+            return self.distrust(process, "it speaks in the place of another one").map(|()| None);
+        }
+        if matches!(line, Some(EventLine { event: Event::Launched { .. } | Event::Lost { .. }, .. })) {
+            // Not a rank's to say.
+            return Ok(None);
+        }
+        if self.keeps(process, line.as_ref().map(|line| &line.event), json.len())? {
+            self.events.line(json)?;
+        } else {
+            line.iter().for_each(|line| self.thin.skipped(line.clone()));
+        }
+        if let Some(line) = &line {
+            self.evidence.take(line);
+        }
+        Ok(line.map(|line| line.event))
+    }
+
+    /// Events of a process are missing: it is written down, for what is left may look like something else.
+    fn lose(&mut self, process: usize, events: u64) -> Result<(), WriteError> {
+        if events == 0 {
+            return Ok(());
+        }
+        self.note(process, Event::Lost { events })?;
+        let what = if events == 1 { "an event is".to_owned() } else { format!("{events} events are") };
+        self.warn(process, &format!("{what} missing of what process {process} told"))
+    }
+
+    /// Somebody tells events that are not of this process. Then none of its events shows anything.
+    fn distrust(&mut self, process: usize, why: &str) -> Result<(), WriteError> {
+        if !self.hearing.distrusted.insert(process) {
+            return Ok(());
+        }
+        self.note(process, Event::Lost { events: 1 })?;
+        self.warn(process, &format!("the events of process {process} cannot be trusted: {why}"))
+    }
+
+    /// A line of the launcher or of the supervisor itself.
+    pub fn say(&mut self, text: &str) -> Result<(), WriteError> {
+        self.evidence.remember_launcher(text.to_owned());
+        self.launcher.line(text)?;
+        self.arrived(LogSource::Launcher, self.launcher.length())
+    }
+
+    /// What the supervisor itself has noticed of a process.
+    pub fn warn(&mut self, process: usize, words: &str) -> Result<(), WriteError> {
+        self.note(process, Event::Warning { message: words.to_owned() })?;
+        self.say(&format!("hvd-lab: {words}"))
+    }
+
+    /// What the supervisor itself has seen of a process that reports nothing, as if the process had.
+    pub fn note(&mut self, process: usize, event: Event) -> Result<(), WriteError> {
+        let line = EventLine { time_s: host::now_s(), process, event };
+        if !self.keeps(process, Some(&line.event), 0)? {
+            self.thin.skipped(line);
+            return Ok(());
+        }
+        self.evidence.take(&line);
+        self.events.line(&line.to_line())
+    }
+
+    /// Whether an event is written down: not one of very many that a program logs.
+    fn keeps(&mut self, process: usize, event: Option<&Event>, bytes: usize) -> Result<bool, WriteError> {
+        let is_logged = self.evidence.work == Work::Program || matches!(event, Some(Event::Logged(_)));
+        let keeps = !is_logged || self.thin.keeps(process, event, bytes);
+        if let Some(process) = self.thin.news() {
+            self.say(&format!(
+                "hvd-lab: process {process} logs more than a run keeps: from here on a part of it is kept, and the newest always"
+            ))?;
+        }
+        Ok(keeps)
+    }
+
+    /// The newest of what was not kept so far, at the end of a launch.
+    pub fn finish_events(&mut self) -> Result<(), WriteError> {
+        self.thin.rest().iter().try_for_each(|line| self.events.line(&line.to_line()))
+    }
+
+    pub fn telemetry(&mut self, sample: &TelemetrySample) -> Result<(), WriteError> {
+        match serde_json::to_string(sample) {
+            Ok(text) => self.telemetry.line(&text),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Hand everything to the operating system, the logs first: an event never precedes the lines before it.
+    ///
+    /// # Errors
+    /// The first file that cannot be written; the others are.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        let mut done = Ok(());
+        for process in std::mem::take(&mut self.hearing.blanks) {
+            done = done.and(self.write_log(process, ""));
+        }
+        for log in self.logs.values_mut().map(|log| &mut log.file).chain([&mut self.launcher]) {
+            done = done.and(log.flush());
+        }
+        if let Some(last) = self.arrived.finish() {
+            done = done.and(self.arrivals.line(&last.to_string()));
+        }
+        for file in [&mut self.arrivals, &mut self.telemetry, &mut self.events] {
+            done = done.and(file.flush());
+        }
+        done
+    }
+}
+
+#[cfg(test)]
+#[path = "run_writer_tests.rs"]
+mod tests;

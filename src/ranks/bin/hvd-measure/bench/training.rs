@@ -1,0 +1,133 @@
+//! The training loop that is timed: the same model, optimizer and allreduce as in hvd-train.
+
+use std::time::Instant;
+
+use hvd_lab::comm::{self, CommError, Communicator};
+use hvd_lab::domain::benchmark::{BenchmarkSpec, IterationReport};
+use hvd_lab::domain::phase::{Phase, PhaseSeconds};
+use hvd_lab::domain::pipeline::PipelineReport;
+use hvd_lab::trainer::accumulation::AccumulationStep;
+use hvd_lab::trainer::device::{self, Placement};
+use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
+use hvd_lab::trainer::model::{self, Dropout, Mode, Model};
+use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
+use hvd_lab::trainer::random::{Purpose, stream};
+use hvd_lab::trainer::stopwatch::Clock;
+use tch::Tensor;
+
+use super::feed::{Feed, SEED};
+
+/// Of a single rank, as in Horovod's benchmark.
+pub const LEARNING_RATE: f64 = 0.01;
+
+pub struct Bench<'a> {
+    comm: &'a dyn Communicator,
+    model: Box<dyn Model>,
+    optimizer: Box<dyn Optimizer + 'a>,
+    feed: Feed,
+    dropout: Dropout,
+    clock: Clock,
+    on_gpu: bool,
+    /// Of the last step: read where it is wanted, which waits for a GPU.
+    loss: Option<Tensor>,
+}
+
+/// What some batches took on this rank.
+pub struct Timed {
+    pub batches: usize,
+    pub seconds: f64,
+    pub loss: f64,
+    phases: PhaseSeconds,
+}
+
+impl<'a> Bench<'a> {
+    /// # Collective
+    /// Every rank calls it, once.
+    pub fn new(
+        spec: &BenchmarkSpec,
+        exchange: Option<AllreduceOptions>,
+        comm: &'a dyn Communicator,
+        placement: &Placement,
+        feed: Feed,
+    ) -> anyhow::Result<Bench<'a>> {
+        let process = comm::launched_index();
+        let draw = |purpose| stream(SEED, process, 0, purpose);
+        let mut model = model::build_at(spec.model, spec.input(), &mut draw(Purpose::Weights), placement.device);
+        model.compute_in(device::prepare(placement.device, spec.precision.into()));
+
+        let mut optimizer = optimizer::build(OptimizerKind::Sgd, model.params(), spec.optimizer.momentum(), 0.0);
+        if let Some(options) = exchange {
+            optimizer = Box::new(DistributedOptimizer::new(optimizer, comm, model.params(), options));
+        }
+        broadcast_state(comm, &mut *model, &mut *optimizer)?;
+
+        let dropout = Dropout::new(model.dropout_rate(), draw(Purpose::Dropout));
+        let clock = Clock::since(Instant::now(), None, None);
+        Ok(Bench { comm, model, optimizer, feed, dropout, clock, on_gpu: placement.gpu().is_some(), loss: None })
+    }
+
+    /// One batch: images, forward, backward with its allreduces, update.
+    pub fn step(&mut self) -> anyhow::Result<()> {
+        self.clock.begin_step();
+        let batch = self.feed.next()?;
+        self.clock.lap(Phase::Data);
+        let scores = self.model.forward(&batch.images, Mode::Training(&mut self.dropout));
+        let loss = scores.cross_entropy_for_logits(&batch.labels);
+        self.clock.lap(Phase::Forward);
+        AccumulationStep::at(0, 1, 1).backward(&loss, self.model.params_mut(), &mut *self.optimizer);
+        self.clock.lap(Phase::Backward);
+        let gradients = self.optimizer.synchronize(self.model.params())?;
+        self.clock.lap(Phase::AllreduceExposed);
+        self.optimizer.step(self.model.params_mut(), &gradients, LEARNING_RATE);
+        self.clock.lap(Phase::Optimizer);
+        self.loss = Some(loss.detach());
+        Ok(())
+    }
+
+    /// Until all that was begun is done; the loss of the last step.
+    pub fn wait(&mut self) -> f64 {
+        self.loss.as_ref().map_or(f64::NAN, |loss| loss.double_value(&[]))
+    }
+
+    /// So many batches, from the first to the end of the last.
+    pub fn timed(&mut self, batches: usize) -> anyhow::Result<Timed> {
+        self.clock.take_phases();
+        self.clock.begin_section();
+        (0..batches).try_for_each(|_| self.step())?;
+        let loss = self.wait();
+        let seconds = self.clock.lap(Phase::Training);
+        let phases = self.clock.take_phases();
+        // A GPU does later what it is told, so that the host's clock knows nothing of the parts.
+        let phases = if self.on_gpu { PhaseSeconds::from([(Phase::Training, seconds)]) } else { phases };
+        Ok(Timed { batches, seconds, loss, phases })
+    }
+
+    /// What the time of the image pipeline went to since this was last asked, where there is one.
+    pub fn pipeline(&mut self) -> Option<PipelineReport> {
+        self.feed.report()
+    }
+
+    /// The seconds of every rank, by rank.
+    ///
+    /// # Collective
+    /// Every rank calls it with its own.
+    pub fn of_all(&self, timed: &Timed) -> Result<Vec<f64>, CommError> {
+        Ok(comm::allgather_numbers(self.comm, &[timed.seconds])?.concat())
+    }
+}
+
+impl Timed {
+    /// `rate` is that of all ranks.
+    pub fn report(&self, iteration: usize, spec: &BenchmarkSpec, rate: f64) -> IterationReport {
+        IterationReport {
+            iteration,
+            of: spec.iterations,
+            batches: self.batches,
+            images: self.batches * spec.batch_size,
+            seconds: self.seconds,
+            images_per_sec: rate,
+            loss: self.loss,
+            phases: self.phases,
+        }
+    }
+}
