@@ -2,6 +2,7 @@
 //!
 //! Never decides which model it is, what is done to a photo, or when weights are broadcast: the learner's program says it.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,25 +18,36 @@ use hvd_lab::domain::images::InputShape;
 use hvd_lab::domain::nvcnn::{MOMENTUM, MovingAverage, NvcnnSpec, PolynomialDecay, Schedule, WEIGHT_DECAY};
 use hvd_lab::domain::phase::{Phase, PhaseSeconds};
 use hvd_lab::domain::topology::Topology;
-use hvd_lab::trainer::accumulation::AccumulationStep;
 use hvd_lab::trainer::batches::Batch;
 use hvd_lab::trainer::config::Stop;
 use hvd_lab::trainer::device::{self, Placement, Wish};
 use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, FUSION_THRESHOLD_MB, broadcast_told};
 use hvd_lab::trainer::evaluate::MetricSums;
-use hvd_lab::trainer::model::{self, Dropout, Mode, Model};
+use hvd_lab::trainer::model::{self, Dropout, Model};
 use hvd_lab::trainer::nvcnn::{self, Args, config_report, stall_limits};
 use hvd_lab::trainer::optimizer::{Nesterov, Optimizer};
+use hvd_lab::trainer::pass::{Pass, Update};
 use hvd_lab::trainer::pipeline::{Cropping, Dct, Decoding, Operations, Order, Pipeline, Settings, View};
 use hvd_lab::trainer::pipeline::{check_size, compare_transforms};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::startup;
+use hvd_lab::trainer::stopwatch::Clock;
+use pyo3::prelude::*;
 
-use crate::ending::LISTENS;
+use crate::calls::{EXIT_CODE, LISTENS, program_name, within};
 use crate::layers::{self, Written};
 use crate::ranks::Ranks;
-use crate::session::program_name;
+
+thread_local! {
+    /// Of a program that trains on photos, in the place of a session.
+    pub static PHOTOS: RefCell<Option<Photos>> = const { RefCell::new(None) };
+}
+
+/// Lets the training on photos work while other threads of Python go on.
+pub fn with_photos<T: Send>(py: Python<'_>, work: impl FnOnce(&mut Photos) -> anyhow::Result<T> + Send) -> PyResult<T> {
+    within(py, &PHOTOS, "call nvcnn.parse_args() first, and call this on the main thread", work)
+}
 
 /// What the program draws where no photos are given, and how many are decoded with both cosine transforms to compare them: as in
 /// Rust.
@@ -69,8 +81,6 @@ pub struct Photos {
     ranks: Ranks,
     launched: Instant,
     training: Option<Training>,
-    /// Of the last error.
-    pub exit_code: i32,
 }
 
 struct Training {
@@ -83,6 +93,7 @@ struct Training {
     optimizer: Box<dyn Optimizer>,
     average: MovingAverage,
     sums: MetricSums,
+    clock: Clock,
     step: usize,
     began: Instant,
     /// When the last step ended.
@@ -109,7 +120,7 @@ impl Photos {
         let mut report = Reporter::new(comm::launched_index(), args.events);
         report.set_verbose(comm.topology().is_root());
         report.set_program(name);
-        Ok(Photos { spec, report, comm, ranks, launched, training: None, exit_code: 1 })
+        Ok(Photos { spec, report, comm, ranks, launched, training: None })
     }
 
     pub fn topology(&self) -> Topology {
@@ -189,6 +200,7 @@ impl Photos {
             optimizer,
             average: MovingAverage::default(),
             sums,
+            clock: Clock::since(now, None, None),
             step: 0,
             began: now,
             since: now,
@@ -217,18 +229,15 @@ impl Photos {
     pub fn train_step(&mut self) -> anyhow::Result<Option<f64>> {
         let (process, size, report) = (comm::launched_index(), self.comm.topology().size.0, &self.report);
         let training = self.training.as_mut().context(NOT_BEGUN)?;
-        let Training { spec, placement, schedule, decay, pipeline, model, optimizer, average, sums, .. } = training;
+        let Training { spec, placement, schedule, decay, pipeline, model, optimizer, average, sums, clock, .. } = training;
         let step = training.step;
         ensure!(step < schedule.steps, "all {} steps are done: call train_step() once in each round of the loop", schedule.steps);
         let Some(ready) = pipeline.next_batch()? else { return Ok(None) };
         let batch = Batch::of_planes(placement.device, ready.side, &ready.images, &ready.labels);
         let mut dropout = Dropout::new(model.dropout_rate(), stream(spec.seed, process, step, Purpose::Dropout));
-        let scores = model.forward(&batch.images, Mode::Training(&mut dropout));
-        let loss = scores.cross_entropy_for_logits(&batch.labels);
-        AccumulationStep::at(0, 1, 1).backward(&loss, model.params_mut(), &mut **optimizer);
-        let gradients = optimizer.synchronize(model.params())?;
         let lr = decay.rate(step);
-        optimizer.step(model.params_mut(), &gradients, lr);
+        let pass = Pass { model: &mut **model, optimizer: &mut **optimizer, dropout: &mut dropout, clock };
+        let (scores, loss) = pass.train(&batch, Update::each(lr), |_, _| {})?;
         sums.add(&scores, &batch, &loss);
         let loss = loss.double_value(&[]);
         let (epoch, within) = (step / schedule.steps_per_epoch, step % schedule.steps_per_epoch);
@@ -291,6 +300,6 @@ impl Photos {
     /// A rank that fails must not leave quietly: the others would wait for it in the next collective forever.
     pub fn fail(self, cause: &str) -> ! {
         self.report.fatal("training", cause);
-        self.comm.abort(self.exit_code)
+        self.comm.abort(EXIT_CODE.load(Ordering::Relaxed))
     }
 }

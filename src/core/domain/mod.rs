@@ -29,6 +29,7 @@ pub mod schedule;
 pub mod settings;
 pub mod speedup;
 pub mod step;
+mod testing;
 pub mod topology;
 pub mod training;
 pub mod units;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::discovery::Discovery;
-use super::preflight::hosts_of;
+use super::hosts::hosts_of;
 use super::prepare::{self, Images};
 use super::{CommandLine, LaunchError, Setup, command_line, leased, rank_networks};
 use crate::dataset::Location;

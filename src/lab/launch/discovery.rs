@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::host_name::HostName;
-use super::preflight::{Host, listed, unfit};
+use super::hosts::{Host, listed};
+use super::preflight::unfit;
 use crate::domain::job::Resources;
 use crate::process::probe_command::{NoAnswer, ask};
 use crate::runs::RunRecord;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::discovery::{Discovery, Wish, in_words, slots};
 use super::host_name::HostName;
-use super::preflight::{Host, listed};
+use super::hosts::{Host, listed};
 use super::verdict::{Lost, Verdict};
 use crate::domain::job::{RESET_LIMIT, Resources};
 use crate::domain::units;

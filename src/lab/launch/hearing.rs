@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Hearing {
     /// Processes of the launch.
     np: usize,
@@ -18,13 +18,7 @@ pub(super) struct Hearing {
 
 impl Hearing {
     pub fn new(np: usize) -> Hearing {
-        Hearing {
-            np,
-            connections: BTreeMap::new(),
-            numbers: BTreeMap::new(),
-            blanks: BTreeSet::new(),
-            distrusted: BTreeSet::new(),
-        }
+        Hearing { np, ..Hearing::default() }
     }
 
     /// Whether this connection is the one of this process, which is one of the launch.

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
+use super::hosts::listed;
 use super::mpirun::SENSIBLE_RANKS_PER_CORE;
-use super::preflight::listed;
 use super::setup::Machine;
 use super::{LaunchError, mpirun};
 use crate::domain::device::{DeviceKind, DeviceSample};

@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::command_line::CommandLine;
 use super::host_name::HostName;
-use super::preflight::{hosts_of, listed};
+use super::hosts::{hosts_of, listed};
 use super::setup::Setup;
 use super::{Flavour, LaunchError, Ranks, binding, libraries, own, presets, rank_networks};
 use crate::domain::benchmark::BenchmarkSpec;
@@ -19,32 +20,6 @@ use crate::flags::NvcnnFlags;
 
 /// Ranks per logical core above which a request is taken for a slip of the finger.
 pub(super) const SENSIBLE_RANKS_PER_CORE: usize = 4;
-
-/// What is started for a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandLine {
-    /// The launcher first.
-    pub argv: Vec<String>,
-    /// Set beside the variables that are there already.
-    pub env: Vec<(String, String)>,
-    /// What is done beyond the ordinary, and why, one sentence each.
-    pub notes: Vec<String>,
-    /// Where it works; `None` for the folder of the run.
-    pub directory: Option<PathBuf>,
-}
-
-impl CommandLine {
-    /// As it may be pasted into a shell.
-    pub fn to_shell(&self) -> String {
-        let env = self.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-        env.chain(self.argv.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
-    }
-}
-
-pub(super) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
 
 /// The command line of a run. `data` is a folder with the four files, or `generated`.
 ///

@@ -85,7 +85,7 @@ pub fn probe() -> Result<(), LaunchError> {
         return refuse("this system has no network namespaces".into(), "run it on Linux, or leave the link out");
     }
     for (program, package) in PROGRAMS {
-        if !super::setup::is_on_path(program) {
+        if !super::setup::is_program_at(program) {
             return refuse(format!("{program} was not found"), &format!("install {package}, or leave the link out"));
         }
     }

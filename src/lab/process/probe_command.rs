@@ -50,13 +50,6 @@ pub enum NoAnswer {
     Lost { command: String, cause: std::io::Error },
 }
 
-/// The same, before it is known whose answer it is.
-enum Failure {
-    Late,
-    TooLong,
-    Lost(std::io::Error),
-}
-
 /// Run a program to its end, for `patience` at most, and take what it says.
 ///
 /// # Errors
@@ -69,21 +62,13 @@ pub fn ask(command: &mut Command, patience: Duration) -> Result<Answer, NoAnswer
     let mut child = start(command).map_err(NoAnswer::NotStarted)?;
     let mut out = Pipe::new(child.stdout.take().map(OwnedFd::from));
     let mut err = Pipe::new(child.stderr.take().map(OwnedFd::from));
-    let heard = listen(&mut child, &mut out, &mut err, patience);
+    let heard = listen(&in_words(command), &mut child, &mut out, &mut err, patience);
     if heard.is_err() {
         end(&mut child);
     }
-    // A program that ended may have started others, which may go on for ever.
+    // A program that ended may have started others that never end.
     end_marked(&mark);
-    let status = heard.map_err(|failure| {
-        let command = in_words(command);
-        match failure {
-            Failure::Late => NoAnswer::Late { command, patience },
-            Failure::TooLong => NoAnswer::TooLong { command },
-            Failure::Lost(cause) => NoAnswer::Lost { command, cause },
-        }
-    })?;
-    Ok(Answer { status, stdout: out.text(), stderr: err.text() })
+    Ok(Answer { status: heard?, stdout: out.text(), stderr: err.text() })
 }
 
 /// A script that somebody is just writing is busy for a moment.
@@ -106,19 +91,20 @@ fn in_words(command: &Command) -> String {
 }
 
 /// Until the program has ended and what it said is read.
-fn listen(child: &mut Child, out: &mut Pipe, err: &mut Pipe, patience: Duration) -> Result<ExitStatus, Failure> {
+fn listen(command: &str, child: &mut Child, out: &mut Pipe, err: &mut Pipe, patience: Duration) -> Result<ExitStatus, NoAnswer> {
     let deadline = Instant::now() + patience;
+    let lost = |cause| NoAnswer::Lost { command: command.to_owned(), cause };
     loop {
-        let ended = child.try_wait().map_err(Failure::Lost)?;
+        let ended = child.try_wait().map_err(lost)?;
         let left = deadline.saturating_duration_since(Instant::now());
         let tick = if out.is_open() || err.is_open() { TICK } else { SHORT_TICK };
         // Of a program that has ended, everything that it said is there already.
         let wait = if ended.is_some() { Duration::ZERO } else { tick.min(left) };
-        let has_read = read_what_is_there(out, err, wait).map_err(Failure::Lost)?;
+        let has_read = read_what_is_there(out, err, wait).map_err(lost)?;
         match ended {
-            _ if out.bytes.len() + err.bytes.len() > MOST_BYTES => return Err(Failure::TooLong),
+            _ if out.bytes.len() + err.bytes.len() > MOST_BYTES => return Err(NoAnswer::TooLong { command: command.to_owned() }),
             Some(status) if !has_read => return Ok(status),
-            None if left.is_zero() => return Err(Failure::Late),
+            None if left.is_zero() => return Err(NoAnswer::Late { command: command.to_owned(), patience }),
             _ => {}
         }
     }

@@ -163,8 +163,8 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
+    use crate::comm::ThreadComm;
     use crate::comm::local::LocalComm;
-    use crate::comm::thread::ThreadComm;
 
     #[derive(Clone, Default)]
     struct Seen(Rc<RefCell<Vec<Activity>>>);

@@ -30,11 +30,16 @@ use crate::domain::schedule::LearningRateSchedule;
 use crate::domain::training::DataSource;
 use crate::host::{self, file_limit, files};
 
-/// MPI did not start: only the terminal can be told.
+/// Says on standard error that the trainer cannot start MPI.
 pub fn refuse(error: &CommError) -> ExitCode {
-    // Processes that MPI does not know of each other all find out: the first one speaks for all.
+    refuse_as("hvd-train", error)
+}
+
+/// As [`refuse`], for any program.
+pub fn refuse_as(program: &str, error: &CommError) -> ExitCode {
+    // If MPI does not connect the processes, all of them find out: the first one speaks for all.
     if comm::launched_index() == 0 || !matches!(error, CommError::Apart { .. }) {
-        eprintln!("hvd-train: {error}");
+        eprintln!("{program}: {error}");
     }
     ExitCode::FAILURE
 }
@@ -58,6 +63,7 @@ pub fn exit_code(error: &anyhow::Error) -> i32 {
     let is_bad_input = error.is::<DatasetError>()
         || error.is::<PipelineError>()
         || error.is::<Misfit>()
+        || error.is::<Refused>()
         || error.downcast_ref::<SaveError>().is_some_and(|error| !files::is_full(&error.cause))
         || error.downcast_ref::<TensorBoardError>().is_some_and(|error| !files::is_full(&error.cause))
         || error.downcast_ref::<TimelineError>().is_some_and(|error| !files::is_full(&error.error));
@@ -144,6 +150,11 @@ pub fn load_data(config: &Config, process: usize, device: Device) -> anyhow::Res
     let test = training.like(load(SplitKind::Test, None)?);
     Ok(Data { label: located.label, training, test })
 }
+
+/// What the flags ask for cannot be had on the machine of this rank.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
 
 /// The model takes other images than there are.
 #[derive(Debug, PartialEq, thiserror::Error)]

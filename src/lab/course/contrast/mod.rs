@@ -11,7 +11,7 @@ use super::step;
 use crate::domain::step::Step;
 use crate::domain::units;
 pub use fact::{Contrast, Fact};
-pub(super) use side::{Pair, Side, alike, distinct, list, named, rate, small};
+pub(super) use side::{Pair, Side, alike, distinct, list, named, small};
 
 /// What `step` changed between two runs of which only the second has it on.
 pub fn contrast(step: Step, before: &Evidence, after: &Evidence) -> Contrast {

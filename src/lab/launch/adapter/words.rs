@@ -4,8 +4,8 @@
 
 use regex::{Match, Regex};
 
-use super::family::{compiled, figure};
 use super::name::{Name, Scope, meaning};
+use super::number::{compiled, figure};
 use super::percents::Percents;
 use super::phrase::{Kind, Phrase, Piece, heading, label};
 use crate::domain::logged::Logged;

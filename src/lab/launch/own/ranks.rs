@@ -9,25 +9,17 @@ use crate::host::process::{self, look_up, threads};
 use crate::host::{self, cores};
 use crate::process::is_adopted;
 
-/// A launcher's variables: rank, ranks in all, rank on this host, ranks on this host.
-struct Variables {
-    launcher: &'static str,
-    names: [&'static str; 4],
-}
-
-/// In this order: a batch system's are there as well where a launcher runs inside of it.
-const KNOWN: [Variables; 7] = [
-    Variables {
-        launcher: "Open MPI",
-        names: ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"],
-    },
-    Variables { launcher: "MPICH", names: ["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"] },
-    Variables { launcher: "horovodrun", names: ["HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE"] },
-    Variables { launcher: "torchrun", names: ["RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"] },
-    Variables { launcher: "PMIx", names: ["PMIX_RANK", "", "", ""] },
-    Variables { launcher: "Slurm", names: ["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", ""] },
+/// Launchers and their variables: rank, number of ranks, rank on this host, ranks on this host. The order counts: those of a batch
+/// system are also set where a launcher runs inside it.
+const KNOWN: [(&str, [&str; 4]); 7] = [
+    ("Open MPI", ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"]),
+    ("MPICH", ["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"]),
+    ("horovodrun", ["HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE"]),
+    ("torchrun", ["RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"]),
+    ("PMIx", ["PMIX_RANK", "", "", ""]),
+    ("Slurm", ["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", ""]),
     // Lightning, for the ranks that a program starts itself.
-    Variables { launcher: "LOCAL_RANK", names: ["LOCAL_RANK", "WORLD_SIZE", "LOCAL_RANK", ""] },
+    ("LOCAL_RANK", ["LOCAL_RANK", "WORLD_SIZE", "LOCAL_RANK", ""]),
 ];
 
 /// Finds them once.
@@ -57,7 +49,7 @@ impl Ranks {
     /// `supervisor` is the process that is given the children of ranks that have ended.
     pub fn new(np: Option<usize>, is_alone: bool, supervisor: u32, launcher: Option<OwnLauncher>) -> Ranks {
         let has_torchs = matches!(launcher, Some(OwnLauncher::Torchrun | OwnLauncher::Accelerate | OwnLauncher::Deepspeed));
-        let torchs = KNOWN.iter().position(|variables| has_torchs && variables.launcher == "torchrun");
+        let torchs = KNOWN.iter().position(|(launcher, _)| has_torchs && *launcher == "torchrun");
         Ranks { np, is_alone, supervisor, first_known: torchs.unwrap_or(0), found: BTreeMap::new(), inside: None }
     }
 
@@ -91,7 +83,7 @@ impl Ranks {
                 local_rank: LocalRank(local_rank.unwrap_or(rank)),
                 local_size: WorldSize(local_size.or(self.np).unwrap_or(1).max(1)),
             };
-            new.push(self.report(rank, of.pid, KNOWN[launcher].launcher, topology));
+            new.push(self.report(rank, of.pid, KNOWN[launcher].0, topology));
         }
         new
     }
@@ -115,21 +107,21 @@ impl Ranks {
     }
 }
 
-/// The number of the rank that a process is, or that it was started by. What the supervisor has in its own environment, as in a job of
-/// Slurm, makes no rank.
+/// The number of the rank that a process is, or that it was started by.
 pub(in crate::launch) fn number(pid: u32) -> Option<usize> {
-    let of = candidate(pid, 0)?;
-    of.numbers[0].filter(|_| std::env::var_os(KNOWN[of.known].names[0]).is_none())
+    foreign_rank(pid)?.numbers[0]
 }
 
-/// How many ranks there are among these processes, and by whose variables; `None` of fewer than two. What the supervisor has in its
-/// own environment makes no rank.
+/// How many ranks there are among these processes, and by whose variables; `None` for fewer than two.
 fn inside(pids: Vec<u32>) -> Option<(usize, &'static str)> {
-    let ranks =
-        pids.into_iter().filter_map(|pid| candidate(pid, 0)).filter(|of| std::env::var_os(KNOWN[of.known].names[0]).is_none());
-    let sizes =
-        ranks.map(|of| (of.numbers[1].unwrap_or(1).max(of.numbers[0].map_or(1, |rank| rank + 1)), KNOWN[of.known].launcher));
+    let ranks = pids.into_iter().filter_map(foreign_rank);
+    let sizes = ranks.map(|of| (of.numbers[1].unwrap_or(1).max(of.numbers[0].map_or(1, |rank| rank + 1)), KNOWN[of.known].0));
     sizes.max().filter(|(size, _)| *size > 1)
+}
+
+/// A process whose environment names a rank, by variables that the supervisor itself does not have, as it has in a job of Slurm.
+fn foreign_rank(pid: u32) -> Option<Candidate> {
+    candidate(pid, 0).filter(|of| std::env::var_os(KNOWN[of.known].1[0]).is_none())
 }
 
 fn candidate(pid: u32, first_known: usize) -> Option<Candidate> {
@@ -140,8 +132,8 @@ fn candidate(pid: u32, first_known: usize) -> Option<Candidate> {
         let mut values = environment.iter().filter_map(|of| entry(of));
         values.next()?.parse().ok()
     };
-    let known = (first_known..KNOWN.len()).find(|known| value(KNOWN[*known].names[0]).is_some())?;
-    Some(Candidate { pid, parent, known, numbers: KNOWN[known].names.map(value) })
+    let known = (first_known..KNOWN.len()).find(|known| value(KNOWN[*known].1[0]).is_some())?;
+    Some(Candidate { pid, parent, known, numbers: KNOWN[known].1.map(value) })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::hosts::Host;
+use crate::launch::hosts::Host;
 use crate::launch::parameters::{self, Parameter};
 use crate::launch::{Flavour, setup};
 

@@ -4,7 +4,6 @@
 
 mod agent;
 mod finding;
-mod hosts;
 mod judge;
 mod probe;
 
@@ -13,14 +12,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::host_name::HostName;
+use super::hosts::{Host, hosts_of};
 use super::{Flavour, LaunchError, Ranks, Setup, presets};
 use crate::domain::job::Resources;
 use crate::host;
 use crate::runs::RunRecord;
 use agent::Agent;
 pub use finding::{Finding, Needs, Weight};
-pub(super) use hosts::listed;
-pub use hosts::{Host, hosts_of};
 use probe::{Question, Seen};
 
 /// Hosts that are asked at a time: each takes a process and a thread of this host.

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::domain::safe;
 use crate::host;
+use crate::launch::command_line::quoted;
 use crate::launch::libraries;
-use crate::launch::mpirun::quoted;
 use crate::process::probe_command::{self, Answer, NoAnswer};
 
 /// Before each line of an answer.

@@ -12,7 +12,7 @@ mod table;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::mpirun::quoted;
+use super::command_line::quoted;
 use super::output::Line;
 use super::{CommandLine, LaunchError};
 use crate::domain::job::Resources;

@@ -28,7 +28,7 @@ const FRAME: Margin = Margin::new(1, 1);
 
 pub fn handle(state: &mut State, event: MouseEvent) -> Vec<Effect> {
     let at = Position::new(event.column, event.row);
-    let Some(mut shown) = places::of(state) else { return Vec::new() };
+    let Some(mut shown) = places::current(state) else { return Vec::new() };
     if state.projector {
         // No pane is there to be clicked.
         (shown.panes, shown.borders, shown.shared) = Default::default();
@@ -133,7 +133,7 @@ fn click(state: &mut State, pane: Pane, area: Rect, at: Position, focus: Focus, 
     let command = match pane {
         Pane::Log if !inner.contains(at) => {
             let tab = log::draw::tab_hit(&state.log, shared, area, at)?;
-            return Some(dispatch::turn_log(state, tab));
+            return Some(dispatch::show_log_tab(state, tab));
         }
         Pane::Chart if !inner.contains(at) => {
             let run = chart::draw::legend_hit(&state.chart, shared, area, at)?;

@@ -39,8 +39,8 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
             next_run::update::toggle(&mut state.shared, step);
             Vec::new()
         }
-        command => match features::row_of(command) {
-            Some(row) => (row.act)(state),
+        command => match features::find(command) {
+            Some(key) => (key.act)(state),
             None => features::update(state, command),
         },
     };
@@ -53,13 +53,13 @@ pub fn act(state: &mut State, actions: Vec<Action>) -> Vec<Effect> {
     for action in actions {
         match action {
             Action::Effect(effect) => effects.push(effect),
-            action => effects.extend(one(state, action)),
+            action => effects.extend(act_on(state, action)),
         }
     }
     effects
 }
 
-fn one(state: &mut State, action: Action) -> Vec<Effect> {
+fn act_on(state: &mut State, action: Action) -> Vec<Effect> {
     let actions = match action {
         Action::Effect(effect) => return vec![effect],
         Action::Watch(run) => return watch(state, run),
@@ -127,7 +127,7 @@ pub fn read_log(state: &mut State) -> Vec<Effect> {
     act(state, actions)
 }
 
-pub fn turn_log(state: &mut State, tab: LogTab) -> Vec<Effect> {
+pub fn show_log_tab(state: &mut State, tab: LogTab) -> Vec<Effect> {
     lay_out_log(state);
     let actions = log::read::turn_to(&mut state.log, &state.shared, tab);
     act(state, actions)

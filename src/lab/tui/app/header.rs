@@ -2,7 +2,7 @@
 //!
 //! Generated images are always named as such.
 
-use super::gain::{self, Said};
+use super::gain::{self, Wording};
 use crate::tui::replay;
 use crate::tui::state::State;
 use ratatui::Frame;
@@ -89,7 +89,7 @@ fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
 
 /// What the shown run gained, and what the next one would be.
 fn second_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
-    let Said { texts, reason } = gain::said(state);
+    let Wording { texts, reason } = gain::wording(state);
     let nexts = next_run(state);
     for text in &texts {
         if let Some(next) = nexts(width.saturating_sub(text.width() + APART)) {

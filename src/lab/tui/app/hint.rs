@@ -11,17 +11,17 @@ use crate::domain::run::RunState;
 use crate::runs::RunSummary;
 use crate::tui::actions::command::Command;
 use crate::tui::actions::pane::Pane;
-use crate::tui::preferences::Done;
+use crate::tui::preferences::Tried;
 use crate::tui::shared::measured::is_of_collectives;
 use crate::tui::shared::state::Shared;
 use crate::tui::state::State;
 
 /// A key was followed.
-pub fn note(done: &mut Done, command: Command) {
+pub fn note(tried: &mut Tried, command: Command) {
     match command {
-        Command::Compare => done.compared = true,
-        Command::ToggleStep(_) | Command::Switch | Command::AllSteps => done.switched = true,
-        Command::Lesson => done.read = true,
+        Command::Compare => tried.compared = true,
+        Command::ToggleStep(_) | Command::Switch | Command::AllSteps => tried.switched = true,
+        Command::Lesson => tried.read = true,
         _ => {}
     }
 }

@@ -14,14 +14,14 @@ use crate::tui::state::State;
 use crate::tui::widgets::looks::Look;
 
 /// Shows the projector or the panes.
-pub fn turn_projector(state: &mut State) -> Vec<Action> {
+pub fn toggle_projector(state: &mut State) -> Vec<Action> {
     let shows = !state.projector;
     project(state, shows);
     Vec::new()
 }
 
 /// Shows the pane alone, or all of them.
-pub fn turn_zoom(state: &mut State) -> Vec<Action> {
+pub fn toggle_zoom(state: &mut State) -> Vec<Action> {
     state.zoom = !state.zoom;
     Vec::new()
 }
@@ -61,7 +61,7 @@ pub fn back(state: &mut State) -> Vec<Action> {
 }
 
 /// Gives the keyboard to the pane `by` places further in their order.
-pub fn turn(state: &mut State, by: usize) -> Vec<Action> {
+pub fn turn_focus(state: &mut State, by: usize) -> Vec<Action> {
     focus(state, cycle(&Pane::ALL, state.focus, by));
     Vec::new()
 }
@@ -90,7 +90,7 @@ pub fn keep_focus_on_the_screen(state: &mut State) {
 }
 
 /// Gives the mouse back to the terminal, or takes it again.
-pub fn switch_mouse(state: &mut State) -> Vec<Action> {
+pub fn toggle_mouse(state: &mut State) -> Vec<Action> {
     state.preferences.mouse = !state.preferences.mouse;
     state.shared.inform(if state.preferences.mouse {
         "the lab uses the mouse again: click, wheel, drag borders"
@@ -101,7 +101,7 @@ pub fn switch_mouse(state: &mut State) -> Vec<Action> {
 }
 
 /// To the next theme.
-pub fn turn_theme(state: &mut State) -> Vec<Action> {
+pub fn next_theme(state: &mut State) -> Vec<Action> {
     let shared = &mut state.shared;
     shared.theme.look = cycle(&Look::all().collect::<Vec<_>>(), shared.theme.look, 1);
     let name = shared.theme.look.name();

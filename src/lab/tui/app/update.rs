@@ -157,7 +157,7 @@ fn measured(state: &mut State, sample: TelemetrySample) {
     if state.shared.hardware.is_none() {
         fit_presets(&mut state.shared, &sample);
     }
-    state.shared.hardware = Some(Hardware::of(&sample));
+    state.shared.hardware = Some(Hardware::from_sample(&sample));
     state.devices.measured(sample);
 }
 
@@ -252,7 +252,7 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
         }
         let failed = watched.status.as_ref().filter(|status| status.state == RunState::Failed);
         if let Some(process) = failed.and_then(|status| status.failed_process) {
-            effects.extend(dispatch::turn_log(state, LogTab::of(process)));
+            effects.extend(dispatch::show_log_tab(state, LogTab::of(process)));
         }
     }
     if relist {

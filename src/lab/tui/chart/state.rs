@@ -31,11 +31,11 @@ pub struct Chart {
 type Progress = (RunState, usize);
 
 /// The run on the screen, the baseline and the pinned runs, each once; those that are gone are left out, and those of
-/// [`unlike`].
+/// [`other_kinds`].
 pub fn shown(shared: &Shared) -> Vec<RunId> {
     let watched = shared.watched.as_ref().map(|watched| watched.id);
     let mut shown: Vec<RunId> = watched.into_iter().collect();
-    for run in wanted(shared).filter(|run| !is_unlike(shared, *run)) {
+    for run in wanted(shared).filter(|run| !is_another_kind(shared, *run)) {
         if !shown.contains(&run) {
             shown.push(run);
         }
@@ -45,11 +45,11 @@ pub fn shown(shared: &Shared) -> Vec<RunId> {
 
 /// Runs that would stand beside the one on the screen if they did the same: epochs of a training and iterations of a benchmark
 /// have no axis in common.
-pub fn unlike(shared: &Shared) -> Vec<RunId> {
-    let mut unlike: Vec<RunId> = wanted(shared).filter(|run| is_unlike(shared, *run)).collect();
-    unlike.sort_unstable();
-    unlike.dedup();
-    unlike
+pub fn other_kinds(shared: &Shared) -> Vec<RunId> {
+    let mut other_kinds: Vec<RunId> = wanted(shared).filter(|run| is_another_kind(shared, *run)).collect();
+    other_kinds.sort_unstable();
+    other_kinds.dedup();
+    other_kinds
 }
 
 /// The baseline and the pinned runs, as far as they are there.
@@ -58,7 +58,7 @@ fn wanted(shared: &Shared) -> impl Iterator<Item = RunId> {
     shared.baseline().map(|run| run.id).into_iter().chain(shared.pins.all().iter().copied().filter(listed))
 }
 
-fn is_unlike(shared: &Shared, run: RunId) -> bool {
+fn is_another_kind(shared: &Shared, run: RunId) -> bool {
     let kind = |run: RunId| shared.summary(run).and_then(kind_of);
     // A run that is only just starting is not listed yet, so its kind is unknown.
     shared
@@ -80,7 +80,7 @@ impl Chart {
         self.log[graph as usize]
     }
 
-    pub fn turn_log(&mut self, graph: Graph) {
+    pub fn toggle_log(&mut self, graph: Graph) {
         self.log[graph as usize] ^= true;
     }
 

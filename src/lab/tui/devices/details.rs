@@ -5,7 +5,7 @@
 use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
-use super::state::Row;
+use super::state::DeviceRow;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::domain::units;
 use crate::tui::actions::command::Command;
@@ -53,7 +53,7 @@ impl Window for Details {
 /// Columns of the names.
 const NAME: usize = 15;
 
-fn lines(row: Row, theme: Theme, width: usize) -> Vec<Line<'static>> {
+fn lines(row: DeviceRow, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let mut sheet = Sheet::new(theme, width, NAME);
     sheet.lines.push(Line::styled(row.device.name.clone(), theme.strong()));
     if !row.device.uuid.is_empty() {

@@ -51,7 +51,7 @@ impl Watched {
 
     /// Where the time of every process went.
     pub fn phases(&self) -> Phases<'_> {
-        Phases::of(&self.history)
+        Phases::new(&self.history)
     }
 
     /// Process 0: the root, where there is one.

@@ -249,7 +249,7 @@ fn the_projector_has_its_words_on_the_smallest_screen() {
     type_text(&mut empty, "P");
     assert!(text(&empty, 60, 16).contains("[x]10"), "{}", text(&empty, 60, 16));
     press(&mut empty, KeyCode::Esc);
-    let places = crate::tui::app::places::of(&empty).unwrap().panes;
+    let places = crate::tui::app::places::current(&empty).unwrap().panes;
     assert!(places.iter().any(|(pane, _)| *pane == empty.focus), "the keys go to a pane that is on the screen");
 }
 

@@ -21,7 +21,7 @@ use crate::tui::shared::curves::{Along, Curve, Curves};
 use crate::tui::widgets::theme::Theme;
 
 /// A run as the chart shows it.
-pub struct Shown<'a> {
+pub struct ShownRun<'a> {
     pub run: RunId,
     pub letter: char,
     pub style: Style,
@@ -40,7 +40,7 @@ pub struct Common<'a> {
     pub magnification: u32,
     pub cursor: Option<f64>,
     /// The first is drawn in front.
-    pub runs: &'a [Shown<'a>],
+    pub runs: &'a [ShownRun<'a>],
 }
 
 /// A narrower plot has the names of its runs in the title only.
@@ -108,11 +108,11 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     let line = format!("{bound:>width$}└{}", "─".repeat(plot.width as usize), width = gutter as usize);
     buffer.set_string(axis.x, axis.y, line, theme.dim());
     x_axis(buffer, Rect { x: plot.x, width: plot.width, ..axis }, below.y, &view, common);
-    let trace = |run: &Shown| {
+    let trace = |run: &ShownRun| {
         let curve = graph.curve(run.curves);
         // The loss of single batches jumps up and down.
         let smooth = if graph == Graph::Loss { curve.smoothed() } else { None };
-        (Trace::of(curve, &view), smooth.map(|smooth| Trace::of(&smooth, &view)))
+        (Trace::new(curve, &view), smooth.map(|smooth| Trace::new(&smooth, &view)))
     };
     let traces: Vec<(Trace, Option<Trace>)> = common.runs.iter().map(trace).collect();
     if traces.iter().all(|(measured, _)| *measured == Trace::default()) {
@@ -172,12 +172,12 @@ impl Pen<'_> {
         is_blank(self.buffer, Position::new(self.plot.x + column, self.plot.y + row))
     }
 
-    fn marker(&self, run: &Shown) -> Marker {
+    fn marker(&self, run: &ShownRun) -> Marker {
         if self.theme.ascii { Marker::Custom(run.letter.to_ascii_lowercase()) } else { self.theme.marker() }
     }
 
     /// Lines, dim where a smooth one says where they go, lone points, and a cross at the bottom where values were no numbers.
-    fn measured(&mut self, run: &Shown, trace: &Trace, is_smoothed: bool) {
+    fn measured(&mut self, run: &ShownRun, trace: &Trace, is_smoothed: bool) {
         let (marker, style) =
             if is_smoothed { (self.theme.marker(), self.theme.dim()) } else { (self.marker(run), Style::new()) };
         self.lines(run, trace, marker, style, &[0.0]);
@@ -192,7 +192,7 @@ impl Pen<'_> {
     }
 
     /// The lines of a trace in the colour of its run and this style, once for each distance above its place.
-    fn lines(&mut self, run: &Shown, trace: &Trace, marker: Marker, style: Style, above: &[f64]) {
+    fn lines(&mut self, run: &ShownRun, trace: &Trace, marker: Marker, style: Style, above: &[f64]) {
         let colour = run.style.fg.unwrap_or(Color::Reset);
         let canvas = Canvas::default().marker(marker).x_bounds([self.view.from, self.view.to]).y_bounds([0.0, 1.0]);
         let lines = canvas.paint(|context| {
@@ -213,7 +213,7 @@ impl Pen<'_> {
     }
 
     /// The run's letter at the end of its curve, and along it where there are no colours.
-    fn letters(&mut self, run: &Shown, trace: &Trace, taken: &mut Vec<Cell>) {
+    fn letters(&mut self, run: &ShownRun, trace: &Trace, taken: &mut Vec<Cell>) {
         let rows = trace.rows(self.view);
         let cells = || rows.iter().enumerate().filter_map(|(column, row)| Some((column as u16, (*row)?)));
         let style = run.style.add_modifier(Modifier::BOLD);
@@ -236,7 +236,7 @@ impl Pen<'_> {
     }
 
     /// The run's name beside its letter, or above or below it, where nothing else is. Returns the cells that it takes.
-    fn name(&mut self, run: &Shown, (column, row): Cell) -> Vec<Cell> {
+    fn name(&mut self, run: &ShownRun, (column, row): Cell) -> Vec<Cell> {
         let (text, plot) = (format!("run {}", run.run), self.plot);
         let wide = text.len() as u16;
         let left = (column + 1).checked_sub(wide);
@@ -284,13 +284,13 @@ fn read(curve: &Curve, common: &Common) -> Option<(f64, f64)> {
 fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &Common, width: u16) -> Vec<Line<'static>> {
     let theme = common.theme;
     let name = if chosen { theme.strong() } else { theme.dim() };
-    let value = |run: &Shown| match read(graph.curve(run.curves), common) {
+    let value = |run: &ShownRun| match read(graph.curve(run.curves), common) {
         Some((_, value)) if value.is_finite() => graph.value(value),
         Some(_) => "no number".to_owned(),
         None => "–".to_owned(),
     };
     let entries = |named: bool| {
-        let entry = |run: &Shown| {
+        let entry = |run: &ShownRun| {
             let name = if named { format!("run {} ", run.run) } else { String::new() };
             [Span::styled(format!("  {} ", run.letter), run.style), Span::raw(name), Span::styled(value(run), theme.strong())]
         };

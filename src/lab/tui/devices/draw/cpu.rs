@@ -10,11 +10,11 @@ use crate::domain::device::{DeviceProcess, Reading};
 use crate::domain::{safe, units};
 use crate::tui::devices::draw::cells::{self, percent_bar};
 use crate::tui::devices::draw::graph;
-use crate::tui::devices::state::Row;
+use crate::tui::devices::state::DeviceRow;
 use crate::tui::widgets::theme::Theme;
 
 /// Without the reason why there is no GPU where `why` is false.
-pub fn lines(view: View, row: Row, width: usize, why: bool) -> Vec<Line<'static>> {
+pub fn lines(view: View, row: DeviceRow, width: usize, why: bool) -> Vec<Line<'static>> {
     let theme = view.theme;
     let device = row.device;
     let cores = device.core_percent.len();
@@ -36,7 +36,7 @@ pub fn lines(view: View, row: Row, width: usize, why: bool) -> Vec<Line<'static>
 }
 
 /// All cores together: two minutes, load and memory as bars, and what processor it is.
-fn whole(view: View, row: Row, width: usize) -> Line<'static> {
+fn whole(view: View, row: DeviceRow, width: usize) -> Line<'static> {
     let (theme, device) = (view.theme, row.device);
     let is_wide = width >= 70;
     let (history, load, memory) = if is_wide { (18, 14, 10) } else { (8, 4, 4) };

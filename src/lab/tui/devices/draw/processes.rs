@@ -10,7 +10,7 @@ use crate::columns::{self, cut};
 use crate::domain::device::{DeviceProcess, Reading};
 use crate::domain::{safe, units};
 use crate::tui::devices::draw::cells::{left, right};
-use crate::tui::devices::state::Row;
+use crate::tui::devices::state::DeviceRow;
 
 /// The digits of the highest id that 32 bits hold, and a column before them.
 const PID: usize = 11;
@@ -49,7 +49,7 @@ fn fitted(mut lines: Vec<Line<'static>>, all: usize, view: View, width: usize, h
 }
 
 /// Lines that would show all: a head and one a process; none where there is none.
-pub fn count(rows: &[Row]) -> usize {
+pub fn count(rows: &[DeviceRow]) -> usize {
     match rows.iter().map(|row| row.device.processes.len()).sum() {
         0 => 0,
         processes => 1 + processes,
@@ -57,9 +57,9 @@ pub fn count(rows: &[Row]) -> usize {
 }
 
 /// Head and a line a process, ranks that failed first, as far as there is room.
-pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Vec<Line<'static>> {
+pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Vec<Line<'static>> {
     let theme = view.theme;
-    let mut found: Vec<(Row, &DeviceProcess)> =
+    let mut found: Vec<(DeviceRow, &DeviceProcess)> =
         rows.iter().flat_map(|row| row.device.processes.iter().map(|process| (*row, process))).collect();
     if found.is_empty() {
         return Vec::new();
