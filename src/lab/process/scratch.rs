@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use nix::unistd::Uid;
+
 use super::of_run::with_variable;
 use crate::host;
-use nix::unistd::Uid;
 
 /// Where sockets are made if the folder of temporary files has a path that is too long for them.
 pub const SHORT: &str = "/tmp";
