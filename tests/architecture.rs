@@ -23,6 +23,7 @@ const OWNERS: [(&str, &[&str]); 8] = [
             "src/ranks/trainer/",
             "src/ranks/bin/hvd-train.rs",
             "src/ranks/bin/hvd-measure/bench/",
+            "src/ranks/bin/hvd-measure/feed.rs",
             "src/ranks/bin/hvd-measure/nvcnn/",
         ],
     ),

@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hvd_lab::comm::p2p::{Executor, PointToPoint, ThreadPoint, gather};
-use hvd_lab::comm::{Communicator, MpiComm, StallLimits, ThreadComm, library_version};
+use hvd_lab::comm::p2p::{Executor, PointToPoint, gather};
+use hvd_lab::comm::{Communicator, MpiComm, StallLimits, ThreadComm, ThreadPoint, library_version};
 use hvd_lab::domain::collective::{Algorithm, MessageReport, Schedule, Shape};
 
 use crate::support::mpi::{self, mpirun, run_limited, text};

@@ -3,28 +3,17 @@
 //! Never decides that a program has failed: `python/hvd_lab/_ending.py` does.
 
 use std::ffi::OsString;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use hvd_lab::comm;
-use hvd_lab::trainer::children::running;
+use hvd_lab::host::process;
 use hvd_lab::trainer::report::Reporter;
 use pyo3::prelude::*;
 
+use crate::calls::{COPY, LISTENS, program_name};
 use crate::photos::Photos;
-use crate::session::{self, Session};
-use crate::{PHOTOS, SESSION, with, with_photos};
-
-/// Whether the lab listens to this rank.
-pub static LISTENS: AtomicBool = AtomicBool::new(false);
-
-/// Why this process may not train: it is a copy of the rank, which os.fork has made.
-static COPY: OnceLock<String> = OnceLock::new();
-
-/// Why this process may not work for the program; nothing in the rank itself.
-pub fn copied() -> Option<&'static str> {
-    COPY.get().map(String::as_str)
-}
+use crate::photos::{PHOTOS, with_photos};
+use crate::session::{SESSION, Session, with};
 
 /// The collectives that follow belong to this call of the program; the name of the call before.
 #[pyfunction]
@@ -46,10 +35,13 @@ pub fn abandon() {
     std::mem::forget(PHOTOS.take());
 }
 
-/// The processes that this one has started and that still run: the number of each, and its command.
+/// The processes that this one has started and that still run, which may keep its run from its end: the number of each, and its
+/// command.
 #[pyfunction]
 pub fn children() -> Vec<(u32, String)> {
-    running()
+    let own = std::process::id();
+    let is_child = |process: &process::Process| process.parent == own && !process.zombie;
+    process::all().filter(is_child).map(|child| (child.pid, process::command(child.pid))).collect()
 }
 
 /// The program has ended well: tell so, and let go of the other ranks. Nothing happens where it never started.
@@ -85,10 +77,10 @@ pub fn fail(cause: &str) {
 #[pyfunction]
 pub fn fail_apart(py: Python<'_>, cause: &str) -> PyResult<()> {
     let mut report = Reporter::new(comm::launched_index(), LISTENS.load(Ordering::Relaxed));
-    report.set_program(session::program_name(&py.import("sys")?.getattr("argv")?.extract::<Vec<OsString>>()?));
+    report.set_program(program_name(&py.import("sys")?.getattr("argv")?.extract::<Vec<OsString>>()?));
     report.fatal("training", cause);
     let os = py.import("os")?;
-    if copied().is_some() {
+    if COPY.get().is_some() {
         os.call_method1("kill", (os.call_method0("getppid")?, py.import("signal")?.getattr("SIGKILL")?))?;
     }
     // Not `os._exit`, in whose place the package has put its own.

@@ -4,65 +4,40 @@
 //! Horovod use, and the work is that of the library which hvd-train is made of. All evidence is told here, from what was done.
 
 mod bounds;
+mod calls;
 mod ending;
 mod images;
 mod layers;
 mod photos;
 mod plan;
+mod progress;
 mod ranks;
 mod session;
 mod training;
 
-use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use anyhow::{Context, ensure};
+use hvd_lab::comm::ReduceOp;
 use hvd_lab::domain::bounds::MAX_EPOCHS;
-use hvd_lab::domain::event::Metrics;
+use hvd_lab::domain::event::{Metrics, ScheduleReport, Seen};
 use hvd_lab::domain::images::InputShape;
-use hvd_lab::trainer::startup;
-use pyo3::create_exception;
-use pyo3::exceptions::PyRuntimeError;
+use hvd_lab::domain::topology::{LocalRank, Rank, Topology};
+use hvd_lab::trainer::config::Config;
+use hvd_lab::trainer::evaluate::metric_average;
+use hvd_lab::trainer::tensorboard::EventWriter;
+use hvd_lab::trainer::{device, resume, startup};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use self::calls::{COPY, LabError};
 use self::images::Taken;
 use self::layers::Written;
-use self::photos::{Known, Photos, Preparing};
+use self::photos::{Known, PHOTOS, Photos, Preparing, with_photos};
 use self::plan::Plan;
-use self::session::Session;
-use self::training::EpochEnd;
-
-create_exception!(hvd_lab, LabError, PyRuntimeError, "What the trainer or the communication between ranks could not do.");
-
-thread_local! {
-    /// Of the main thread: MPI lets no other call it.
-    static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
-}
-
-thread_local! {
-    /// Of a program that trains on photos, in the place of the other one.
-    static PHOTOS: RefCell<Option<Photos>> = const { RefCell::new(None) };
-}
-
-/// The same for a training on photos.
-fn with_photos<T: Send>(py: Python<'_>, work: impl FnOnce(&mut Photos) -> anyhow::Result<T> + Send) -> PyResult<T> {
-    if let Some(why) = ending::copied() {
-        return Err(LabError::new_err(why));
-    }
-    let done = py.detach(|| {
-        PHOTOS.with_borrow_mut(|photos| {
-            let Some(photos) = photos else {
-                return Err("call nvcnn.parse_args() first, and call this on the main thread".to_owned());
-            };
-            work(photos).map_err(|error| {
-                photos.exit_code = startup::exit_code(&error);
-                format!("{error:#}")
-            })
-        })
-    });
-    done.map_err(LabError::new_err)
-}
+use self::session::{SESSION, Session, tell_of_other_folder, with};
+use self::training::{EpochEnd, NOT_BEGUN};
 
 /// Read the flags of a training on photos, and find the other ranks. As [`start`].
 #[pyfunction]
@@ -130,25 +105,6 @@ fn photos_leave(py: Python<'_>) -> PyResult<()> {
     with_photos(py, Photos::leave)
 }
 
-/// Let the session work while other threads of Python go on.
-fn with<T: Send>(py: Python<'_>, work: impl FnOnce(&mut Session) -> anyhow::Result<T> + Send) -> PyResult<T> {
-    if let Some(why) = ending::copied() {
-        return Err(LabError::new_err(why));
-    }
-    let done = py.detach(|| {
-        SESSION.with_borrow_mut(|session| {
-            let Some(session) = session else {
-                return Err("call this on the main thread, and not after the end of the program".to_owned());
-            };
-            work(session).map_err(|error| {
-                session.exit_code = startup::exit_code(&error);
-                format!("{error:#}")
-            })
-        })
-    });
-    done.map_err(LabError::new_err)
-}
-
 /// Read the program's flags. What is to be printed instead of training, and the exit code: of --help, and of a bad flag.
 #[pyfunction]
 fn start(arguments: Vec<OsString>) -> Option<(String, u8)> {
@@ -164,7 +120,14 @@ fn start(arguments: Vec<OsString>) -> Option<(String, u8)> {
 /// What the flags are where nobody gives them: pairs of a flag and its value.
 #[pyfunction]
 fn set_defaults(py: Python<'_>, defaults: Vec<(String, String)>) -> PyResult<()> {
-    with(py, |session| session.set_defaults(&defaults))
+    with(py, |session| {
+        let late = "parse_args() comes too late: call it before the images are loaded and the model is made";
+        ensure!(session.placed.is_none(), late);
+        let defaults: Vec<[&str; 2]> = defaults.iter().map(|(flag, value)| [flag.as_str(), value.as_str()]).collect();
+        let read = Config::with_defaults(&defaults, session.arguments.iter().cloned());
+        session.config = read.map_err(|stop| anyhow::Error::msg(stop.text))?;
+        Ok(())
+    })
 }
 
 /// The flags by their names in Python.
@@ -199,20 +162,30 @@ fn topology(py: Python<'_>) -> PyResult<Option<(usize, usize, usize, usize)>> {
     let of_photos = PHOTOS.with_borrow(|photos| photos.as_ref().map(Photos::topology));
     let place = match of_photos {
         Some(place) => Some(place),
-        None if ending::copied().is_some() => SESSION.with_borrow(|session| session.as_ref().and_then(Session::topology)),
+        None if COPY.get().is_some() => SESSION.with_borrow(|session| session.as_ref().and_then(Session::topology)),
         None => with(py, |session| Ok(session.topology()))?,
     };
     Ok(place.map(|place| (place.rank.0, place.size.0, place.local_rank.0, place.local_size.0)))
 }
 
+/// A device for each process on this host: GPUs, which come again where there are more processes, or equal shares of the cores.
 #[pyfunction]
 fn devices(py: Python<'_>) -> PyResult<Vec<String>> {
-    with(py, |session| Ok(session.devices()))
+    with(py, |session| {
+        let (processes, gpus) = (session.comm.topology().local_size.0, device::gpu_count());
+        let name = |index: usize| if gpus == 0 { format!("CPU:{index}") } else { format!("GPU:{}", index % gpus) };
+        Ok((0..processes.max(gpus)).map(name).collect())
+    })
 }
 
+/// Step 1, second half: compute on this device of [`devices`].
 #[pyfunction]
-fn pin(py: Python<'_>, device: usize) -> PyResult<()> {
-    with(py, |session| session.pin(device))
+fn pin(py: Python<'_>, index: usize) -> PyResult<()> {
+    with(py, |session| {
+        ensure!(session.placed.is_none(), "choose a device before the images are loaded and the model is made");
+        session.chosen = Some(device::pin(&Topology { local_rank: LocalRank(index), ..session.comm.topology() }));
+        Ok(())
+    })
 }
 
 /// Numbers of images: to train on, to validate on after an epoch, to test on. `is_plain` leaves them as they are: digits.
@@ -242,26 +215,41 @@ fn build_optimizer(py: Python<'_>, name: String, momentum: f64, wd: f64, is_dist
     with(py, |session| session.build_optimizer(&name, momentum, wd, is_distributed))
 }
 
+/// Load the newest checkpoint of the folder; its epoch, or 0.
 #[pyfunction]
 fn load_latest(py: Python<'_>, folder: PathBuf, up_to: &Bound<'_, PyAny>) -> PyResult<usize> {
     let up_to = bounds::count("epochs", up_to, MAX_EPOCHS)?;
-    with(py, |session| session.load_latest(&folder, up_to))
+    with(py, |session| {
+        let (Some(model), Some(optimizer)) = (&mut session.model, &mut session.optimizer) else {
+            anyhow::bail!("compile the model before a checkpoint is loaded into it")
+        };
+        tell_of_other_folder(&session.config.log_dir, &folder);
+        session.found = resume::load_from(&folder, up_to, &session.report, &mut **model, &mut **optimizer);
+        Ok(session.found.epoch)
+    })
 }
 
 /// Give this rank's JSON to all, if it is the root; every rank gets the root's.
 #[pyfunction]
 fn broadcast(py: Python<'_>, json: String, root: usize) -> PyResult<String> {
-    with(py, |session| session.broadcast(json, root))
+    let mut bytes = json.into_bytes();
+    with(py, |session| {
+        session.comm.broadcast_bytes(&mut bytes, Rank(root))?;
+        Ok(String::from_utf8(bytes)?)
+    })
 }
 
 #[pyfunction]
 fn allgather(py: Python<'_>, json: String) -> PyResult<Vec<String>> {
-    with(py, |session| session.allgather(&json))
+    with(py, |session| session.comm.allgather(json.as_bytes())?.into_iter().map(|bytes| Ok(String::from_utf8(bytes)?)).collect())
 }
 
 #[pyfunction]
-fn allreduce(py: Python<'_>, numbers: Vec<f64>, average: bool) -> PyResult<Vec<f64>> {
-    with(py, |session| session.allreduce(numbers, average))
+fn allreduce(py: Python<'_>, mut numbers: Vec<f64>, average: bool) -> PyResult<Vec<f64>> {
+    with(py, |session| {
+        session.comm.allreduce_f64(&mut numbers, if average { ReduceOp::Average } else { ReduceOp::Sum })?;
+        Ok(numbers)
+    })
 }
 
 #[pyfunction]
@@ -283,7 +271,10 @@ fn broadcast_state(py: Python<'_>, root: usize) -> PyResult<()> {
 
 #[pyfunction]
 fn write_tensorboard(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
-    with(py, |session| session.write_tensorboard(&folder))
+    with(py, |session| {
+        session.training.as_mut().context(NOT_BEGUN)?.board = Some(EventWriter::create(&folder)?);
+        Ok(())
+    })
 }
 
 #[pyfunction]
@@ -315,14 +306,20 @@ fn validate(py: Python<'_>) -> PyResult<(f64, f64, f64, f64)> {
     with(py, Session::validate)
 }
 
+/// Step 6.
 #[pyfunction]
 fn average_metrics(py: Python<'_>, loss: f64, accuracy: f64) -> PyResult<(f64, f64)> {
-    with(py, |session| session.average_metrics(Metrics { loss, accuracy }))
+    let mean = with(py, |session| Ok(metric_average(session.comm, Metrics { loss, accuracy })?))?;
+    Ok((mean.loss, mean.accuracy))
 }
 
+/// The root decides when to stop, and broadcasts it.
 #[pyfunction]
 fn agree_to_stop(py: Python<'_>, accuracy: f64) -> PyResult<bool> {
-    with(py, |session| session.agree_to_stop(accuracy))
+    with(py, |session| {
+        let training = session.training.as_mut().context(NOT_BEGUN)?;
+        Ok(training.stop.as_mut().context(NOT_BEGUN)?.agreed(session.comm, accuracy)?)
+    })
 }
 
 #[pyfunction]
@@ -340,15 +337,23 @@ fn end_epoch(
 /// What a function of the program gives for the first epochs; its name, and its file and line.
 #[pyfunction]
 fn tell_of_schedule(py: Python<'_>, name: String, place: String, rates: Vec<f64>) -> PyResult<()> {
-    with(py, |session| {
-        session.tell_of_schedule(name, place, rates);
+    with(py, |_| {
+        if rates.iter().all(|rate| rate.is_finite()) {
+            startup::tell(Seen::Schedule(ScheduleReport { name, place, rates }));
+        }
         Ok(())
     })
 }
 
 #[pyfunction]
 fn end_training(py: Python<'_>) -> PyResult<()> {
-    with(py, Session::end_training)
+    with(py, |session| {
+        let training = session.training.as_mut().context(NOT_BEGUN)?;
+        let seconds = training.began.elapsed().as_secs_f64();
+        training.ended = Some(seconds);
+        session.report.training_end(seconds);
+        Ok(())
+    })
 }
 
 #[pyfunction]

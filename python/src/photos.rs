@@ -2,13 +2,14 @@
 //!
 //! Never decides which model it is, what is done to a photo, or when weights are broadcast: the learner's program says it.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use hvd_lab::comm::{self, Communicator, Compression};
+use hvd_lab::comm::{self, Communicator};
 use hvd_lab::dataset::images::{self, ImageSource, Part};
 use hvd_lab::dataset::photos::Photos as Drawn;
 use hvd_lab::domain::benchmark::style::nvcnn::{TRAINING, step as row};
@@ -17,25 +18,36 @@ use hvd_lab::domain::images::InputShape;
 use hvd_lab::domain::nvcnn::{MOMENTUM, MovingAverage, NvcnnSpec, PolynomialDecay, Schedule, WEIGHT_DECAY};
 use hvd_lab::domain::phase::{Phase, PhaseSeconds};
 use hvd_lab::domain::topology::Topology;
-use hvd_lab::trainer::accumulation::AccumulationStep;
 use hvd_lab::trainer::batches::Batch;
 use hvd_lab::trainer::config::Stop;
 use hvd_lab::trainer::device::{self, Placement, Wish};
-use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, FUSION_THRESHOLD_MB, broadcast_told};
+use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_told};
 use hvd_lab::trainer::evaluate::MetricSums;
-use hvd_lab::trainer::model::{self, Dropout, Mode, Model};
+use hvd_lab::trainer::model::{self, Dropout, Model};
 use hvd_lab::trainer::nvcnn::{self, Args, config_report, stall_limits};
 use hvd_lab::trainer::optimizer::{Nesterov, Optimizer};
+use hvd_lab::trainer::pass::{Pass, Update};
 use hvd_lab::trainer::pipeline::{Cropping, Dct, Decoding, Operations, Order, Pipeline, Settings, View};
 use hvd_lab::trainer::pipeline::{check_size, compare_transforms};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::startup;
+use hvd_lab::trainer::stopwatch::Clock;
+use pyo3::prelude::*;
 
-use crate::ending::LISTENS;
+use crate::calls::{EXIT_CODE, LISTENS, program_name, within};
 use crate::layers::{self, Written};
 use crate::ranks::Ranks;
-use crate::session::program_name;
+
+thread_local! {
+    /// Of a program that trains on photos, in the place of a session.
+    pub static PHOTOS: RefCell<Option<Photos>> = const { RefCell::new(None) };
+}
+
+/// Lets the training on photos work while other threads of Python go on.
+pub fn with_photos<T: Send>(py: Python<'_>, work: impl FnOnce(&mut Photos) -> anyhow::Result<T> + Send) -> PyResult<T> {
+    within(py, &PHOTOS, "call nvcnn.parse_args() first, and call this on the main thread", work)
+}
 
 /// What the program draws where no photos are given, and how many are decoded with both cosine transforms to compare them: as in
 /// Rust.
@@ -69,8 +81,6 @@ pub struct Photos {
     ranks: Ranks,
     launched: Instant,
     training: Option<Training>,
-    /// Of the last error.
-    pub exit_code: i32,
 }
 
 struct Training {
@@ -83,6 +93,7 @@ struct Training {
     optimizer: Box<dyn Optimizer>,
     average: MovingAverage,
     sums: MetricSums,
+    clock: Clock,
     step: usize,
     began: Instant,
     /// When the last step ended.
@@ -109,7 +120,7 @@ impl Photos {
         let mut report = Reporter::new(comm::launched_index(), args.events);
         report.set_verbose(comm.topology().is_root());
         report.set_program(name);
-        Ok(Photos { spec, report, comm, ranks, launched, training: None, exit_code: 1 })
+        Ok(Photos { spec, report, comm, ranks, launched, training: None })
     }
 
     pub fn topology(&self) -> Topology {
@@ -143,14 +154,7 @@ impl Photos {
             }
             None => Arc::new(DRAWN.in_memory()?),
         };
-        let order = Order {
-            images: photos.len(),
-            rank: topology.rank.0,
-            ranks: topology.size.0,
-            seed: spec.seed,
-            batch_size: spec.batch_size,
-            shuffle_buffer: photos.len(),
-        };
+        let order = Order::new(photos.len(), &topology, spec.seed, spec.batch_size, photos.len());
         check_size(&order)?;
         let schedule = Schedule::new(Some(order.steps_per_epoch()), spec.num_batches, spec.num_epochs);
         if topology.is_root() {
@@ -172,9 +176,8 @@ impl Photos {
         let mut weights = stream(spec.seed, process, 0, Purpose::Weights);
         let model = model::build_network(named, &network, &mut weights, placement.device);
         let nesterov = Box::new(Nesterov::new(model.params(), MOMENTUM, WEIGHT_DECAY, None));
-        let options =
-            AllreduceOptions { fusion_threshold_bytes: FUSION_THRESHOLD_MB << 20, overlap: true, compression: Compression::None };
-        let optimizer: Box<dyn Optimizer> = Box::new(DistributedOptimizer::new(nesterov, comm, model.params(), options));
+        let optimizer: Box<dyn Optimizer> =
+            Box::new(DistributedOptimizer::new(nesterov, comm, model.params(), AllreduceOptions::default()));
         let plan = config_report(&spec, schedule, Some(photos.len()), topology.size.0, 0, (&*model, &*optimizer));
         report.event(Event::Config(plan));
         report.evidence(|| startup::parameters_digest(DigestMoment::InitialParameters, 0, &*model));
@@ -189,6 +192,7 @@ impl Photos {
             optimizer,
             average: MovingAverage::default(),
             sums,
+            clock: Clock::since(now, None, None),
             step: 0,
             began: now,
             since: now,
@@ -217,18 +221,15 @@ impl Photos {
     pub fn train_step(&mut self) -> anyhow::Result<Option<f64>> {
         let (process, size, report) = (comm::launched_index(), self.comm.topology().size.0, &self.report);
         let training = self.training.as_mut().context(NOT_BEGUN)?;
-        let Training { spec, placement, schedule, decay, pipeline, model, optimizer, average, sums, .. } = training;
+        let Training { spec, placement, schedule, decay, pipeline, model, optimizer, average, sums, clock, .. } = training;
         let step = training.step;
         ensure!(step < schedule.steps, "all {} steps are done: call train_step() once in each round of the loop", schedule.steps);
         let Some(ready) = pipeline.next_batch()? else { return Ok(None) };
         let batch = Batch::of_planes(placement.device, ready.side, &ready.images, &ready.labels);
         let mut dropout = Dropout::new(model.dropout_rate(), stream(spec.seed, process, step, Purpose::Dropout));
-        let scores = model.forward(&batch.images, Mode::Training(&mut dropout));
-        let loss = scores.cross_entropy_for_logits(&batch.labels);
-        AccumulationStep::at(0, 1, 1).backward(&loss, model.params_mut(), &mut **optimizer);
-        let gradients = optimizer.synchronize(model.params())?;
         let lr = decay.rate(step);
-        optimizer.step(model.params_mut(), &gradients, lr);
+        let pass = Pass { model: &mut **model, optimizer: &mut **optimizer, dropout: &mut dropout, clock };
+        let (scores, loss) = pass.train(&batch, Update::each(lr), |_, _| {})?;
         sums.add(&scores, &batch, &loss);
         let loss = loss.double_value(&[]);
         let (epoch, within) = (step / schedule.steps_per_epoch, step % schedule.steps_per_epoch);
@@ -291,6 +292,6 @@ impl Photos {
     /// A rank that fails must not leave quietly: the others would wait for it in the next collective forever.
     pub fn fail(self, cause: &str) -> ! {
         self.report.fatal("training", cause);
-        self.comm.abort(self.exit_code)
+        self.comm.abort(EXIT_CODE.load(Ordering::Relaxed))
     }
 }

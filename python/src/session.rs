@@ -2,41 +2,52 @@
 //!
 //! Never trains: `training` does. A call in the wrong order is an error that says what is missing.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use hvd_lab::comm::{self, Communicator, LocalComm, ReduceOp};
-use hvd_lab::domain::event::{ScheduleReport, Seen};
+use hvd_lab::comm::{self, Communicator, LocalComm};
 use hvd_lab::domain::images::InputShape;
 use hvd_lab::domain::model::ModelSpec;
-use hvd_lab::domain::topology::{LocalRank, Rank, Topology};
+use hvd_lab::domain::topology::Topology;
 use hvd_lab::trainer::build_info::build_info;
 use hvd_lab::trainer::config::{Config, Stop};
 use hvd_lab::trainer::device::{self, Placement};
 use hvd_lab::trainer::model::{self, Model};
 use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerChoice, OptimizerKind};
 use hvd_lab::trainer::random::{Purpose, stream};
-use hvd_lab::trainer::resume::{self, ResumeState};
+use hvd_lab::trainer::resume::ResumeState;
 use hvd_lab::trainer::startup::{self, Data};
 use hvd_lab::trainer::stopwatch::Clock;
 use hvd_lab::trainer::{distributed::DistributedOptimizer, report::Reporter, timeline::Timeline};
+use pyo3::prelude::*;
 use rand_chacha::ChaCha8Rng;
 
-use crate::ending::LISTENS;
+use crate::calls::{EXIT_CODE, LISTENS, program_name, within};
 use crate::images::Taken;
 use crate::layers::{self, Written};
+use crate::progress::Training;
 use crate::ranks::Ranks;
-use crate::training::Training;
+
+thread_local! {
+    /// Of a program that trains on small images.
+    pub static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
+}
+
+/// Lets the session work while other threads of Python go on.
+pub fn with<T: Send>(py: Python<'_>, work: impl FnOnce(&mut Session) -> anyhow::Result<T> + Send) -> PyResult<T> {
+    within(py, &SESSION, "call this on the main thread, and not after the end of the program", work)
+}
 
 /// Before `hvd.init()` every process is alone.
 static ALONE: LocalComm = LocalComm;
 
 pub struct Session {
     /// The program's flags, as they were given.
-    arguments: Vec<OsString>,
+    pub arguments: Vec<OsString>,
     pub config: Config,
     pub report: Reporter,
     pub comm: &'static dyn Communicator,
@@ -44,7 +55,7 @@ pub struct Session {
     connected: Option<Ranks>,
     pub timeline: Timeline,
     /// The device that the program has chosen, before it is used.
-    chosen: Option<Placement>,
+    pub chosen: Option<Placement>,
     pub placed: Option<Placed>,
     pub data: Option<Data>,
     pub model: Option<Box<dyn Model>>,
@@ -54,13 +65,6 @@ pub struct Session {
     pub found: ResumeState,
     pub training: Option<Training>,
     pub taken: Taken,
-    /// Of the last error.
-    pub exit_code: i32,
-}
-
-/// The file of the learner's program, for its last words.
-pub fn program_name(arguments: &[OsString]) -> Option<String> {
-    Some(Path::new(arguments.first()?).file_name()?.to_string_lossy().into_owned())
 }
 
 /// Tells a lab of a folder for checkpoints that is not that of the flag, however it is spelt.
@@ -103,19 +107,9 @@ impl Session {
             found: ResumeState::default(),
             training: None,
             taken: Taken::Shifted,
-            exit_code: 1,
             arguments,
             config,
         })
-    }
-
-    /// What the flags are where nobody gives them, by their names.
-    pub fn set_defaults(&mut self, defaults: &[(String, String)]) -> anyhow::Result<()> {
-        ensure!(self.placed.is_none(), "parse_args() comes too late: call it before the images are loaded and the model is made");
-        let defaults: Vec<[&str; 2]> = defaults.iter().map(|(flag, value)| [flag.as_str(), value.as_str()]).collect();
-        let read = Config::with_defaults(&defaults, self.arguments.iter().cloned());
-        self.config = read.map_err(|stop| anyhow::Error::msg(stop.text))?;
-        Ok(())
     }
 
     /// Step 1: find the other ranks. A second call does nothing.
@@ -139,25 +133,6 @@ impl Session {
     /// Which rank this is, once the others are found.
     pub fn topology(&self) -> Option<Topology> {
         self.is_connected().then(|| self.comm.topology())
-    }
-
-    /// A device for each process on this host: GPUs, which come again where there are more processes, or equal shares of the
-    /// cores.
-    pub fn devices(&self) -> Vec<String> {
-        let (processes, gpus) = (self.comm.topology().local_size.0, device::gpu_count());
-        let name = |index: usize| match gpus {
-            0 => format!("CPU:{index}"),
-            gpus => format!("GPU:{}", index % gpus),
-        };
-        (0..processes.max(gpus)).map(name).collect()
-    }
-
-    /// Step 1, second half: compute on this device of [`Session::devices`].
-    pub fn pin(&mut self, index: usize) -> anyhow::Result<()> {
-        ensure!(self.placed.is_none(), "choose a device before the images are loaded and the model is made");
-        let topology = self.comm.topology();
-        self.chosen = Some(device::pin(&Topology { local_rank: LocalRank(index), ..topology }));
-        Ok(())
     }
 
     /// The device, which is chosen now at the latest; all ranks hear of it.
@@ -238,41 +213,9 @@ impl Session {
         Ok(())
     }
 
-    /// Load the newest checkpoint of the folder; its epoch, or 0.
-    pub fn load_latest(&mut self, folder: &Path, up_to: usize) -> anyhow::Result<usize> {
-        let (Some(model), Some(optimizer)) = (&mut self.model, &mut self.optimizer) else {
-            anyhow::bail!("compile the model before a checkpoint is loaded into it")
-        };
-        tell_of_other_folder(&self.config.log_dir, folder);
-        self.found = resume::load_from(folder, up_to, &self.report, &mut **model, &mut **optimizer);
-        Ok(self.found.epoch)
-    }
-
-    /// The program's own schedule of the rate.
-    pub fn tell_of_schedule(&self, name: String, place: String, rates: Vec<f64>) {
-        if rates.iter().all(|rate| rate.is_finite()) {
-            startup::tell(Seen::Schedule(ScheduleReport { name, place, rates }));
-        }
-    }
-
-    pub fn broadcast(&mut self, json: String, root: usize) -> anyhow::Result<String> {
-        let mut bytes = json.into_bytes();
-        self.comm.broadcast_bytes(&mut bytes, Rank(root))?;
-        Ok(String::from_utf8(bytes)?)
-    }
-
-    pub fn allgather(&mut self, json: &str) -> anyhow::Result<Vec<String>> {
-        self.comm.allgather(json.as_bytes())?.into_iter().map(|bytes| Ok(String::from_utf8(bytes)?)).collect()
-    }
-
-    pub fn allreduce(&mut self, mut numbers: Vec<f64>, average: bool) -> anyhow::Result<Vec<f64>> {
-        self.comm.allreduce_f64(&mut numbers, if average { ReduceOp::Average } else { ReduceOp::Sum })?;
-        Ok(numbers)
-    }
-
     /// Tell that this rank is done, when all are.
     pub fn last_words(&mut self) -> anyhow::Result<()> {
-        let trained = self.training.as_ref().map(Training::result);
+        let trained = self.training.as_ref().map(|training| training.ended.map(|seconds| (training.last_epoch, seconds)));
         let is_cut_short = matches!(trained, Some(None));
         ensure!(!is_cut_short, "the program ended in the middle of its training, and the other ranks would wait for it");
         // A program by itself may do without; one that the lab looks at is to train.
@@ -302,6 +245,6 @@ impl Session {
     /// A rank that fails must not leave quietly: the others would wait for it in the next collective forever.
     pub fn fail(self, cause: &str) -> ! {
         self.report.fatal(if self.training.is_some() { "training" } else { "start-up" }, cause);
-        self.comm.abort(self.exit_code)
+        self.comm.abort(EXIT_CODE.load(Ordering::Relaxed))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Never knows which steps are done: it is told what to do by the learner's program, call by call.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
@@ -15,23 +15,22 @@ use hvd_lab::trainer::accumulation::AccumulationStep;
 use hvd_lab::trainer::checkpoint;
 use hvd_lab::trainer::distributed::broadcast_state;
 use hvd_lab::trainer::early_stop::EarlyStop;
-use hvd_lab::trainer::evaluate::{MetricSums, Totals, evaluate, evaluate_drawn, final_test, metric_average};
-use hvd_lab::trainer::model::{Dropout, Mode, Model};
+use hvd_lab::trainer::evaluate::{MetricSums, evaluate, final_test};
+use hvd_lab::trainer::model::{Dropout, Model};
 use hvd_lab::trainer::optimizer::Optimizer;
 use hvd_lab::trainer::params::{set, to_vec};
+use hvd_lab::trainer::pass::{Pass, Update};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::resume::{self, EpochReports};
-use hvd_lab::trainer::sampler::{Draw, Sampler};
+use hvd_lab::trainer::sampler::Sampler;
 use hvd_lab::trainer::startup::{self, Data};
 use hvd_lab::trainer::stopwatch::Clock;
-use hvd_lab::trainer::tensorboard::EventWriter;
-use rand_chacha::ChaCha8Rng;
 
-use crate::images::Taken;
 use crate::plan::{self, Plan};
+use crate::progress::{Epoch, Training};
 use crate::session::{Session, tell_of_other_folder};
 
-const NOT_BEGUN: &str = "the training has not begun";
+pub const NOT_BEGUN: &str = "the training has not begun";
 
 /// What the callbacks have made of the end of an epoch.
 pub struct EpochEnd {
@@ -42,43 +41,6 @@ pub struct EpochEnd {
     /// The rate that the warmup has reached, where it has just ended.
     pub warmed_up_to: Option<f64>,
     pub stops: bool,
-}
-
-/// A training between its first and its last epoch.
-pub struct Training {
-    plan: Plan,
-    taken: Taken,
-    train_order: Sampler,
-    validation_order: Sampler,
-    began: Instant,
-    reports: EpochReports,
-    board: Option<EventWriter>,
-    stop: Option<EarlyStop>,
-    /// Ranks that write checkpoints.
-    writers: usize,
-    epoch: Option<Epoch>,
-    last_epoch: usize,
-    /// Seconds of training, once it is over.
-    ended: Option<f64>,
-}
-
-/// The epoch that is going on.
-struct Epoch {
-    index: usize,
-    batches: Draw,
-    augmentation: ChaCha8Rng,
-    dropout: Dropout,
-    sums: MetricSums,
-    lr: f64,
-    trained: Option<(Totals, f64)>,
-    validated: Option<Totals>,
-}
-
-impl Training {
-    /// Epochs and seconds, if it came to its end.
-    pub fn result(&self) -> Option<(usize, f64)> {
-        self.ended.map(|seconds| (self.last_epoch, seconds))
-    }
 }
 
 /// What a training works with, borrowed apart.
@@ -170,11 +132,6 @@ impl Session {
         Ok(())
     }
 
-    pub fn write_tensorboard(&mut self, folder: &Path) -> anyhow::Result<()> {
-        self.training.as_mut().context(NOT_BEGUN)?.board = Some(EventWriter::create(folder)?);
-        Ok(())
-    }
-
     pub fn stop_at(&mut self, target: f64, patience: usize) -> anyhow::Result<()> {
         startup::tell_of_other("--target-accuracy", &self.config.target_accuracy, &target);
         startup::tell_of_other("--patience", &self.config.patience, &patience);
@@ -238,20 +195,14 @@ impl Session {
         clock.begin_step();
         let batch = training.taken.batch(&data.training, &picks, &mut epoch.augmentation);
         clock.lap(Phase::Data);
-        let scores = model.forward(&batch.images, Mode::Training(&mut epoch.dropout));
-        let loss = scores.cross_entropy_for_logits(&batch.labels);
-        clock.lap(Phase::Forward);
-        let pass = AccumulationStep::at(index, steps, self.config.backward_passes_per_step);
-        pass.backward(&loss, model.params_mut(), optimizer);
-        clock.lap(Phase::Backward);
-        if pass.is_last {
-            let gradients = optimizer.synchronize(model.params())?;
-            clock.lap(Phase::AllreduceExposed);
-            if epoch.index == initial_epoch && index < pass.of {
-                startup::report_gradients(&self.report, epoch.index, model.params(), &gradients);
+        let accumulation = AccumulationStep::at(index, steps, self.config.backward_passes_per_step);
+        let (is_shown, report) = (epoch.index == initial_epoch && index < accumulation.of, &self.report);
+        let pass = Pass { model, optimizer, dropout: &mut epoch.dropout, clock };
+        let (scores, loss) = pass.train(&batch, Update { accumulation, ..Update::each(lr) }, |params, gradients| {
+            if is_shown {
+                startup::report_gradients(report, epoch.index, params, gradients);
             }
-            optimizer.step(model.params_mut(), &gradients, lr);
-        }
+        })?;
         epoch.sums.add(&scores, &batch, &loss);
         let loss = loss.double_value(&[]);
         clock.lap(Phase::Optimizer);
@@ -270,23 +221,11 @@ impl Session {
         let trained = epoch.sums.read();
         let validated = match training.taken.in_order(tested, batch_size) {
             Some(batches) => evaluate(model, &data.test, &batches),
-            None => evaluate_drawn(model, &data.test, training.validation_order.draw(epoch.index, validation_steps, batch_size)),
+            None => evaluate(model, &data.test, training.validation_order.draw(epoch.index, validation_steps, batch_size)),
         };
         (epoch.trained, epoch.validated) = (Some((trained, seconds)), Some(validated));
         let (own, judged) = (trained.metrics(), validated.metrics());
         Ok((own.loss, own.accuracy, judged.loss, judged.accuracy))
-    }
-
-    /// Step 6.
-    pub fn average_metrics(&mut self, metrics: Metrics) -> anyhow::Result<(f64, f64)> {
-        let mean = metric_average(self.comm, metrics)?;
-        Ok((mean.loss, mean.accuracy))
-    }
-
-    /// The root decides when to stop, and broadcasts it.
-    pub fn agree_to_stop(&mut self, accuracy: f64) -> anyhow::Result<bool> {
-        let training = self.training.as_mut().context(NOT_BEGUN)?;
-        Ok(training.stop.as_mut().context(NOT_BEGUN)?.agreed(self.comm, accuracy)?)
     }
 
     pub fn end_epoch(&mut self, end: EpochEnd) -> anyhow::Result<()> {
@@ -340,14 +279,6 @@ impl Session {
         if end.stops {
             self.report.early_stop(last_epoch);
         }
-        Ok(())
-    }
-
-    pub fn end_training(&mut self) -> anyhow::Result<()> {
-        let training = self.training.as_mut().context(NOT_BEGUN)?;
-        let seconds = training.began.elapsed().as_secs_f64();
-        training.ended = Some(seconds);
-        self.report.training_end(seconds);
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::safe;
+use crate::domain::printable;
 
 /// Columns of a text.
 pub fn width(text: &str) -> usize {
@@ -32,7 +32,7 @@ pub fn fitting(text: &str, width: usize) -> usize {
 
 /// Text cut to `width` columns, with a sign where something is missing.
 pub fn cut(text: &str, width: usize) -> String {
-    let text = &*safe::line(text);
+    let text = &*printable::line(text);
     match (fitting(text, width) == text.len(), width) {
         (true, _) => text.to_owned(),
         (false, 0) => String::new(),
@@ -88,7 +88,7 @@ pub fn chunks(text: &str, width: usize) -> Vec<&str> {
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
-    for word in safe::line(text).split(' ') {
+    for word in printable::line(text).split(' ') {
         let space = usize::from(used > 0);
         let wide = self::width(word);
         if used + space + wide <= width {

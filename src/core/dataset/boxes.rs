@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::example::BoundingBox;
+use super::images::ImagesError;
 use super::layout;
-use super::photo::ImagesError;
-use crate::domain::{cells, safe, units};
+use crate::domain::{cells, printable, units};
 use crate::host::read;
 
 /// Where objects are, a line each: `class/file.jpg,ymin,xmin,ymax,xmax`, in fractions of the image.
@@ -103,7 +103,7 @@ impl Columns {
                 let count = if has_headings { headings.len() } else { 5 };
                 Ok((Columns { separator, count, places: [name, ymin, xmin, ymax, xmax], has_headings }, has_headings))
             }
-            _ => Err(format!("has the headings {}: write name, ymin, xmin, ymax and xmax", safe::excerpt(line))),
+            _ => Err(format!("has the headings {}: write name, ymin, xmin, ymax and xmax", printable::excerpt(line))),
         }
     }
 
@@ -159,8 +159,8 @@ impl<'a> Photos<'a> {
         let exact: Vec<usize> = like.iter().copied().filter(|at| split(&self.files[*at].1).1 == file).collect();
         match (&exact[..], &like[..]) {
             ([only], _) | ([], [only]) => Ok(*only),
-            ([], []) => Err(format!("names {}, and there is no such photo", safe::excerpt(&name))),
-            _ => Err(format!("names {}, and there are several such photos: write class/file.jpg", safe::excerpt(&name))),
+            ([], []) => Err(format!("names {}, and there is no such photo", printable::excerpt(&name))),
+            _ => Err(format!("names {}, and there are several such photos: write class/file.jpg", printable::excerpt(&name))),
         }
     }
 }

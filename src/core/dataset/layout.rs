@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::photo::{ImagesError, Part};
+use super::images::{ImagesError, Part};
 use crate::domain::units;
 
 /// What a file is by the ending of its name.
@@ -20,19 +20,13 @@ pub(super) enum Kind {
     Unknown,
 }
 
-const ENDINGS: [(Kind, &[&str]); 6] = [
-    (Kind::Jpeg, &["jpg", "jpeg", "jpe", "jfif"]),
-    (Kind::Records, &["tfrecord", "tfrecords", "tfrec"]),
-    (
-        Kind::OtherImage,
-        &[
-            "png", "webp", "bmp", "tif", "tiff", "gif", "avif", "heic", "heif", "jp2", "jxl", "ppm", "pgm", "npy", "npz",
-            "parquet",
-        ],
-    ),
-    (Kind::Archive, &["tar", "tgz", "zip", "7z", "rar"]),
-    (Kind::Unfinished, &["part", "partial", "tmp", "crdownload", "download", "incomplete", "filepart", "aria2"]),
-    (Kind::Note, &["idx", "index", "tfindex", "json", "txt", "md", "md5", "sha256", "csv", "xml", "py"]),
+const ENDINGS: [(Kind, &str); 6] = [
+    (Kind::Jpeg, "jpg jpeg jpe jfif"),
+    (Kind::Records, "tfrecord tfrecords tfrec"),
+    (Kind::OtherImage, "png webp bmp tif tiff gif avif heic heif jp2 jxl ppm pgm npy npz parquet"),
+    (Kind::Archive, "tar tgz zip 7z rar"),
+    (Kind::Unfinished, "part partial tmp crdownload download incomplete filepart aria2"),
+    (Kind::Note, "idx index tfindex json txt md md5 sha256 csv xml py"),
 ];
 
 /// Words in the names of folders and of files with records; where several are there, the first of them counts.
@@ -49,7 +43,7 @@ const DEPTH: usize = 4;
 
 pub(super) fn kind(name: &str) -> Kind {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
-    ENDINGS.iter().find(|(_, endings)| endings.contains(&ending.as_str())).map_or(Kind::Unknown, |(kind, _)| *kind)
+    ENDINGS.iter().find(|(_, endings)| endings.split(' ').any(|known| known == ending)).map_or(Kind::Unknown, |(kind, _)| *kind)
 }
 
 /// How well a name fits a part: 0 is best.

@@ -28,12 +28,12 @@ mod locate;
 mod location;
 mod official;
 pub mod pack;
-pub mod photo;
 pub mod photos;
 pub mod protobuf;
 mod shards;
 mod split;
 pub mod synthetic;
+pub mod testing;
 pub mod tfrecord;
 
 pub use cache::{CacheStatus, FileState, FileStatus, cache_dir, import, part_path, status};

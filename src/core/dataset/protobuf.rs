@@ -100,10 +100,6 @@ impl<'a> Fields<'a> {
         Err(Malformed)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     fn field(&mut self) -> Result<(u64, Value<'a>), Malformed> {
         let tag = self.number()?;
         let value = match tag & 7 {
@@ -157,7 +153,7 @@ mod tests {
             ]
         );
         let mut numbers = Fields::of(packed);
-        assert_eq!((numbers.number().unwrap() as i64, numbers.number(), numbers.is_empty()), (-1, Ok(7), true));
+        assert_eq!((numbers.number().unwrap() as i64, numbers.number(), numbers.next().is_none()), (-1, Ok(7), true));
     }
 
     #[test]

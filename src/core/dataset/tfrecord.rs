@@ -15,9 +15,9 @@ use crate::domain::units;
 use crate::host::read;
 
 /// Length and its checksum.
-const HEAD_BYTES: u64 = 12;
+pub const HEAD_BYTES: u64 = 12;
 /// The checksum of the message.
-const FOOT_BYTES: u64 = 4;
+pub const FOOT_BYTES: u64 = 4;
 /// A photo takes a hundredth of it: whoever says more means to fill the memory.
 pub const LARGEST_RECORD_BYTES: u64 = 256 << 20;
 
@@ -30,6 +30,12 @@ pub fn record(message: &[u8]) -> Vec<u8> {
 /// TFRecord stores checksums rotated and shifted, so that a checksum over data that holds checksums stays sound.
 pub fn masked_crc(bytes: &[u8]) -> [u8; 4] {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes()
+}
+
+/// The length of the message behind this head; `None` if its checksum does not match.
+pub fn message_bytes(head: [u8; HEAD_BYTES as usize]) -> Option<u64> {
+    let [length @ .., _, _, _, _] = head;
+    (masked_crc(&length) == head[8..]).then(|| u64::from_le_bytes(length))
 }
 
 /// Where a message is in its file.
@@ -66,15 +72,13 @@ pub fn index(path: &Path) -> io::Result<Index> {
         }
         let mut head = [0; HEAD_BYTES as usize];
         file.read_exact_at(&mut head, at)?;
-        let [length @ .., _, _, _, _] = head;
-        if masked_crc(&length) != head[8..] {
+        let Some(length) = message_bytes(head) else {
             let rest = units::bytes(size - at);
             break Some(format!(
                 "{}: the checksum of its length does not match, so the last {rest} of the file are lost",
                 lost()
             ));
-        }
-        let length = u64::from_le_bytes(length);
+        };
         if length > LARGEST_RECORD_BYTES {
             let (found, most) = (units::bytes(length), units::bytes(LARGEST_RECORD_BYTES));
             break Some(format!("{}: it claims to have {found}, more than {most}", lost()));

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::{Bounded, count};
 use super::launcher::{LauncherWords, OwnLauncher};
-use super::logged::{FIGURES, Field};
-use super::safe;
+use super::printable;
+use super::user_metrics::{FIGURES, Field};
 
 /// A program of the user's own, as a run starts it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ impl CommandSpec {
     pub fn title(&self) -> String {
         let name = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
         let script = self.argv.iter().find(|word| [".py", ".sh", ".jl", ".ipynb"].iter().any(|end| word.ends_with(end)));
-        safe::excerpt(&script.or(self.argv.first()).map(name).unwrap_or_default()).into_owned()
+        printable::excerpt(&script.or(self.argv.first()).map(name).unwrap_or_default()).into_owned()
     }
 
     /// The patterns with the figures that they are of.
@@ -70,7 +70,7 @@ impl CommandSpec {
             return Some("no program is named: write it behind --, such as `hvd-lab run -- python train.py`".into());
         }
         if let Some(word) = self.argv.iter().find(|word| word.contains('\0')) {
-            return Some(format!("`{}` has a zero byte, which no program can be given", safe::line(word)));
+            return Some(format!("`{}` has a zero byte, which no program can be given", printable::line(word)));
         }
         self.patterns.iter().find_map(|pattern| {
             let names = || FIGURES.map(|field| field.name).join(", ");

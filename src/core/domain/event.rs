@@ -3,22 +3,20 @@
 //! `wire` says how they travel. Unknown events and fields are skipped, so that an older lab can follow a newer trainer.
 
 mod limits;
-mod number;
 mod seen;
 pub mod wire;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::benchmark::{IterationReport, PlacementReport};
 use super::bounds::Bounded;
 use super::collective::{AllreduceReport, LinkReport, MessagesReport};
 use super::device::{RankPlace, TelemetrySample};
-use super::logged::Logged;
 use super::phase::PhaseSeconds;
 use super::pipeline::{PipelineReport, TransformsReport};
 use super::step::StepSet;
 use super::topology::Topology;
-use number::number;
+use super::user_metrics::Logged;
 pub use seen::{Instead, ScheduleReport, Seen, UpdateReport, is_told};
 pub use wire::{MARKER, SECRET_VARIABLE, SOCKET_VARIABLE};
 
@@ -155,25 +153,6 @@ impl TopologyReport {
     }
 }
 
-impl TopologyReport {
-    /// Of a process on a CPU, for tests in any package.
-    pub fn sample() -> TopologyReport {
-        TopologyReport {
-            topology: Topology::ALONE,
-            host: "node".into(),
-            pid: 7,
-            communicator: "mpi".into(),
-            device: "cpu".into(),
-            device_uuid: None,
-            cores: vec![0, 1],
-            devices_found: Some(4),
-            threads: 2,
-            versions: Vec::new(),
-            is_watched: false,
-        }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfigReport {
     pub steps: StepSet,
@@ -202,31 +181,9 @@ pub struct ConfigReport {
     pub target_accuracy: f64,
 }
 
-impl ConfigReport {
-    /// Of a run on two ranks, for tests in any package.
-    pub fn sample() -> ConfigReport {
-        ConfigReport {
-            steps: StepSet::ALL,
-            seed: 7,
-            epochs: 3,
-            resume_epoch: 0,
-            resume_step: 0,
-            local_batch_size: 64,
-            global_batch_size: 128,
-            steps_per_epoch: 93,
-            validation_steps: 30,
-            train_images: 12_000,
-            optimizer: "novograd".into(),
-            model: "wrn-10-1".into(),
-            precision: "fp32".into(),
-            parameters: 77_850,
-            gradient_tensors: 36,
-            data: "Fashion-MNIST".into(),
-            base_lr: 0.01,
-            warmup_epochs: 5.0,
-            target_accuracy: 0.85,
-        }
-    }
+/// JSON has no NaN and no infinity and holds `null` instead: a diverged loss is still reported.
+fn number<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or(f64::NAN))
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -304,24 +261,6 @@ pub struct ProcessEpoch {
     pub since: Option<usize>,
     #[serde(flatten)]
     pub report: EpochReport,
-}
-
-impl EpochReport {
-    /// A first epoch whose numbers are all different, for tests in any package.
-    pub fn sample() -> EpochReport {
-        EpochReport {
-            epoch: 1,
-            train: Metrics { loss: 0.77124, accuracy: 0.72111 },
-            validation: Metrics { loss: 0.9, accuracy: 0.1 },
-            averaged: Some(Metrics { loss: 0.52, accuracy: 0.81 }),
-            lr: 0.01,
-            batches: 93,
-            images: 5952,
-            images_per_sec: 1573.2,
-            cumulative_seconds: 20.1,
-            phases: PhaseSeconds::from([(super::phase::Phase::Training, 6.1)]),
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ pub use super::bounds::MAX_RANKS;
 use super::collective::CollectivesSpec;
 use super::command::CommandSpec;
 use super::nvcnn::NvcnnSpec;
-use super::safe;
+use super::printable;
 use super::step::Step;
 use super::training::TrainingSpec;
 use super::units;
@@ -145,8 +145,8 @@ impl Workload {
             Workload::Nvcnn(nvcnn) => format!("{NVCNN} {}", nvcnn.model),
             Workload::Command(command) => command.title(),
             Workload::Unknown(unknown) => match unknown.settings.get("model") {
-                Some(Value::String(model)) => safe::excerpt(model).into_owned(),
-                _ => safe::excerpt(&unknown.kind).into_owned(),
+                Some(Value::String(model)) => printable::excerpt(model).into_owned(),
+                _ => printable::excerpt(&unknown.kind).into_owned(),
             },
         }
     }

@@ -109,8 +109,8 @@ impl LauncherWords {
 fn ranks(grammar: &Grammar, flags: &[Flag], variable: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     let flag = |wanted: Count| flags.iter().rfind(|flag| grammar.count(flag) == Some(wanted)).map(|flag| flag.value.clone());
     let of_variable = |wanted: Count| {
-        let mut names = grammar.variables.iter().filter(|(count, _)| *count == wanted);
-        names.find_map(|(_, name)| variable(name).filter(|value| !value.is_empty()))
+        let (_, names) = grammar.variables.iter().find(|(count, _)| *count == wanted)?;
+        names.split(' ').find_map(|name| variable(name).filter(|value| !value.is_empty()))
     };
     // Given and no number, such as `gpu` or `1:4`, is unknown; the same twice, as in `2:2` or srun's `2-2`, is a number.
     let number = |value: String| {

@@ -2,12 +2,12 @@
 //!
 //! Never lets a line break through, nor what `safe` takes out.
 
-use super::safe;
+use super::printable;
 
 /// For a Markdown table or paragraph: no markup, no cell border, no second line.
 pub fn markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in safe::line(text).chars() {
+    for c in printable::line(text).chars() {
         match c {
             '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '[' | ']' | '&' | '#' | '~' => escaped.extend(['\\', c]),
             c => escaped.push(c),
@@ -26,7 +26,7 @@ pub fn table(heading: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Strin
 /// For HTML and SVG, in text and in attributes.
 pub fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in safe::line(text).chars() {
+    for c in printable::line(text).chars() {
         match c {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::collective::{AllreduceReport, CollectivesSpec, Fit, Machine, Refused, Shape};
+use super::collective::{AllreduceReport, CollectivesSpec, Fit, Machine, MessageReport, Refused, Shape};
 use super::event::EventLine;
 use super::history::{History, Keep};
 use super::units;
@@ -64,6 +64,18 @@ pub fn refusals<'a>(rows: impl IntoIterator<Item = &'a MeasuredRow>) -> Vec<(Str
     reasons
 }
 
+/// Values with the same key, in the order in which the keys come first.
+fn grouped<K: PartialEq, V>(pairs: impl Iterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
 impl Measured {
     /// What the events of a run with these settings add up to.
     pub fn of(np: usize, spec: &CollectivesSpec, events: impl IntoIterator<Item = EventLine>) -> Measured {
@@ -96,18 +108,14 @@ impl Measured {
         let reports = || processes().flat_map(|(_, process)| &process.allreduces);
         let rows: Vec<MeasuredRow> = reports().filter(|report| report.is_measured()).map(row).collect();
         let empty_rows = reports().count() - rows.len();
-        let mut logs: Vec<MessageLog> = Vec::new();
-        for report in processes().flat_map(|(_, process)| &process.messages) {
-            let is_of = |log: &&mut MessageLog| log.method == report.method && log.elements == report.elements;
-            match logs.iter_mut().find(is_of) {
-                Some(log) => log.messages.extend(report.messages.iter().cloned()),
-                None => logs.push(MessageLog {
-                    method: report.method.clone(),
-                    elements: report.elements,
-                    messages: report.messages.clone(),
-                }),
-            }
-        }
+        let messages = processes().flat_map(|(_, process)| &process.messages);
+        let logs = grouped(messages.map(|report| ((&report.method, report.elements), &report.messages)));
+        let log = |((method, elements), parts): ((&String, usize), Vec<&Vec<MessageReport>>)| MessageLog {
+            method: method.clone(),
+            elements,
+            messages: parts.into_iter().flatten().cloned().collect(),
+        };
+        let mut logs: Vec<MessageLog> = logs.into_iter().map(log).collect();
         let place = |log: &MessageLog| spec.methods.iter().position(|method| *method == log.method);
         logs.sort_by_key(|log| (place(log), log.elements));
         for log in &mut logs {
@@ -159,15 +167,8 @@ impl Measured {
 
     /// The mean bus bandwidth of each method over its sizes, in bytes a second, as nccl-tests ends with it.
     pub fn mean_busbw(&self) -> Vec<(&str, f64)> {
-        let mut methods: Vec<(&str, Vec<f64>)> = Vec::new();
-        for MeasuredRow { report, .. } in &self.rows {
-            let busbw = report.busbw(self.ranks);
-            match methods.iter_mut().find(|(method, _)| *method == report.method) {
-                Some((_, all)) => all.push(busbw),
-                None => methods.push((&report.method, vec![busbw])),
-            }
-        }
-        methods.into_iter().map(|(method, all)| (method, all.iter().sum::<f64>() / all.len() as f64)).collect()
+        let busbw = grouped(self.rows.iter().map(|row| (row.report.method.as_str(), row.report.busbw(self.ranks))));
+        busbw.into_iter().map(|(method, all)| (method, all.iter().sum::<f64>() / all.len() as f64)).collect()
     }
 
     /// Numbers that were not the expected sum, over all rows.
@@ -194,7 +195,7 @@ impl Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collective::{LinkReport, LinkRow, MessageReport, MessagesReport, Operation};
+    use crate::domain::collective::{LinkReport, LinkRow, MessagesReport, Operation};
     use crate::domain::event::{Event, TopologyReport};
 
     fn history(events: Vec<(usize, Event)>) -> History {

@@ -2,11 +2,11 @@
 //!
 //! Never measures anything: the trainer's stopwatch does. Every name of a phase stands in one table here.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::ops::{Add, Index, IndexMut};
 
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What a rank is doing, as seen from the thread that trains.
@@ -130,28 +130,14 @@ impl Serialize for PhaseSeconds {
 /// Phases of a newer trainer are skipped, as unknown fields are everywhere in events; a phase that is missing took no time.
 impl<'de> Deserialize<'de> for PhaseSeconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PhaseSeconds, D::Error> {
-        struct Object;
-
-        impl<'de> Visitor<'de> for Object {
-            type Value = PhaseSeconds;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("seconds by phase")
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<PhaseSeconds, M::Error> {
-                let mut phases = PhaseSeconds::default();
-                while let Some(key) = map.next_key::<String>()? {
-                    match Phase::ALL.into_iter().find(|phase| phase.key() == key) {
-                        Some(phase) => phases[phase] = map.next_value()?,
-                        None => _ = map.next_value::<IgnoredAny>()?,
-                    }
-                }
-                Ok(phases)
+        let mut given = BTreeMap::<String, serde_json::Value>::deserialize(deserializer)?;
+        let mut phases = PhaseSeconds::default();
+        for phase in Phase::ALL {
+            if let Some(seconds) = given.remove(phase.key()) {
+                phases[phase] = f64::deserialize(seconds).map_err(D::Error::custom)?;
             }
         }
-
-        deserializer.deserialize_map(Object)
+        Ok(phases)
     }
 }
 

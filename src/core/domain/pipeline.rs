@@ -6,31 +6,19 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::benchmark::choices::choices;
 use super::bounds::{Bounded, MAX_BATCH_SIZE, MAX_COUNT, count, figure, first, seconds};
 
-/// What is done to an image, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    Read,
-    Decode,
-    /// With the flip, which is a resize from right to left.
-    CropResize,
-    Colour,
-    /// Handing it over to the batch.
-    Batch,
-}
-
-impl Stage {
-    pub const ALL: [Stage; 5] = [Stage::Read, Stage::Decode, Stage::CropResize, Stage::Colour, Stage::Batch];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Stage::Read => "read",
-            Stage::Decode => "decode",
-            Stage::CropResize => "crop, resize, flip",
-            Stage::Colour => "colour",
-            Stage::Batch => "batch",
-        }
+choices! {
+    /// What is done to an image, in this order.
+    Stage("a stage of the pipeline") {
+        Read = "read",
+        Decode = "decode",
+        /// With the flip, which is a resize from right to left.
+        CropResize = "crop, resize, flip",
+        Colour = "colour",
+        /// Handing it over to the batch.
+        Batch = "batch",
     }
 }
 
@@ -85,7 +73,7 @@ impl PipelineReport {
     }
 
     pub fn slowest(&self) -> (Stage, f64) {
-        let stages = Stage::ALL.into_iter().zip(self.stages_us);
+        let stages = Stage::ALL.iter().copied().zip(self.stages_us);
         stages.fold((Stage::Read, 0.0), |slowest, stage| if stage.1 > slowest.1 { stage } else { slowest })
     }
 
@@ -127,7 +115,7 @@ impl PipelineReport {
 impl fmt::Display for PipelineReport {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{:.0} images/s on {} threads, us an image:", self.images_per_sec(), self.threads)?;
-        for (stage, us) in Stage::ALL.into_iter().zip(self.stages_us) {
+        for (stage, us) in Stage::ALL.iter().copied().zip(self.stages_us) {
             write!(f, " {} {us:.0};", stage.name())?;
         }
         write!(f, " queue {:.1} of {} batches. {}", self.queue_depth, self.queue_size, self.sentence())
@@ -151,24 +139,6 @@ impl Bounded for TransformsReport {
         let figures = [self.fast_us, self.accurate_us, self.differing];
         let figures = || figures.into_iter().find_map(|value| figure("figure of the decoder", value));
         count("images", self.images, MAX_COUNT).or_else(figures)
-    }
-}
-
-impl PipelineReport {
-    /// 500 images/s on 2 threads, which decode most of the time.
-    pub fn sample(model_waited: f64, threads_waited: f64) -> PipelineReport {
-        PipelineReport {
-            threads: 2,
-            seconds: 2.0,
-            images: 1000,
-            stages_us: [10.0, 700.0, 90.0, 60.0, 1.0],
-            queue_depth: 3.5,
-            queue_size: 4,
-            model_waited,
-            threads_waited,
-            mirrored: 0,
-            accurate: 0,
-        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::benchmark::choices::choices;
 use super::bounds::{Bounded, count, first, moment, process};
-use super::place::Place;
+use super::process_location::Place;
 
 /// Set for a supervisor and everything that it starts, to the path of the run folder: leftovers are known by it, and ranks find it.
 pub const RUN_DIR_VARIABLE: &str = "HVD_LAB_RUN_DIR";
@@ -74,31 +75,21 @@ impl Bounded for RunStatus {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunState {
-    /// Looking for or fetching the data.
-    Preparing,
-    Running,
-    Stopping,
-    Finished,
-    Failed,
-    Stopped,
+choices! {
+    /// Where a run is between its launch and its end.
+    RunState("a state of a run") {
+        /// Looking for or fetching the data.
+        Preparing = "preparing",
+        Running = "running",
+        Stopping = "stopping",
+        Finished = "finished",
+        Failed = "failed",
+        Stopped = "stopped",
+    }
 }
 
 impl RunState {
     pub fn is_over(self) -> bool {
         matches!(self, RunState::Finished | RunState::Failed | RunState::Stopped)
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            RunState::Preparing => "preparing",
-            RunState::Running => "running",
-            RunState::Stopping => "stopping",
-            RunState::Finished => "finished",
-            RunState::Failed => "failed",
-            RunState::Stopped => "stopped",
-        }
     }
 }

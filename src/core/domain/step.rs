@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::units;
+
 /// One of the ten steps, in the order of the lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
@@ -162,59 +164,28 @@ impl fmt::Display for StepSet {
         if self.is_empty() {
             return f.write_str("none");
         }
-        let mut number = 1;
-        let mut separator = "";
-        while number <= 10 {
-            let on = |number| Step::from_number(number).is_some_and(|step| self.contains(step));
-            if on(number) {
-                let first = number;
-                while on(number + 1) {
-                    number += 1;
-                }
-                match number - first {
-                    0 => write!(f, "{separator}{first}")?,
-                    _ => write!(f, "{separator}{first}-{number}")?,
-                }
-                separator = ",";
-            }
-            number += 1;
-        }
-        Ok(())
+        f.write_str(&units::ranges(&self.iter().map(Step::number).collect::<Vec<_>>()))
     }
 }
-
-/// A step list that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StepListError(String);
-
-impl fmt::Display for StepListError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a valid step list: use numbers from 1 to 10, such as 1-10, 1,3,5-7 or none", self.0)
-    }
-}
-
-impl std::error::Error for StepListError {}
 
 impl super::setting::Named for StepSet {}
 
 impl FromStr for StepSet {
-    type Err = StepListError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<StepSet, StepListError> {
+    fn from_str(text: &str) -> Result<StepSet, String> {
         let text = text.trim();
         match text {
             "none" => return Ok(StepSet::NONE),
             "all" => return Ok(StepSet::ALL),
             _ => {}
         }
-        let error = || StepListError(text.to_owned());
+        let error = || format!("`{text}` is not a valid step list: use numbers from 1 to 10, such as 1-10, 1,3,5-7 or none");
         let number = |word: &str| word.trim().parse().ok().and_then(Step::from_number).ok_or_else(error);
         let mut set = StepSet::NONE;
         for part in text.split(',') {
-            let (first, last) = match part.split_once('-') {
-                Some((first, last)) => (number(first)?, number(last)?),
-                None => (number(part)?, number(part)?),
-            };
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (number(first)?, number(last)?);
             if first > last {
                 return Err(error());
             }
@@ -225,9 +196,9 @@ impl FromStr for StepSet {
 }
 
 impl TryFrom<String> for StepSet {
-    type Error = StepListError;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<StepSet, StepListError> {
+    fn try_from(text: String) -> Result<StepSet, String> {
         text.parse()
     }
 }
@@ -254,7 +225,7 @@ mod tests {
     fn lists_that_mean_nothing_are_refused_by_name() {
         for bad in ["", "0", "11", "3-1", "1,,2", "1-", "-3", "one", "1-11", "1.5", "1 2", "none,1"] {
             let error = bad.parse::<StepSet>().unwrap_err();
-            assert!(error.to_string().contains(bad.trim()), "{error}");
+            assert!(error.contains(bad.trim()), "{error}");
         }
     }
 

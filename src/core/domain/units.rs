@@ -23,15 +23,13 @@ pub fn bytes(value: u64) -> String {
 /// # Errors
 /// What can be written instead.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let factor = match unit.to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b') {
+    let bytes = scaled(text, |unit| match unit.trim_end_matches("ib").trim_end_matches('b') {
         "" => Some(1),
         "k" => Some(1 << 10),
         "m" => Some(1 << 20),
         "g" => Some(1 << 30),
         _ => None,
-    };
-    let bytes = factor.and_then(|factor: u64| digits.parse::<u64>().ok()?.checked_mul(factor));
+    });
     bytes.ok_or_else(|| format!("`{text}` is not a size: use bytes, or K, M or G, such as 8, 1K or 16M"))
 }
 
@@ -40,15 +38,19 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 /// # Errors
 /// What can be written instead.
 pub fn parse_bits(text: &str) -> Result<u64, String> {
-    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
-    let factor = match unit.to_ascii_lowercase().as_str() {
+    let bits = scaled(text, |unit| match unit {
         "kbit" => Some(1_000),
         "mbit" => Some(1_000_000),
         "gbit" => Some(1_000_000_000),
         _ => None,
-    };
-    let bits = factor.and_then(|factor: u64| digits.parse::<u64>().ok()?.checked_mul(factor));
+    });
     bits.ok_or_else(|| format!("`{text}` is not a speed: use mbit or gbit, such as 200mbit or 1gbit"))
+}
+
+/// A whole number times what its unit, in small letters, stands for.
+fn scaled(text: &str, factor: fn(&str) -> Option<u64>) -> Option<u64> {
+    let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    digits.parse::<u64>().ok()?.checked_mul(factor(&unit.to_ascii_lowercase())?)
 }
 
 /// `200mbit`, `1gbit`: as [`parse_bits`] takes it.
@@ -89,18 +91,8 @@ pub fn figure(value: f64) -> String {
         0.0 => "0".to_owned(),
         _ if size < 1e-3 => format!("{value:.*e}", if size < 1e-9 { 1 } else { 2 }),
         _ => {
-            let digits = if size < 0.01 {
-                5
-            } else if size < 0.1 {
-                4
-            } else if size < 10.0 {
-                3
-            } else if size < 100.0 {
-                2
-            } else {
-                usize::from(size < 1000.0)
-            };
-            format!("{value:.digits$}")
+            let digits = [0.01, 0.1, 10.0, 100.0, 1000.0].into_iter().zip([5, 4, 3, 2, 1]).find(|(most, _)| size < *most);
+            format!("{value:.*}", digits.map_or(0, |(_, digits)| digits))
         }
     }
 }
@@ -140,14 +132,8 @@ pub fn seconds(value: f64) -> String {
 /// `12,000`.
 pub fn count(value: usize) -> String {
     let digits = value.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
 /// `1 run`, `2 runs`: so many of what is told apart by an s alone.

@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::output::{Usage, print, print_json, say, say_bare};
 use crate::dataset::{self, CacheStatus, Collection, DatasetError, FileState, Located};
 use crate::domain::training::DataSource;
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::download::{self, Progress};
 
 const EXAMPLES: &str = "\
@@ -214,7 +214,7 @@ impl Teller {
     fn line(&mut self, text: String) {
         match self.bar.is_hidden() {
             true => say_bare(&text),
-            false => self.bar.println(safe::line(&text)),
+            false => self.bar.println(printable::line(&text)),
         }
     }
 }

@@ -13,7 +13,7 @@ mod glance;
 use super::output::print_exact;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
 use crate::domain::event::{Event, EventLine};
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::host;
 use crate::runs::{Follower, RunId, RunStore, RunUpdate};
 use crate::telemetry::{self, SAMPLE_PERIOD, Sampler};
@@ -54,13 +54,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     loop {
         let sample = next(&samples)?;
         let text = match args.json {
-            true => safe::json(&format!("{}\n", serde_json::to_string(&sample)?)).into_owned(),
+            true => printable::json(&format!("{}\n", serde_json::to_string(&sample)?)).into_owned(),
             // Over what is there already: no more than fits, or it would scroll away.
             false if painter.redraw => {
                 let (columns, rows) = crate::tui::size().unwrap_or((80, 24));
                 glance::lines(&sample, columns, rows.saturating_sub(1).max(1)).join("\n") + "\n"
             }
-            false => safe::lines(&describe(&sample)).into_owned(),
+            false => printable::lines(&describe(&sample)).into_owned(),
         };
         let is_read = painter.print(&text, args.watch && !args.json)?;
         if !(args.watch && is_read) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::output::{Usage, say};
 use crate::domain::fault::{DEFAULT_SECONDS, FaultKind, FaultRecord, FaultRequest, MAX_FAULT_SECONDS};
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::domain::units;
 use crate::host;
 use crate::launch;
@@ -99,7 +99,7 @@ fn follow(store: &RunStore, id: RunId, index: usize) -> anyhow::Result<ExitCode>
         let fault = launch::faults_made(store, id)?.into_iter().nth(index);
         let Some(fault) = fault else { anyhow::bail!("the record of run {id} has lost the fault") };
         if let (Some(after), Some(words)) = (fault.found_after_s, &fault.found_by) {
-            let found = format!("found after {}: {}\n", units::seconds(after), safe::line(words));
+            let found = format!("found after {}: {}\n", units::seconds(after), printable::line(words));
             super::output::print(&found)?;
             wait_for_the_end(store, id, index, &fault)?;
             return Ok(ExitCode::SUCCESS);
@@ -107,8 +107,11 @@ fn follow(store: &RunStore, id: RunId, index: usize) -> anyhow::Result<ExitCode>
         let lasts = if fault.request.kind.lasts() { fault.request.seconds } else { 0.0 };
         let deadline = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_secs_f64(lasts) + NAMED_WITHIN);
         if status.state.is_over() || (!fault.request.kind.waits_for_an_epoch() && Instant::now() > deadline) {
-            let line =
-                if status.state.is_over() { format!("run {id} {}\n", safe::line(&status.end_in_words())) } else { String::new() };
+            let line = if status.state.is_over() {
+                format!("run {id} {}\n", printable::line(&status.end_in_words()))
+            } else {
+                String::new()
+            };
             super::output::print(&format!("{line}nobody has named rank {} in this time\n", fault.request.process))?;
             return Ok(ExitCode::FAILURE);
         }

@@ -13,11 +13,11 @@ use super::interrupt;
 use super::last_words::LastWords;
 use super::output::{print, print_columns, print_json, print_json_text, say, say_bare};
 use crate::domain::event::{Event, EventLine};
-use crate::domain::logged::LoggedSoFar;
+use crate::domain::printable;
 use crate::domain::run::{RunState, RunStatus};
-use crate::domain::safe;
 use crate::domain::step::Step;
 use crate::domain::units;
+use crate::domain::user_metrics::LoggedSoFar;
 use crate::launch::{self, CommandLine};
 use crate::runs::{Follower, RunId, RunStore, RunUpdate};
 
@@ -65,7 +65,7 @@ pub(super) fn show_notes(line: &CommandLine) {
 /// # Errors
 /// The run's files cannot be read.
 pub(super) fn follow(store: &RunStore, id: RunId, follower: Follower, json: bool) -> anyhow::Result<ExitCode> {
-    follow_run(store, id, follower, json, None, false)
+    follow_in(store, id, follower, View { json, ..View::default() })
 }
 
 /// As [`follow`], for a run that is judged afterwards: the verdict says what ended it.
@@ -73,7 +73,7 @@ pub(super) fn follow(store: &RunStore, id: RunId, follower: Follower, json: bool
 /// # Errors
 /// The run's files cannot be read.
 pub(super) fn follow_judged(store: &RunStore, id: RunId, follower: Follower) -> anyhow::Result<ExitCode> {
-    follow_run(store, id, follower, false, None, true)
+    follow_in(store, id, follower, View { is_judged: true, ..View::default() })
 }
 
 /// [`follow`], with these lines instead of those that the ranks print.
@@ -87,28 +87,19 @@ pub(super) fn follow_lines(
     json: bool,
     lines: &mut dyn Lines,
 ) -> anyhow::Result<ExitCode> {
-    follow_run(store, id, follower, json, Some(lines), false)
+    follow_in(store, id, follower, View { json, lines: Some(lines), ..View::default() })
 }
 
-fn follow_run(
-    store: &RunStore,
-    id: RunId,
-    mut follower: Follower,
-    json: bool,
-    lines: Option<&mut dyn Lines>,
-    is_judged: bool,
-) -> anyhow::Result<ExitCode> {
+fn follow_in(store: &RunStore, id: RunId, mut follower: Follower, mut view: View) -> anyhow::Result<ExitCode> {
     interrupt::heed()?;
     let record = store.record(id)?;
-    let mut view = View::new(
-        json,
-        (record.np() > 1 || !record.knows_np())
-            && (record.spec.command().is_some()
-                || record.training().is_some_and(|training| !training.steps.is_effective(Step::VerboseOnRoot))),
-        lines,
-    );
-    view.is_judged = is_judged;
     view.is_own = record.spec.command().is_some();
+    let prints_everywhere = || record.training().is_some_and(|training| !training.steps.is_effective(Step::VerboseOnRoot));
+    view.all_ranks = (record.np() > 1 || !record.knows_np()) && (view.is_own || prints_everywhere());
+    if !view.json && io::stdout().is_terminal() && io::stderr().is_terminal() {
+        let bar = view.bar.insert(ProgressBar::new_spinner());
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
     view.note(&format!("run {id} in {}", store.folder(id).path().display()));
     let mut stopping = false;
     let mut quiet_looks = 0;
@@ -147,6 +138,7 @@ fn follow_run(
     view.end(store, id, &status)
 }
 
+#[derive(Default)]
 struct View<'a> {
     /// Instead of what the ranks print.
     lines: Option<&'a mut dyn Lines>,
@@ -168,30 +160,7 @@ struct View<'a> {
     last_words: BTreeMap<usize, LastWords>,
 }
 
-impl<'a> View<'a> {
-    fn new(json: bool, all_ranks: bool, lines: Option<&'a mut dyn Lines>) -> View<'a> {
-        let on_terminal = !json && io::stdout().is_terminal() && io::stderr().is_terminal();
-        let bar = on_terminal.then(|| {
-            let bar = ProgressBar::new_spinner();
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
-        View {
-            lines,
-            json,
-            all_ranks,
-            bar,
-            steps_per_epoch: 0,
-            epochs: 0,
-            images_per_sec: None,
-            is_own: false,
-            logged: LoggedSoFar::default(),
-            told: String::new(),
-            is_judged: false,
-            last_words: BTreeMap::new(),
-        }
-    }
-
+impl View<'_> {
     /// Words of the lab's own, apart from what the trainer prints.
     fn note(&self, text: &str) {
         match &self.bar {
@@ -243,7 +212,7 @@ impl<'a> View<'a> {
             return;
         }
         match &self.bar {
-            Some(bar) if self.steps_per_epoch == 0 => bar.set_message(safe::line(&status.message).into_owned()),
+            Some(bar) if self.steps_per_epoch == 0 => bar.set_message(printable::line(&status.message).into_owned()),
             Some(_) => {}
             // How far a download is would be a line each second. What a run waits for is news.
             None if status.state == RunState::Preparing && !status.message.starts_with("waiting") => {}
@@ -316,7 +285,7 @@ impl<'a> View<'a> {
                 None => format!("{}'s last lines:", store.record(id)?.spec.launcher_name()),
             };
             say(&whose);
-            status.last_lines.iter().for_each(|line| say_bare(&format!("    {}", safe::line(line))));
+            status.last_lines.iter().for_each(|line| say_bare(&format!("    {}", printable::line(line))));
         }
         // What the trainer calls bad input, such as damaged images, it leaves with 2, and so does this. A full disk is the
         // system's fault: 1.

@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::host::{file_limit, files};
 use crate::runs::RunSummary;
 use crate::tui;
@@ -35,12 +35,12 @@ pub fn screen(options: tui::Options) -> anyhow::Result<ExitCode> {
 
 /// Write a text to standard output; false when nobody reads it any more.
 pub(super) fn print(text: &str) -> io::Result<bool> {
-    print_exact(&safe::lines(text))
+    print_exact(&printable::lines(text))
 }
 
 /// The same, where tabs stay: programs that a run starts part columns by them, and others read these columns.
 pub(super) fn print_columns(text: &str) -> io::Result<bool> {
-    print_exact(&text.split('\t').map(safe::lines).collect::<Vec<_>>().join("\t"))
+    print_exact(&text.split('\t').map(printable::lines).collect::<Vec<_>>().join("\t"))
 }
 
 /// Write a text as it is: a script, a file's content, or colours around parts that are safe.
@@ -80,7 +80,7 @@ pub(super) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<bool> 
 
 /// JSON that is text already.
 pub(super) fn print_json_text(text: &str) -> io::Result<bool> {
-    print_exact(&safe::json(text))
+    print_exact(&printable::json(text))
 }
 
 /// A message on standard error, in the lab's name. Whether anybody can read it changes nothing: standard error may be closed, or
@@ -99,12 +99,12 @@ pub(super) fn say_damaged<'a>(runs: impl IntoIterator<Item = &'a RunSummary>) {
 
 /// A line on standard error as it is, apart from what is not safe.
 pub(super) fn say_bare(text: &str) {
-    write_error(&format!("{}\n", safe::lines(text)));
+    write_error(&format!("{}\n", printable::lines(text)));
 }
 
 /// What the user is asked, on standard error; the answer is typed behind it.
 pub(super) fn ask(question: &str) {
-    write_error(&safe::line(question));
+    write_error(&printable::line(question));
 }
 
 fn write_error(text: &str) {

@@ -9,7 +9,7 @@ use super::lessons;
 use super::output::{Usage, say};
 use super::table::{or_dash, render};
 use crate::course::{self, Level, Progress, ProgressFile, Share};
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::domain::step::Step;
 use crate::runs::RunStore;
 
@@ -112,7 +112,7 @@ fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) ->
     }
     let learner = match name {
         Some(name) => course::file_name(name)
-            .ok_or_else(|| Usage(format!("`{}` is not a name: use letters and digits", safe::excerpt(name))))?,
+            .ok_or_else(|| Usage(format!("`{}` is not a name: use letters and digits", printable::excerpt(name))))?,
         None => course::login_name().ok_or_else(|| Usage("say who you are: add --name NAME".into()))?,
     };
     let share = Share { folder, learner };

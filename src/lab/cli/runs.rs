@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use super::confirm::confirm;
 use super::output::Usage;
 use super::table::{or_dash, render};
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::host;
 use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, StoreError, busy_host, select};
 
@@ -167,7 +167,7 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
             }
         }
         for run in runs.iter().filter(|run| run.record.is_none()) {
-            super::output::print(&format!("run {}: {}\n", run.id, safe::line(&run.status.message)))?;
+            super::output::print(&format!("run {}: {}\n", run.id, printable::line(&run.status.message)))?;
         }
         if let Some(note) = busy_host::notes(runs.iter().copied()) {
             super::output::print(&format!("{note}\n"))?;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::launch;
 use crate::runs::{RunId, RunStore};
 
@@ -40,14 +40,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     loop {
         let status = store.status(args.id)?;
         if status.state.is_over() {
-            super::output::print(&format!("run {} {}\n", args.id, safe::line(&status.end_in_words())))?;
+            super::output::print(&format!("run {} {}\n", args.id, printable::line(&status.end_in_words())))?;
             return Ok(ExitCode::SUCCESS);
         }
         anyhow::ensure!(
             Instant::now() < deadline,
             "run {} was asked to stop, but is still running: {} (supervisor pid {})",
             args.id,
-            safe::line(&status.message),
+            printable::line(&status.message),
             status.supervisor_pid
         );
         std::thread::sleep(Duration::from_millis(20));

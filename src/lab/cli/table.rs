@@ -5,12 +5,12 @@
 use std::borrow::Cow;
 
 use crate::columns;
-use crate::domain::safe;
+use crate::domain::printable;
 
 /// Rows under a heading, columns as wide as their widest cell; numbers to the right.
 pub(super) fn render(heading: &[&str], rows: &[Vec<String>]) -> String {
     // Before they are measured; a name with a line break must not look like a row of its own.
-    let rows: Vec<Vec<Cow<str>>> = rows.iter().map(|row| row.iter().map(|cell| safe::line(cell)).collect()).collect();
+    let rows: Vec<Vec<Cow<str>>> = rows.iter().map(|row| row.iter().map(|cell| printable::line(cell)).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| columns::width(cell));
         cells.chain([columns::width(heading[column])]).max().unwrap_or(0)

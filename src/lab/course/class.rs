@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{LONGEST_NAME, Level, Progress, Report};
 use crate::domain::bounds::Bounded;
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::domain::step::Step;
 use crate::host::read;
 
@@ -228,5 +228,5 @@ fn standing(learner: &str, file: PathBuf, progress: &Progress, now_s: f64) -> St
 
 /// A stranger's text on one line of a terminal, whatever its length.
 fn printable(text: &str) -> String {
-    safe::excerpt(text).into_owned()
+    printable::excerpt(text).into_owned()
 }

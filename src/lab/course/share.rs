@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::bounds::Bounded;
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::host::{self, access, files, read};
 use crate::runs::{self, StoreError};
 
@@ -41,7 +41,7 @@ pub struct Share {
 impl Bounded for Share {
     fn out_of_bounds(&self) -> Option<String> {
         let is_name = file_name(&self.learner).is_some_and(|name| name == self.learner);
-        (!is_name).then(|| format!("`{}` is not a name for a file", safe::excerpt(&self.learner)))
+        (!is_name).then(|| format!("`{}` is not a name for a file", printable::excerpt(&self.learner)))
     }
 }
 
@@ -132,7 +132,7 @@ impl Share {
         let path = self.path();
         let another = "`hvd-lab progress --share DIR` sets the folder";
         if !self.folder.is_dir() {
-            return Err(format!("{} is not a folder ({another})", safe::excerpt(&self.folder.display().to_string())));
+            return Err(format!("{} is not a folder ({another})", printable::excerpt(&self.folder.display().to_string())));
         }
         let owner = owner(home).map_err(|error| error.to_string())?;
         let text = runs::json(&path, &ClassCopy { owner: &owner, progress }).map_err(|error| error.to_string())?;

@@ -1,14 +1,12 @@
 //! Asks the supervisor of a run for a fault, and waits until it has made or refused it.
-//!
-//! Never makes a fault, and never waits for somebody to find it.
 
 use std::time::{Duration, Instant};
 
 use super::LaunchError;
 use super::fault::FAULT_REFUSED;
 use crate::domain::fault::{FaultRecord, FaultRequest};
+use crate::domain::printable;
 use crate::domain::run::RunState;
-use crate::domain::safe;
 use crate::host::{files, read};
 use crate::runs::{RunId, RunStore, StoreError, Supervision};
 
@@ -32,7 +30,7 @@ pub fn make_fault(store: &RunStore, id: RunId, request: FaultRequest) -> Result<
         match refused(store, id) {
             (count, Some(why)) if count > refusals => return Err(LaunchError::Failed(format!("run {id}: {why}"))),
             _ if begin.elapsed() > TAKEN_WITHIN => {
-                // What nobody took is not for whoever comes next. Taken in the last moment it is not there any more.
+                // The next launch must not take it. If it was taken in the last moment, the file is gone already.
                 let _ = std::fs::remove_file(store.folder(id).fault_file());
                 let why = "its supervisor is busy, or of a version that makes no faults";
                 return Err(LaunchError::Failed(format!("run {id} does not answer: {why}")));
@@ -77,5 +75,5 @@ fn refused(store: &RunStore, id: RunId) -> (usize, Option<String>) {
     let text = read::small_file(&store.folder(id).launcher_log(), MOST_LOG_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let reasons = text.lines().filter_map(|line| line.strip_prefix(FAULT_REFUSED));
-    reasons.fold((0, None), |(count, _), why| (count + 1, Some(safe::line(why).into_owned())))
+    reasons.fold((0, None), |(count, _), why| (count + 1, Some(printable::line(why).into_owned())))
 }

@@ -1,13 +1,13 @@
 //! Libraries of others in LD_LIBRARY_PATH and LD_PRELOAD: the lab's own come before them, and one that still breaks a program is named.
 //!
-//! Never changes the environment of the lab itself.
+//! The environment of the lab itself stays as it is.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::parameters;
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::host::installation::Installation;
 
 pub(super) const PATH: &str = "LD_LIBRARY_PATH";
@@ -15,7 +15,7 @@ const PRELOAD: &str = "LD_PRELOAD";
 /// The launcher that belongs to the MPI library which hvd-train was linked with, and its libtorch; empty where the build did not know.
 pub(super) const BUILD_MPIRUN: &str = env!("HVD_LAB_BUILD_MPIRUN");
 const BUILD_LIBTORCH: &str = env!("HVD_LAB_BUILD_LIBTORCH");
-/// What the system has of its own, and ranks and launchers need.
+/// Libraries of the system that ranks and launchers need.
 const SYSTEM: [&str; 5] = ["libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1", "libz.so.1", "libc.so.6"];
 /// How the loader, and Python by it, says that it cannot use a library.
 const COMPLAINTS: [&str; 8] = [
@@ -112,7 +112,7 @@ pub fn command(program: &Path) -> Command {
     command
 }
 
-/// Whether it is only a remark of the loader, which goes on.
+/// Whether it is only a remark of the loader, after which the program starts.
 pub fn is_remark(line: &str) -> bool {
     line.contains("no version information available (required by") || line.contains("cannot be preloaded")
 }
@@ -134,12 +134,12 @@ fn blame_among(theirs: &Theirs, words: &str, names: &BTreeSet<String>) -> Option
     let preloaded = |is_it: &dyn Fn(&Path) -> bool| {
         let file = theirs.preloaded.iter().find(|file| is_it(file))?;
         let remedy = format!("`unset {PRELOAD}`, or take {} out of it", file.display());
-        Some((format!("{PRELOAD} loads {} into every program", safe::line(&file.to_string_lossy())), remedy))
+        Some((format!("{PRELOAD} loads {} into every program", printable::line(&file.to_string_lossy())), remedy))
     };
     let held = |folder: &Path, held: &[&str]| {
         let what = format!(
             "{PATH} names {}, whose {} is used in place of the one that belongs here",
-            safe::line(&folder.to_string_lossy()),
+            printable::line(&folder.to_string_lossy()),
             listed(held)
         );
         (what, format!("`unset {PATH}`, or leave {} out of it", folder.display()))
@@ -174,8 +174,10 @@ pub fn remarks() -> Vec<(String, String)> {
     };
     let preloaded = Theirs::of_this_process().preloaded;
     let refused = preloaded.iter().find(is_refused).map(|file| {
-        let what =
-            format!("{PRELOAD} names {}, which is not there or does not fit this machine", safe::line(&file.to_string_lossy()));
+        let what = format!(
+            "{PRELOAD} names {}, which is not there or does not fit this machine",
+            printable::line(&file.to_string_lossy())
+        );
         (what, format!("`unset {PRELOAD}`: every program complains of it, and goes on without it"))
     });
     let own = own_first(&own_mpirun(), true).map(|own| (own.note, String::new()));

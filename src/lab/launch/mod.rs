@@ -1,6 +1,6 @@
 //! Starting, following up and stopping runs.
 //!
-//! Never draws. Nothing here depends on a screen: a supervisor of its own session starts `mpirun` and writes the run
+//! Nothing here depends on a screen: a supervisor of its own session starts `mpirun` and writes the run
 //! folder, which screens and verbs then follow.
 //!
 //! ```text
@@ -13,6 +13,7 @@
 mod adapter;
 mod binding;
 mod build_lock;
+mod command_line;
 mod control;
 mod discovery;
 mod elastic;
@@ -25,6 +26,7 @@ mod fault_request;
 mod flavour;
 mod hearing;
 mod host_name;
+pub mod hosts;
 mod job;
 mod leased;
 pub mod libraries;
@@ -35,7 +37,6 @@ mod no_progress;
 mod notice;
 mod once;
 mod output;
-mod own;
 mod parameters;
 mod pipe;
 pub mod preflight;
@@ -51,19 +52,21 @@ pub mod slurm;
 mod stopped_ranks;
 pub mod supervisor;
 mod thin;
+mod user_program;
 mod verdict;
 mod work;
 
 pub use build_lock::is_going_on as is_being_built;
+pub use command_line::CommandLine;
 pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
 pub use error::LaunchError;
 pub use fault_request::{faults_made, make_fault};
 pub use flavour::Flavour;
 pub use leased::is_queued;
-pub use mpirun::{CommandLine, command_line};
+pub use mpirun::command_line;
 pub use once::{Executed, execute_once};
-pub use own::check_patterns;
 pub use prepare::{located, photo_folder, whole_path};
 pub use preset::{Preset, Ranks, default_preset, presets};
 pub use setup::{Launcher, Machine, Setup, find_measure, find_trainer};
 pub use shared::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};
+pub use user_program::check_patterns;

@@ -1,14 +1,15 @@
 //! From a run's settings to the exact argument vector and environment of `mpirun`.
 //!
-//! Never runs anything, and reads nothing but a host file: the same settings and setup always give the same line.
+//! It reads nothing but a host file: the same settings and setup always give the same line.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::command_line::CommandLine;
 use super::host_name::HostName;
-use super::preflight::{hosts_of, listed};
+use super::hosts::{hosts_of, listed};
 use super::setup::Setup;
-use super::{Flavour, LaunchError, Ranks, binding, libraries, own, presets, rank_networks};
+use super::{Flavour, LaunchError, Ranks, binding, libraries, presets, rank_networks, user_program};
 use crate::domain::benchmark::BENCHMARK_SETTINGS;
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::event::SECRET_VARIABLE;
@@ -20,32 +21,6 @@ use crate::domain::units;
 
 /// Ranks per logical core above which a request is taken for a slip of the finger.
 pub(super) const SENSIBLE_RANKS_PER_CORE: usize = 4;
-
-/// What is started for a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandLine {
-    /// The launcher first.
-    pub argv: Vec<String>,
-    /// Set beside the variables that are there already.
-    pub env: Vec<(String, String)>,
-    /// What is done beyond the ordinary, and why, one sentence each.
-    pub notes: Vec<String>,
-    /// Where it works; `None` for the folder of the run.
-    pub directory: Option<PathBuf>,
-}
-
-impl CommandLine {
-    /// As it may be pasted into a shell.
-    pub fn to_shell(&self) -> String {
-        let env = self.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
-        env.chain(self.argv.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
-    }
-}
-
-pub(super) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
 
 /// The command line of a run. `data` is a folder with the four files, or `generated`.
 ///
@@ -66,10 +41,10 @@ pub fn command_line(
     }
     let resources = &spec.resources;
     if let Some(command) = spec.command().filter(|command| command.own_launcher().is_some() || spec.starts_alone()) {
-        let (argv, notes) = own::words(command, setup)?;
+        let (argv, notes) = user_program::words(command, setup)?;
         return Ok(CommandLine {
             argv,
-            env: own::environment(log_dir),
+            env: user_program::environment(log_dir),
             notes,
             directory: Some(PathBuf::from(&command.directory)),
         });
@@ -97,7 +72,7 @@ pub fn command_line(
     env.extend(libraries.map(|own| (libraries::PATH.to_owned(), own.path.clone())));
     let mut notes: Vec<String> = libraries.map(|own| own.note.clone()).into_iter().collect();
     if spec.command().is_some() {
-        env.extend(own::environment(log_dir));
+        env.extend(user_program::environment(log_dir));
     }
     if let Some(networks) = &resources.network_interface {
         match is_spread(resources, setup) {
@@ -144,7 +119,7 @@ pub(super) const CORES_OF_LAUNCHER: [&str; 2] = ["PRTE_MCA_hwloc_default_cpu_lis
 /// Ranks that wait would otherwise spin on the core that the others need.
 pub(super) const YIELD: [&str; 3] = ["--mca", "mpi_yield_when_idle", "1"];
 
-/// What Open MPI is told first: who starts it, and which cores ranks get.
+/// The first words for Open MPI: whether root starts it, and which cores ranks get.
 pub(super) fn first_words(is_root: bool, binding: &[String]) -> Vec<String> {
     let root = is_root.then(|| "--allow-run-as-root".to_owned());
     root.into_iter().chain(binding.iter().cloned()).collect()
@@ -193,7 +168,7 @@ fn open_mpi(
         // A host that is cut off does not say so: mpirun asks, or would wait for hours.
         let to_daemons = if is_4 { "--mca" } else { "--prtemca" };
         KEEPALIVE.iter().for_each(|(name, value)| add(&[to_daemons, name, value]));
-        // What is wrong with a host file, the look before the start says.
+        // Errors of a host file are reported by the preflight.
         let hosts = hosts_of(resources, setup.flavour).unwrap_or_default();
         let domainless: Vec<&str> = hosts.iter().filter_map(|host| HostName::of(&host.name).without_domain()).collect();
         if !domainless.is_empty() && !is_4 {
@@ -215,7 +190,7 @@ fn open_mpi(
         for name in env.iter().map(|(name, _)| name).chain(setup.machine.forwarded.iter().filter(own)) {
             add(&["-x", name]);
         }
-        // Its name alone: the value is made anew for each launch, and stands in no record.
+        // Its name alone: the value is new for each launch, and is not recorded.
         add(&["-x", SECRET_VARIABLE]);
     }
     argv
@@ -339,7 +314,7 @@ fn table_flags<W: Clone>(settings: &[Setting<W>], workload: &W) -> Vec<String> {
     values.into_iter().flatten().chain(switches).chain(["--events".to_owned()]).collect()
 }
 
-/// The flags of hvd-train: all settings that have one, the folder of the run, what is switched on, and the user's own.
+/// The flags of hvd-train: all settings that have one, the folder of the run, the switches that are on, and the user's own flags.
 fn trainer_flags(job: &TrainingJob, data: &str, log_dir: String) -> Vec<String> {
     let (values, switches) = arguments(&SETTINGS, job);
     let values =

@@ -133,9 +133,7 @@ impl Launcher {
         })?;
         Ok(Launcher { flavour, version: version_line(&text), mpirun })
     }
-}
 
-impl Launcher {
     /// The lab's, or the one that the user's own words name.
     fn of(spec: &RunSpec, program: &Path) -> Result<Launcher, LaunchError> {
         let own = spec.command().and_then(|command| Some((command.launcher_words()?, command)));
@@ -145,7 +143,7 @@ impl Launcher {
             None if !spec.starts_alone() => Launcher::detect(),
             // The words between are a wrapper's, such as env.
             Some(Some(words)) => Launcher::asked(program.to_owned(), Command::new(program).args(words)),
-            // Whatever it is, or none: nobody asks how it is told what MPI's launchers are told.
+            // Another launcher, or none: its version does not matter, since it gets the user's words only.
             _ => {
                 let name = program.file_name().filter(|_| !spec.starts_alone());
                 let version = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -311,10 +309,6 @@ fn resolve(program: &Path) -> Option<PathBuf> {
 fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| is_program(file))
-}
-
-pub(super) fn is_on_path(program: &str) -> bool {
-    on_path(program).is_some()
 }
 
 /// Whether there is such a program, by its name or path.

@@ -3,7 +3,7 @@
 use super::LaunchError;
 use super::leased::{UNKNOWN, gpus, in_about, shared_devices, stray_in_words};
 use crate::domain::device::{DeviceProcess, DeviceSample};
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::host;
 use crate::host::process::user_name;
 use crate::lease::{Devices, Entry, Estimate, Rules, Share, Stray};
@@ -23,7 +23,7 @@ pub struct SharedMachine {
 pub struct DeviceRow {
     /// `GPU 0`, `core 3`.
     pub name: String,
-    /// What is lent: a UUID, or the name of a core.
+    /// A UUID of a GPU, or the name of a core.
     pub device: String,
     pub state: DeviceState,
 }
@@ -69,7 +69,7 @@ impl SharedMachine {
         // Whoever looks may see fewer than others, as in a container or under `taskset`.
         let held = queue.held.iter().flat_map(|entry| &entry.allocation.devices);
         let others: Vec<String> =
-            held.filter(|device| !names.contains(device)).map(|device| safe::excerpt(device).into_owned()).collect();
+            held.filter(|device| !names.contains(device)).map(|device| printable::excerpt(device).into_owned()).collect();
         names.extend(others);
         let per_user = share.rules.per_user(devices);
         let strays = share.strays(&queue, &names);
@@ -101,7 +101,7 @@ impl SharedMachine {
         format!("{start}{over}")
     }
 
-    /// Devices that are free although somebody waits: kept for the first, who needs more.
+    /// Devices that are free although runs wait: kept for the first of them, which needs more.
     pub fn kept(&self) -> Option<String> {
         let free = self.rows.iter().filter(|row| row.state == DeviceState::Free).count();
         let first = self.waiting.iter().find(|row| !row.estimate.is_skipped)?;
@@ -152,7 +152,7 @@ fn run_of(entry: &Entry) -> RunOf {
     let allocation = &entry.allocation;
     RunOf {
         user: user_name(entry.user),
-        run: safe::excerpt(&allocation.request.run).into_owned(),
+        run: printable::excerpt(&allocation.request.run).into_owned(),
         pid: allocation.request.pid,
         since_s: allocation.granted_s.unwrap_or(allocation.request.asked_s),
         ends_s: allocation.ends_s,

@@ -1,6 +1,6 @@
-//! Short questions to other programs, such as `mpirun --version`: each gets a time limit and a size limit.
+//! Short commands that ask other programs something, such as `mpirun --version`, each with a time limit and a size limit.
 //!
-//! Never leaves a process of the answer behind when it gives up, or when one of them holds on to the output.
+//! No process of the command stays behind, even if it does not end in time or one of them holds on to the output.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -50,13 +50,6 @@ pub enum NoAnswer {
     Lost { command: String, cause: std::io::Error },
 }
 
-/// The same, before it is known whose answer it is.
-enum Failure {
-    Late,
-    TooLong,
-    Lost(std::io::Error),
-}
-
 /// Run a program to its end, for `patience` at most, and take what it says.
 ///
 /// # Errors
@@ -69,24 +62,16 @@ pub fn ask(command: &mut Command, patience: Duration) -> Result<Answer, NoAnswer
     let mut child = start(command).map_err(NoAnswer::NotStarted)?;
     let mut out = Pipe::new(child.stdout.take().map(OwnedFd::from));
     let mut err = Pipe::new(child.stderr.take().map(OwnedFd::from));
-    let heard = listen(&mut child, &mut out, &mut err, patience);
+    let heard = listen(&in_words(command), &mut child, &mut out, &mut err, patience);
     if heard.is_err() {
         end(&mut child);
     }
-    // A program that ended may have started others, which may go on for ever.
+    // A program that ended may have started others that never end.
     end_marked(&mark);
-    let status = heard.map_err(|failure| {
-        let command = in_words(command);
-        match failure {
-            Failure::Late => NoAnswer::Late { command, patience },
-            Failure::TooLong => NoAnswer::TooLong { command },
-            Failure::Lost(cause) => NoAnswer::Lost { command, cause },
-        }
-    })?;
-    Ok(Answer { status, stdout: out.text(), stderr: err.text() })
+    Ok(Answer { status: heard?, stdout: out.text(), stderr: err.text() })
 }
 
-/// A script that somebody is just writing is busy for a moment.
+/// A script that is just being written is busy for a moment.
 fn start(command: &mut Command) -> std::io::Result<Child> {
     let begin = Instant::now();
     loop {
@@ -106,19 +91,20 @@ fn in_words(command: &Command) -> String {
 }
 
 /// Until the program has ended and what it said is read.
-fn listen(child: &mut Child, out: &mut Pipe, err: &mut Pipe, patience: Duration) -> Result<ExitStatus, Failure> {
+fn listen(command: &str, child: &mut Child, out: &mut Pipe, err: &mut Pipe, patience: Duration) -> Result<ExitStatus, NoAnswer> {
     let deadline = Instant::now() + patience;
+    let lost = |cause| NoAnswer::Lost { command: command.to_owned(), cause };
     loop {
-        let ended = child.try_wait().map_err(Failure::Lost)?;
+        let ended = child.try_wait().map_err(lost)?;
         let left = deadline.saturating_duration_since(Instant::now());
         let tick = if out.is_open() || err.is_open() { TICK } else { SHORT_TICK };
         // Of a program that has ended, everything that it said is there already.
         let wait = if ended.is_some() { Duration::ZERO } else { tick.min(left) };
-        let has_read = read_what_is_there(out, err, wait).map_err(Failure::Lost)?;
+        let has_read = read_what_is_there(out, err, wait).map_err(lost)?;
         match ended {
-            _ if out.bytes.len() + err.bytes.len() > MOST_BYTES => return Err(Failure::TooLong),
+            _ if out.bytes.len() + err.bytes.len() > MOST_BYTES => return Err(NoAnswer::TooLong { command: command.to_owned() }),
             Some(status) if !has_read => return Ok(status),
-            None if left.is_zero() => return Err(Failure::Late),
+            None if left.is_zero() => return Err(NoAnswer::Late { command: command.to_owned(), patience }),
             _ => {}
         }
     }
@@ -152,7 +138,7 @@ fn end(child: &mut Child) {
     process::signal_each(&started, Signal::SIGKILL);
 }
 
-/// What is left of the processes of a question.
+/// Ends the remaining processes of a probe command.
 fn end_marked(mark: &str) {
     for _ in 0..ROUNDS {
         let left = process::with_variable(QUESTION_VARIABLE, mark.as_ref());
@@ -166,7 +152,7 @@ fn end_marked(mark: &str) {
 
 /// One stream of the program.
 struct Pipe {
-    /// `None` once nobody can write to it any more.
+    /// `None` once all its writers have closed it.
     file: Option<File>,
     bytes: Vec<u8>,
 }

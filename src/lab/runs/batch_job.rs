@@ -7,7 +7,7 @@ use std::process::Command;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::process::probe_command::{Answer, NoAnswer, ask};
 
 /// The file in which a run that is a batch job keeps its name, and the word in it while the job is followed.
@@ -128,10 +128,10 @@ pub fn without_others(command: &mut Command) {
 
 /// What a program said, as one line: its errors, if it has any, for a login shell may say much beside them.
 pub fn said(answer: &Answer) -> String {
-    let all = safe::lines(if answer.stderr.trim().is_empty() { &answer.stdout } else { &answer.stderr });
+    let all = printable::lines(if answer.stderr.trim().is_empty() { &answer.stdout } else { &answer.stderr });
     let errors = || all.lines().filter(|line| line.starts_with('s') && line.contains("error:"));
     let lines: Vec<&str> = if errors().next().is_some() { errors().collect() } else { all.lines().collect() };
-    safe::excerpt(&lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+    printable::excerpt(&lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 #[cfg(test)]

@@ -38,8 +38,8 @@ pub enum Work {
 /// What every rank does for one image, and on which images.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelWork {
-    /// A benchmark trains nothing that could be used; what it says depends on how it is timed.
-    timing: Option<Timing>,
+    /// How a benchmark comes to its images a second: its style, warm-up batches and batches an iteration. `None` of a training.
+    timing: Option<(Style, usize, usize)>,
     model: ModelSpec,
     input: InputShape,
     data: String,
@@ -47,23 +47,6 @@ pub struct ModelWork {
     batch_size: usize,
     /// In alphabetical order.
     flags: Vec<String>,
-}
-
-/// How a benchmark comes to its images a second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Timing {
-    style: Style,
-    warmup_batches: usize,
-    batches_per_iteration: usize,
-}
-
-impl Timing {
-    fn of(benchmark: &BenchmarkSpec) -> Timing {
-        let BenchmarkSpec { warmup_batches, batches_per_iteration, .. } = *benchmark;
-        // They time alike, and only print something else.
-        let style = if benchmark.style == Style::Json { Style::Horovod } else { benchmark.style };
-        Timing { style, warmup_batches, batches_per_iteration }
-    }
 }
 
 /// The work that the ranks of a run share, as far as its record tells.
@@ -201,7 +184,11 @@ impl ModelWork {
                 flags: flags(&training.trainer_flags),
             }),
             Workload::Benchmark(benchmark) => Some(ModelWork {
-                timing: Some(Timing::of(benchmark)),
+                // Two styles time alike, and only print something else.
+                timing: Some(match benchmark.style {
+                    Style::Json => (Style::Horovod, benchmark.warmup_batches, benchmark.batches_per_iteration),
+                    style => (style, benchmark.warmup_batches, benchmark.batches_per_iteration),
+                }),
                 model: benchmark.model,
                 input: benchmark.input(),
                 data: benchmark.data_dir.clone().unwrap_or_else(|| "synthetic".into()),
@@ -227,7 +214,7 @@ impl ModelWork {
 
     fn same_as(&self, baseline: &ModelWork) -> Result<(), &'static str> {
         let (own, of_baseline) = (self.timing, baseline.timing);
-        let differs = |what: fn(Timing) -> usize| own.map(what) != of_baseline.map(what);
+        let differs = |what: fn((Style, usize, usize)) -> usize| own.map(what) != of_baseline.map(what);
         let differences = [
             (own.is_some() && of_baseline.is_none(), "a benchmark, and the baseline is a training"),
             (own.is_none() && of_baseline.is_some(), "a training, and the baseline is a benchmark"),
@@ -237,12 +224,9 @@ impl ModelWork {
             (self.batch_size != baseline.batch_size, "other batch size than the baseline"),
             (self.images != baseline.images, "other number of images than the baseline"),
             (self.flags != baseline.flags, "other trainer flags than the baseline"),
-            (
-                own.map(|timing| timing.style) != of_baseline.map(|timing| timing.style),
-                "other style than the baseline, which times and averages in another way",
-            ),
-            (differs(|timing| timing.warmup_batches), "other number of warm-up batches than the baseline"),
-            (differs(|timing| timing.batches_per_iteration), "other number of batches timed together than the baseline"),
+            (differs(|(style, ..)| style as usize), "other style than the baseline, which times and averages in another way"),
+            (differs(|(_, warmup, _)| warmup), "other number of warm-up batches than the baseline"),
+            (differs(|(.., batches)| batches), "other number of batches timed together than the baseline"),
         ];
         differences.into_iter().find(|(differs, _)| *differs).map_or(Ok(()), |(_, reason)| Err(reason))
     }
@@ -280,14 +264,11 @@ impl fmt::Display for Work {
             Work::Model(work) => work,
         };
         let images = work.images.map_or("all".to_owned(), |images| images.to_string());
-        match work.timing.is_some() {
-            true => write!(f, "benchmark of {} on images of {}, batch {} a rank", work.model, work.input, work.batch_size)?,
-            false => write!(f, "{}, {images} images of {}, batch {} a rank", work.model, work.data, work.batch_size)?,
+        match work.timing {
+            Some(_) => write!(f, "benchmark of {} on images of {}, batch {} a rank", work.model, work.input, work.batch_size)?,
+            None => write!(f, "{}, {images} images of {}, batch {} a rank", work.model, work.data, work.batch_size)?,
         }
-        match work.flags.as_slice() {
-            [] => Ok(()),
-            flags => write!(f, ", {}", flags.join(" ")),
-        }
+        if work.flags.is_empty() { Ok(()) } else { write!(f, ", {}", work.flags.join(" ")) }
     }
 }
 

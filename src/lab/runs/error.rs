@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::RunId;
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::host::files;
 use crate::process::LockError;
 
@@ -71,7 +71,7 @@ impl StoreError {
 
     /// The cause may quote the file, which may be a stranger's: it is cut to one line that can be read.
     pub fn damaged(path: &Path, cause: &str) -> StoreError {
-        StoreError::Damaged { path: path.to_owned(), cause: safe::excerpt(cause).into_owned() }
+        StoreError::Damaged { path: path.to_owned(), cause: printable::excerpt(cause).into_owned() }
     }
 
     /// Whether what the user asked for is at fault (exit code 2), rather than the system (1).

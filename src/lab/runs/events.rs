@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::lines::{Line, Lines};
 use crate::domain::event::EventLine;
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::host::read::{self, LONGEST_LINE};
 
 /// The lines of one file that can be read as events, in their order. At the end of a file that grows, the next look goes on.
@@ -33,7 +33,7 @@ pub struct Damaged {
 impl Damaged {
     fn take(&mut self, problem: String) {
         if self.lines == 0 {
-            self.first = safe::excerpt(&problem).into_owned();
+            self.first = printable::excerpt(&problem).into_owned();
         }
         self.lines += 1;
     }

@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use super::batch_job::{cancel_job, job_file};
 use super::supervision::{SILENCE_SECONDS, Supervision, silent_seconds, supervision};
 use super::{RunFolder, RunId, RunRecord, StoreError};
-use crate::domain::place::Place;
+use crate::domain::process_location::Place;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
 use crate::process::{self, RunLock, scratch, supervisor};

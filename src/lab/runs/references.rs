@@ -79,6 +79,11 @@ impl Published {
         self.seconds.map(|range| span(range, |seconds| format!("{seconds:.1}")) + " s")
     }
 
+    /// `None` of a range too: its middle was not measured.
+    pub fn exact_accuracy(&self) -> Option<f64> {
+        self.accuracy.filter(|[low, high]| low == high).map(|[_, high]| high)
+    }
+
     pub fn test_accuracy(&self) -> Option<String> {
         self.accuracy.map(|range| span(range, |accuracy| format!("{:.1}", accuracy * 100.0)) + " %")
     }

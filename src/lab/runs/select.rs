@@ -112,58 +112,43 @@ pub enum SortKey {
     Name,
 }
 
+/// A key, its name for verbs and screen, whether what is highest comes first, and its value for a run.
+type Order = (SortKey, &'static str, bool, fn(&RunSummary) -> Option<Value>);
+
+static ORDERS: [Order; 9] = [
+    (SortKey::Number, "run", true, |run| number(Some(f64::from(run.id.0)))),
+    (SortKey::Np, "np", false, |run| number(Some(run.figures.np as f64))),
+    (SortKey::Rate, "img/s", true, |run| number(run.figures.images_per_sec)),
+    (SortKey::Time, "time", false, |run| number(run.training_seconds)),
+    (SortKey::ToTarget, "to-target", false, |run| number(run.figures.seconds_to_target)),
+    (SortKey::Accuracy, "accuracy", true, |run| number(run.test.or(run.validation).map(|metrics| metrics.accuracy))),
+    (SortKey::Cost, "device-s", false, |run| number(run.device_seconds())),
+    (SortKey::State, "state", false, |run| Some(Value::Text(run.status.state.name().into()))),
+    (SortKey::Name, "name", false, |run| Some(Value::Text(run.record.as_ref()?.name.as_ref()?.to_lowercase()))),
+];
+
+fn number(value: Option<f64>) -> Option<Value> {
+    value.map(Value::Number)
+}
+
 impl SortKey {
-    pub const ALL: [SortKey; 9] = [
-        SortKey::Number,
-        SortKey::Np,
-        SortKey::Rate,
-        SortKey::Time,
-        SortKey::ToTarget,
-        SortKey::Accuracy,
-        SortKey::Cost,
-        SortKey::State,
-        SortKey::Name,
-    ];
+    fn order(self) -> &'static Order {
+        &ORDERS[self as usize]
+    }
 
     /// As the verbs take it and the screen shows it.
     pub fn name(self) -> &'static str {
-        match self {
-            SortKey::Number => "run",
-            SortKey::Np => "np",
-            SortKey::Rate => "img/s",
-            SortKey::Time => "time",
-            SortKey::ToTarget => "to-target",
-            SortKey::Accuracy => "accuracy",
-            SortKey::Cost => "device-s",
-            SortKey::State => "state",
-            SortKey::Name => "name",
-        }
+        self.order().1
+    }
+
+    /// The names of all, between commas.
+    pub fn names() -> String {
+        ORDERS.map(|(_, name, ..)| name).join(", ")
     }
 
     #[must_use]
     pub fn next(self) -> SortKey {
-        let place = SortKey::ALL.iter().position(|key| *key == self).unwrap_or(0);
-        SortKey::ALL[(place + 1) % SortKey::ALL.len()]
-    }
-
-    /// What is highest comes first.
-    fn is_falling(self) -> bool {
-        matches!(self, SortKey::Number | SortKey::Rate | SortKey::Accuracy)
-    }
-
-    fn value(self, run: &RunSummary) -> Option<Value> {
-        let number = |value: f64| Some(Value::Number(value));
-        match self {
-            SortKey::Number => number(f64::from(run.id.0)),
-            SortKey::Np => number(run.figures.np as f64),
-            SortKey::Rate => run.figures.images_per_sec.and_then(number),
-            SortKey::Time => run.training_seconds.and_then(number),
-            SortKey::ToTarget => run.figures.seconds_to_target.and_then(number),
-            SortKey::Accuracy => run.test.or(run.validation).and_then(|metrics| number(metrics.accuracy)),
-            SortKey::Cost => run.device_seconds().and_then(number),
-            SortKey::State => Some(Value::Text(run.status.state.name().into())),
-            SortKey::Name => run.record.as_ref()?.name.as_ref().map(|name| Value::Text(name.to_lowercase())),
-        }
+        ORDERS[(self as usize + 1) % ORDERS.len()].0
     }
 }
 
@@ -185,11 +170,12 @@ impl Value {
 
 /// The runs that fit, in order. A run without the value comes last either way; equal ones newest first.
 pub fn select<'a>(runs: &'a [RunSummary], filter: &Filter, key: SortKey, reverse: bool) -> Vec<&'a RunSummary> {
+    let (_, _, highest_first, value) = key.order();
     let fitting = runs.iter().filter(|run| filter.fits(run));
-    let mut keyed: Vec<(Option<Value>, &RunSummary)> = fitting.map(|run| (key.value(run), run)).collect();
+    let mut keyed: Vec<(Option<Value>, &RunSummary)> = fitting.map(|run| (value(run), run)).collect();
     keyed.sort_by(|(a, one), (b, other)| {
         let order = match (a, b) {
-            (Some(a), Some(b)) if key.is_falling() != reverse => b.compare(a),
+            (Some(a), Some(b)) if *highest_first != reverse => b.compare(a),
             (Some(a), Some(b)) => a.compare(b),
             _ => b.is_some().cmp(&a.is_some()),
         };
@@ -208,10 +194,8 @@ impl FromStr for SortKey {
     type Err = String;
 
     fn from_str(text: &str) -> Result<SortKey, String> {
-        SortKey::ALL.into_iter().find(|key| key.name() == text).ok_or_else(|| {
-            let names: Vec<&str> = SortKey::ALL.into_iter().map(SortKey::name).collect();
-            format!("`{text}` is not an order: use {}", names.join(", "))
-        })
+        let found = ORDERS.iter().find(|(_, name, ..)| *name == text).map(|(key, ..)| *key);
+        found.ok_or_else(|| format!("`{text}` is not an order: use {}", SortKey::names()))
     }
 }
 

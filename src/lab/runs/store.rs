@@ -11,7 +11,7 @@ use super::records::{read_json, write_json};
 use super::running_totals::RunningTotals;
 use super::supervision::Supervision;
 use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, orphans};
-use crate::domain::place::Place;
+use crate::domain::process_location::Place;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::{self, access};
 use crate::process::RunLock;

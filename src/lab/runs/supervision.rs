@@ -7,7 +7,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::{RunFolder, RunRecord};
-use crate::domain::place::{Place, Relation};
+use crate::domain::process_location::{Place, Relation};
 use crate::domain::run::RunStatus;
 use crate::host;
 use crate::process::lock::{Held, held};

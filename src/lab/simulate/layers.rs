@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::model::network::{Layer as Kind, Network};
 use crate::domain::model::{ModelSpec, WideResNetSpec};
-use crate::domain::{cells, safe};
+use crate::domain::{cells, printable};
 
 /// Layers of a table. More would only take time.
 pub const MAX_LAYERS: usize = 2_000;
@@ -74,7 +74,7 @@ impl Layers {
             false => {
                 // The whole message has the line in it, drawn with a pointer.
                 let wrong = |error: toml::de::Error| {
-                    let problem = safe::excerpt(error.message()).into_owned();
+                    let problem = printable::excerpt(error.message()).into_owned();
                     format!("{problem}: write [[layer]] tables, or lines under name,parameters,work")
                 };
                 toml::from_str::<Table>(text).map_err(wrong)?.layer
@@ -123,7 +123,7 @@ fn from_lines(text: &str) -> Result<Vec<Layer>, String> {
     let column = |name: &str| heading.iter().position(|column| column == name);
     let unknown = heading.iter().find(|column| !["name", "parameters", "work"].contains(&column.as_str()));
     if let Some(unknown) = unknown {
-        return Err(format!("`{}` is not a column: use name, parameters and work", safe::excerpt(unknown)));
+        return Err(format!("`{}` is not a column: use name, parameters and work", printable::excerpt(unknown)));
     }
     let mut layers = Vec::new();
     for (at, line) in lines {

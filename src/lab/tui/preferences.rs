@@ -25,9 +25,9 @@ pub enum Split {
 /// Where borders were dragged to, in thousandths of what they divide, so that they keep their place in any terminal.
 pub type Shares = BTreeMap<Split, u16>;
 
-/// What the learner has done since the screen was opened, for the hint at what to do next.
+/// What the learner has tried since the screen was opened, for the hint at what to do next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct Tried {
     pub compared: bool,
     pub switched: bool,
     /// A lesson.

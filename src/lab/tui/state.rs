@@ -19,7 +19,7 @@ use super::help::state::Help;
 use super::lesson::state::Lesson;
 use super::log::state::Log;
 use super::next_run::state::NextRun;
-use super::preferences::{Done, Dragged, Preferences};
+use super::preferences::{Dragged, Preferences, Tried};
 use super::runs::state::Runs;
 use super::series::state::SeriesView;
 use super::shared::state::Shared;
@@ -49,7 +49,7 @@ pub struct State {
     pub help: Help,
     pub preferences: Preferences,
     /// What the learner has done so far, for the hint at what to do next.
-    pub hints: Done,
+    pub hints: Tried,
     pub focus: Pane,
     /// Which pane has the place that several take in turn on a small screen.
     pub slot: Pane,
@@ -79,7 +79,7 @@ impl State {
             simulated: None,
             help: Help::default(),
             preferences: Preferences::default(),
-            hints: Done::default(),
+            hints: Tried::default(),
             focus: Pane::Steps,
             slot: Pane::Chart,
             zoom: false,

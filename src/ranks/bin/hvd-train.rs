@@ -1,9 +1,9 @@
 //! Train a Wide ResNet on Fashion-MNIST on one rank or many: one program, ten steps from serial to distributed.
 //!
-//! Never asks "am I distributed?". With step 1 off, or alone, the communicator is a world of one rank, and all code below
-//! still holds. Every rank runs this same program (SPMD); only `rank` differs.
+//! Every rank runs this same program (SPMD); only `rank` differs. With step 1 off, or alone, the communicator is a world of one rank.
 //!
-//! Read it from top to bottom. Each step is marked `Step N/10` with Horovod's spelling, why, and what happens without.
+//! Read it from top to bottom. Each step is marked `Step N/10` with Horovod's spelling, why, and what happens without. It alone
+//! writes its loop out: the other programs share `trainer::launch` and `trainer::pass`.
 
 use std::{process::ExitCode, time::Instant};
 

@@ -8,6 +8,7 @@
 
 use super::communicator::Communicator;
 use super::error::CommError;
+use super::numbers::allgather_numbers;
 use crate::domain::topology::ROOT_RANK;
 
 /// Barriers in one comparison. More find shorter ways through a busy machine; 20 take well under a millisecond.
@@ -33,18 +34,16 @@ pub fn compare(comm: &dyn Communicator, now: impl Fn() -> i64) -> Result<ClockOf
     for _ in 0..ROUNDS {
         let entered = now();
         comm.barrier()?;
-        mine.push((entered, now()));
+        mine.push([entered, now()]);
     }
-    let bytes: Vec<u8> = mine.iter().flat_map(|(entered, left)| [entered.to_le_bytes(), left.to_le_bytes()].concat()).collect();
-    let all = comm.allgather(&bytes)?;
-    let root: Vec<(i64, i64)> = numbers(&all[ROOT_RANK.0]).chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-    let at = mine.last().map_or(0, |last| last.1);
+    let root = &allgather_numbers(comm, &mine)?[ROOT_RANK.0];
+    let at = mine.last().map_or(0, |[_, left]| *left);
     if comm.topology().is_root() {
         return Ok(ClockOffset { at, ahead: 0, error: 0 });
     }
-    let rounds = || mine.iter().zip(&root);
-    let least = rounds().map(|((entered, _), (_, root_left))| entered - root_left).max().unwrap_or(0);
-    let most = rounds().map(|((_, left), (root_entered, _))| left - root_entered).min().unwrap_or(0);
+    let rounds = || mine.iter().zip(root);
+    let least = rounds().map(|([entered, _], [_, root_left])| entered - root_left).max().unwrap_or(0);
+    let most = rounds().map(|([_, left], [root_entered, _])| left - root_entered).min().unwrap_or(0);
     Ok(ClockOffset { at, ahead: least + (most - least) / 2, error: (most - least).max(0) / 2 })
 }
 
@@ -68,11 +67,6 @@ impl Correction {
         let part = ((at - before.at) as f64 / between).clamp(0.0, 1.0);
         at - before.ahead - ((after.ahead - before.ahead) as f64 * part).round() as i64
     }
-}
-
-/// Little-endian i64, as ranks send them.
-pub fn numbers(bytes: &[u8]) -> Vec<i64> {
-    bytes.chunks_exact(8).map(|eight| i64::from_le_bytes(eight.try_into().unwrap_or_default())).collect()
 }
 
 #[cfg(test)]

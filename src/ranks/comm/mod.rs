@@ -31,30 +31,30 @@ mod local;
 mod mistake;
 mod mpi;
 mod nccl;
+mod numbers;
 mod observed;
 mod observer;
 pub mod p2p;
 mod region;
 mod signature;
-mod simulated;
 mod stall;
-mod thread;
+mod testing;
 
 pub use call::name_call;
 pub use communicator::{Communicator, ReduceOp, Transport};
 pub use compression::Compression;
 pub use error::CommError;
-pub use launcher::launched_index;
+pub use launcher::{launched_index, simulate_hosts, simulated_hosts};
 pub use local::LocalComm;
 pub use mistake::make_mistakes;
 pub use mpi::{GpuAllreduce, LibraryAllreduce, MpiComm, MpiPoint, library_version, standard_version};
 pub use nccl::{Gpu, nccl_version};
+pub use numbers::{allgather_numbers, from_bytes};
 pub use observed::Observed;
 pub use observer::{Activity, Collective, Observer};
 pub use region::Region;
-pub use simulated::{simulate_hosts, simulated_hosts};
 pub use stall::{Stall, StallLimits, Starved};
-pub use thread::ThreadComm;
+pub use testing::{ThreadComm, ThreadPoint};
 
 /// The communicator of this process: MPI when `distributed` (step 1), else rank 0 of 1.
 ///
@@ -78,20 +78,6 @@ pub fn connect(
         true => Ok(mistake::with_mistakes(Box::new(MpiComm::connect(limits, on_warning)?))),
         false => Ok(Box::new(LocalComm)),
     }
-}
-
-/// Every rank's numbers, on every rank, in rank order.
-///
-/// # Collective
-/// As [`Communicator::allgather`].
-///
-/// # Errors
-/// As [`Communicator::allgather`].
-pub fn allgather_numbers(comm: &dyn Communicator, numbers: &[f64]) -> Result<Vec<Vec<f64>>, CommError> {
-    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-    let read =
-        |bytes: Vec<u8>| bytes.chunks_exact(8).map(|eight| eight.try_into().map_or(f64::NAN, f64::from_le_bytes)).collect();
-    Ok(comm.allgather(&bytes)?.into_iter().map(read).collect())
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha8Rng;
-use zerocopy::IntoBytes as _;
 
 use super::checkpoint::{self, Checkpoint, SaveError, Written};
 use super::config::Config;
@@ -22,7 +21,7 @@ use super::optimizer::Optimizer;
 use super::random::{Purpose, stream};
 use super::report::Reporter;
 use super::resume::{self, EpochReports, MidEpoch, ResumeState, contents, gather_statistics};
-use crate::comm::Communicator;
+use crate::comm::{Communicator, allgather_numbers};
 use crate::domain::checkpoint::Place;
 use crate::domain::event::{CheckpointAction, CheckpointReport};
 use crate::domain::topology::Topology;
@@ -119,7 +118,7 @@ impl<'a> Commits<'a> {
         }
         let begin = Instant::now();
         let statistics = gather_statistics(self.comm, model)?;
-        let drawn = self.comm.allgather(draws.drawn().as_bytes())?;
+        let drawn = allgather_numbers(self.comm, &[draws.drawn()])?.concat();
         let Some(writer) = &mut self.writer else { return Ok(()) };
         writer.take_news(self.report)?;
         if writer.is_busy {
@@ -128,7 +127,7 @@ impl<'a> Commits<'a> {
         let commit = MidEpoch {
             images: (index + 1) * self.config.batch_size * self.shards,
             seconds: draws.began.elapsed().as_secs_f64(),
-            drawn: drawn.iter().map(|bytes| positions(bytes)).collect(),
+            drawn,
         };
         let so_far = ResumeState { epoch, commit: Some(commit), statistics, ..reports.so_far() };
         writer.write(contents((self.config.steps, self.config.seed), so_far, model, optimizer), begin);
@@ -155,11 +154,6 @@ impl<'a> Commits<'a> {
         }
         Ok(report)
     }
-}
-
-fn positions(bytes: &[u8]) -> [u64; 2] {
-    let mut words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
-    [words.next().unwrap_or_default(), words.next().unwrap_or_default()]
 }
 
 /// The thread that writes, one commit at a time.

@@ -12,12 +12,12 @@ use zerocopy::IntoBytes as _;
 
 use super::checkpoint::{self, Checkpoint, Reason};
 use super::config::Config;
+use super::evidence;
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, Segment, set, to_vec};
 use super::report::Reporter;
-use super::witness;
-use crate::comm::{CommError, Communicator, launched_index};
+use crate::comm::{CommError, Communicator, allgather_numbers, from_bytes, launched_index};
 use crate::domain::bounds::MAX_RANKS;
 use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, ProcessEpoch, Seen};
 use crate::domain::step::StepSet;
@@ -136,26 +136,15 @@ impl ResumeState {
     /// # Errors
     /// As for every collective, see [`Communicator`].
     pub fn broadcast(self, comm: &dyn Communicator) -> Result<ResumeState, CommError> {
-        let numbers = [self.epoch, self.epochs_at_target, self.statistics.len()];
-        let mut message: Vec<u8> = numbers.iter().flat_map(|&number| (number as u64).to_le_bytes()).collect();
-        comm.broadcast_bytes(&mut message, ROOT_RANK)?;
-        let numbers: Vec<usize> = message
-            .chunks_exact(8)
-            .map(|bytes| bytes.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte)))
-            .collect();
+        let place = (self.epoch, self.epochs_at_target, self.statistics.len(), &self.commit);
+        // Numbers only: writing them cannot fail.
+        let mut place = serde_json::to_vec(&place).unwrap_or_default();
+        comm.broadcast_bytes(&mut place, ROOT_RANK)?;
         let mut rows = self.statistics.concat().as_bytes().to_vec();
         comm.broadcast_bytes(&mut rows, ROOT_RANK)?;
-        // Numbers only: writing them cannot fail.
-        let mut commit = serde_json::to_vec(&self.commit).unwrap_or_default();
-        comm.broadcast_bytes(&mut commit, ROOT_RANK)?;
-        let commit = serde_json::from_slice(&commit).unwrap_or_default();
-        Ok(match numbers[..] {
-            [epoch, epochs_at_target, ranks] => {
-                let reports = EpochReports { since: epoch, epochs_at_target, ..self.reports };
-                ResumeState { epoch, epochs_at_target, statistics: split(&floats(&rows), ranks), reports, commit, ..self }
-            }
-            _ => self,
-        })
+        let Ok((epoch, epochs_at_target, ranks, commit)) = serde_json::from_slice(&place) else { return Ok(self) };
+        let reports = EpochReports { since: epoch, epochs_at_target, ..self.reports };
+        Ok(ResumeState { epoch, epochs_at_target, statistics: split(&from_bytes(&rows), ranks), reports, commit, ..self })
     }
 
     /// What is trained with other settings than the checkpoint was, in one sentence. Older files name no settings.
@@ -245,7 +234,7 @@ fn most_bytes(model: &dyn Model, optimizer: &mut dyn Optimizer) -> u64 {
 /// # Errors
 /// As for every collective, see [`Communicator`].
 pub(super) fn gather_statistics(comm: &dyn Communicator, model: &dyn Model) -> Result<Vec<Vec<f32>>, CommError> {
-    Ok(comm.allgather(model.buffers().to_vec().as_bytes())?.iter().map(|row| floats(row)).collect())
+    allgather_numbers(comm, &model.buffers().to_vec())
 }
 
 /// Write the checkpoint of `so_far.epoch`: the state at the end of that epoch.
@@ -273,7 +262,7 @@ pub fn save_to(
     optimizer: &mut dyn Optimizer,
 ) -> Result<CheckpointReport, checkpoint::SaveError> {
     let written = checkpoint::save(folder, &contents(by, so_far, model, optimizer))?;
-    witness::tell(|| Seen::Saved { epoch: written.epoch });
+    evidence::tell(|| Seen::Saved { epoch: written.epoch });
     Ok(written.report(CheckpointAction::Written))
 }
 
@@ -372,10 +361,6 @@ fn split(values: &[f32], rows: usize) -> Vec<Vec<f32>> {
         0 => Vec::new(),
         rows => values.chunks((values.len() / rows).max(1)).map(<[f32]>::to_vec).collect(),
     }
-}
-
-fn floats(bytes: &[u8]) -> Vec<f32> {
-    bytes.chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
 }
 
 #[cfg(test)]

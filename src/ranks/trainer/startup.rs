@@ -20,7 +20,7 @@ use super::random::{Purpose, stream};
 use super::report::Reporter;
 use super::tensorboard::TensorBoardError;
 use super::timeline::TimelineError;
-use super::{shortage, witness};
+use super::{evidence, shortage};
 use crate::comm::{self, CommError, Communicator};
 use crate::dataset::{self, DatasetError, Located, Split, SplitKind};
 use crate::domain::event::{ConfigReport, DigestMoment, Event, Instead, Seen, TopologyReport};
@@ -30,11 +30,16 @@ use crate::domain::schedule::LearningRateSchedule;
 use crate::domain::training::DataSource;
 use crate::host::{self, file_limit, files};
 
-/// MPI did not start: only the terminal can be told.
+/// Says on standard error that the trainer cannot start MPI.
 pub fn refuse(error: &CommError) -> ExitCode {
-    // Processes that MPI does not know of each other all find out: the first one speaks for all.
+    refuse_as("hvd-train", error)
+}
+
+/// As [`refuse`], for any program.
+pub fn refuse_as(program: &str, error: &CommError) -> ExitCode {
+    // If MPI does not connect the processes, all of them find out: the first one speaks for all.
     if comm::launched_index() == 0 || !matches!(error, CommError::Apart { .. }) {
-        eprintln!("hvd-train: {error}");
+        eprintln!("{program}: {error}");
     }
     ExitCode::FAILURE
 }
@@ -58,6 +63,7 @@ pub fn exit_code(error: &anyhow::Error) -> i32 {
     let is_bad_input = error.is::<DatasetError>()
         || error.is::<PipelineError>()
         || error.is::<Misfit>()
+        || error.is::<Refused>()
         || error.downcast_ref::<SaveError>().is_some_and(|error| !files::is_full(&error.cause))
         || error.downcast_ref::<TensorBoardError>().is_some_and(|error| !files::is_full(&error.cause))
         || error.downcast_ref::<TimelineError>().is_some_and(|error| !files::is_full(&error.error));
@@ -95,14 +101,14 @@ pub fn print_build_info() -> ExitCode {
 
 /// Evidence whether ranks hold the same parameters. The same digest as a checkpoint's.
 pub fn parameters_digest(moment: DigestMoment, epoch: usize, model: &dyn Model) -> Event {
-    witness::parameters(moment, epoch, model.params())
+    evidence::parameters(moment, epoch, model.params())
 }
 
 /// Evidence whether ranks apply the same gradients, and whether these are the mean of each rank's own.
 pub fn report_gradients(report: &Reporter, epoch: usize, params: &FlatTensors, applied: &Tensor) {
     for (moment, gradients) in [(DigestMoment::OwnGradients, &params.gradients), (DigestMoment::FirstGradients, applied)] {
         report.evidence(|| {
-            let sample = witness::sample(gradients);
+            let sample = evidence::sample(gradients);
             Event::Digest { moment, epoch, digest: digest(&to_vec(gradients)), sample }
         });
     }
@@ -144,6 +150,11 @@ pub fn load_data(config: &Config, process: usize, device: Device) -> anyhow::Res
     let test = training.like(load(SplitKind::Test, None)?);
     Ok(Data { label: located.label, training, test })
 }
+
+/// What the flags ask for cannot be had on the machine of this rank.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
 
 /// The model takes other images than there are.
 #[derive(Debug, PartialEq, thiserror::Error)]
@@ -222,7 +233,7 @@ pub struct Plan<'a> {
 
 /// A lab that listens is told what was seen of a program in another language.
 pub fn tell(seen: Seen) {
-    witness::tell(|| seen);
+    evidence::tell(|| seen);
 }
 
 /// The same of a flag that the program does not go by, if it goes by another value.

@@ -101,6 +101,13 @@ impl Canvas {
         }
     }
 
+    /// Fills a garment's outline from its right half, downwards: the left half is its mirror image.
+    pub fn fill_symmetric(&mut self, half: &[Point], ink: Ink) {
+        let left = half.iter().rev().map(|(across, down)| (-across, *down));
+        let outline: Vec<Point> = half.iter().copied().chain(left).collect();
+        self.fill(&outline, ink);
+    }
+
     /// A straight strap of this width.
     pub fn stroke(&mut self, from: Point, to: Point, width: f32, ink: Ink) {
         let (across, down) = (to.0 - from.0, to.1 - from.1);

@@ -2,7 +2,7 @@
 //!
 //! Never decides where the garment lies or what it is made of.
 
-use super::canvas::{Canvas, Ink, Point};
+use super::canvas::{Canvas, Ink};
 use super::dice::Dice;
 
 /// By label.
@@ -35,19 +35,8 @@ impl Trunk {
 
     fn draw(&self, canvas: &mut Canvas) {
         let top = -0.92;
-        canvas.fill(
-            &[
-                (-self.neck, top),
-                (self.neck, top),
-                (self.shoulder, top + self.slope),
-                (self.waist, -0.1),
-                (self.hem, self.bottom),
-                (-self.hem, self.bottom),
-                (-self.waist, -0.1),
-                (-self.shoulder, top + self.slope),
-            ],
-            Ink::Cloth(1.0),
-        );
+        let half = [(self.neck, top), (self.shoulder, top + self.slope), (self.waist, -0.1), (self.hem, self.bottom)];
+        canvas.fill_symmetric(&half, Ink::Cloth(1.0));
     }
 
     /// Both sleeves, `length` from the shoulder down (0.4 short, 1.5 to the hem), with a cuff if `cuff` is not 1.
@@ -68,15 +57,7 @@ impl Trunk {
 
     fn round_neck(&self, canvas: &mut Canvas, depth: f32, ink: Ink) {
         let (half, top) = (self.neck, -0.95);
-        let outline: [Point; 6] = [
-            (-half, top),
-            (half, top),
-            (half * 0.85, top + depth * 0.6),
-            (half * 0.4, top + depth),
-            (-half * 0.4, top + depth),
-            (-half * 0.85, top + depth * 0.6),
-        ];
-        canvas.fill(&outline, ink);
+        canvas.fill_symmetric(&[(half, top), (half * 0.85, top + depth * 0.6), (half * 0.4, top + depth)], ink);
     }
 }
 
@@ -170,19 +151,7 @@ fn dress(canvas: &mut Canvas, dice: &mut Dice) {
         }
     }
     let strap = shoulder * dice.between(0.5, 1.0);
-    canvas.fill(
-        &[
-            (-strap, top),
-            (strap, top),
-            (shoulder, top + 0.2),
-            (waist, middle),
-            (hem, bottom),
-            (-hem, bottom),
-            (-waist, middle),
-            (-shoulder, top + 0.2),
-        ],
-        Ink::Cloth(1.0),
-    );
+    canvas.fill_symmetric(&[(strap, top), (shoulder, top + 0.2), (waist, middle), (hem, bottom)], Ink::Cloth(1.0));
     let (half, depth) = (strap * 0.6, dice.between(0.1, 0.38));
     canvas.fill(&[(-half, top - 0.03), (half, top - 0.03), (0.0, top + depth)], Ink::Hole);
     if dice.chance(0.4) {

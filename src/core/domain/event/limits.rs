@@ -1,7 +1,6 @@
 //! What no event of a run can say: the numbers of a damaged or a hostile line.
 
-use serde::de::{IgnoredAny, SeqAccess, Visitor};
-use serde::{Deserializer, de};
+use serde::{Deserialize, Deserializer};
 
 use super::{ConfigReport, EpochReport, Event, EventLine, Metrics, TopologyReport};
 use crate::domain::bounds::{
@@ -124,31 +123,11 @@ impl Bounded for EpochReport {
     }
 }
 
-/// The first so many versions: no rank has more libraries, whatever it says.
+/// The first [`MAX_VERSIONS`] versions: no rank has more libraries.
 pub(super) fn few_versions<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
-    struct Few;
-
-    impl<'de> Visitor<'de> for Few {
-        type Value = Vec<String>;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("a list of versions")
-        }
-
-        fn visit_seq<S: SeqAccess<'de>>(self, mut all: S) -> Result<Vec<String>, S::Error> {
-            let mut few = Vec::new();
-            while few.len() < MAX_VERSIONS {
-                match all.next_element()? {
-                    Some(version) => few.push(version),
-                    None => return Ok(few),
-                }
-            }
-            while all.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(few)
-        }
-    }
-
-    de::Deserializer::deserialize_seq(value, Few)
+    let mut versions = Vec::deserialize(value)?;
+    versions.truncate(MAX_VERSIONS);
+    Ok(versions)
 }
 
 #[cfg(test)]

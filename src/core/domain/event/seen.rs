@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number::number;
+use super::number;
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, figure, first};
 
 /// Numbers in one sample.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Attempt, TrainingStep};
+use super::{Attempt, Process, TrainingStep};
 use crate::domain::units;
 
 /// A host that has told nothing for so long, while others did, is silent.
@@ -61,32 +61,25 @@ impl Attempt {
     }
 
     /// The ranks host by host: hosts with failed ranks, then silent ones, then the others, each by their first rank.
-    pub fn by_host(&self, failed: &[usize]) -> Vec<HostRanks<'_>> {
-        let mut hosts: Vec<HostRanks> = Vec::new();
-        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut finished: Vec<bool> = Vec::new();
+    pub fn by_host<'a>(&'a self, failed: &[usize]) -> Vec<HostRanks<'a>> {
+        let mut by_name: BTreeMap<&str, Vec<(usize, &Process)>> = BTreeMap::new();
         for (index, process) in &self.processes {
             let Some(report) = &process.topology else { continue };
-            let place = *places.entry(&report.host).or_insert_with(|| {
-                hosts.push(HostRanks { host: &report.host, ranks: Vec::new(), failed: Vec::new(), step: None, silent_s: None });
-                finished.push(true);
-                hosts.len() - 1
-            });
-            let host = &mut hosts[place];
-            host.ranks.push(*index);
-            finished[place] &= process.has_finished;
-            if process.step.is_some_and(|step| host.step.is_none_or(|newest| newest.time_s < step.time_s)) {
-                host.step = process.step;
-            }
+            by_name.entry(&report.host).or_default().push((*index, process));
         }
-        let newest_s = hosts.iter().filter_map(|host| host.step).map(|step| step.time_s).fold(f64::NEG_INFINITY, f64::max);
-        for (host, has_finished) in hosts.iter_mut().zip(finished) {
-            host.failed = failed.iter().copied().filter(|process| host.ranks.binary_search(process).is_ok()).collect();
-            let quiet_s = host.step.map(|step| newest_s - step.time_s);
-            host.silent_s = quiet_s.filter(|quiet_s| *quiet_s >= SILENT_S && !has_finished);
-        }
+        let newer = |one: TrainingStep, other: TrainingStep| if one.time_s < other.time_s { other } else { one };
+        let newest = by_name.values().flatten().filter_map(|(_, process)| process.step).reduce(newer);
+        let host = |(host, processes): (&'a str, Vec<(usize, &Process)>)| {
+            let ranks: Vec<usize> = processes.iter().map(|(index, _)| *index).collect();
+            let step = processes.iter().filter_map(|(_, process)| process.step).reduce(newer);
+            let quiet_s = newest.zip(step).map(|(newest, step)| newest.time_s - step.time_s);
+            let is_over = processes.iter().all(|(_, process)| process.has_finished);
+            let failed = failed.iter().copied().filter(|process| ranks.binary_search(process).is_ok()).collect();
+            HostRanks { host, ranks, failed, step, silent_s: quiet_s.filter(|quiet_s| *quiet_s >= SILENT_S && !is_over) }
+        };
+        let mut hosts: Vec<HostRanks> = by_name.into_iter().map(host).collect();
         let first = |host: &HostRanks| host.failed.first().and_then(|of| failed.iter().position(|process| process == of));
-        hosts.sort_by_key(|host| (first(host).unwrap_or(usize::MAX), host.silent_s.is_none()));
+        hosts.sort_by_key(|host| (first(host).unwrap_or(usize::MAX), host.silent_s.is_none(), host.ranks[0]));
         hosts
     }
 }

@@ -7,8 +7,8 @@ use crate::domain::event::{
     BroadcastReport, CheckpointAction, CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine,
     TopologyReport,
 };
-use crate::domain::logged::LoggedSoFar;
 use crate::domain::pipeline::{PipelineReport, TransformsReport};
+use crate::domain::user_metrics::LoggedSoFar;
 
 /// How much of a run's events stays in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,20 +191,8 @@ impl Process {
             Event::Seen(seen) if everything => self.watched.take(seen, self.steps.len()),
             Event::Lost { events } => self.lost_events = self.lost_events.saturating_add(*events),
             Event::Finished { .. } => self.has_finished = true,
-            // Of the attempt, of the attempts before, or of the devices.
-            Event::Launched { .. }
-            | Event::Digest { .. }
-            | Event::Checkpoint(_)
-            | Event::Allreduce(_)
-            | Event::Messages(_)
-            | Event::Iteration(_)
-            | Event::Broadcast(_)
-            | Event::Seen(_)
-            | Event::Restored { .. }
-            | Event::Progress { .. }
-            | Event::Devices { .. }
-            | Event::Warning { .. }
-            | Event::Fatal { .. } => {}
+            // The rest is of the attempt, of the attempts before or of the devices, or kept only with everything.
+            _ => {}
         }
     }
 

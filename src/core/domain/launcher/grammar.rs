@@ -1,6 +1,6 @@
 //! How each launcher takes its words: its names, its flags with their values, and which of them say how many ranks there are to be.
 
-/// Programs that start ranks themselves.
+/// Programs that start ranks themselves, in the order of [`LAUNCHERS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnLauncher {
     /// `torchrun`, `python -m torch.distributed.run`.
@@ -16,14 +16,7 @@ pub enum OwnLauncher {
 impl OwnLauncher {
     /// As people call it.
     pub fn name(self) -> &'static str {
-        match self {
-            OwnLauncher::Torchrun => "torchrun",
-            OwnLauncher::Mpirun => "mpirun",
-            OwnLauncher::Horovodrun => "horovodrun",
-            OwnLauncher::Srun => "srun",
-            OwnLauncher::Accelerate => "accelerate",
-            OwnLauncher::Deepspeed => "deepspeed",
-        }
+        LAUNCHERS[self as usize].names[0]
     }
 }
 
@@ -54,9 +47,9 @@ pub(super) struct Grammar {
     flags: &'static str,
     /// Whether a flag that is not among them has a value.
     others_have_values: bool,
-    /// Flags that count ranks.
+    /// Flags that count ranks, with a space between them.
     pub counts: &'static [(Count, &'static str)],
-    /// Variables that count them where no flag does.
+    /// Variables that count them if no flag does, in the order in which they are looked for.
     pub variables: &'static [(Count, &'static str)],
     /// Ranks on each node, and nodes, where only the other is given; `None` where that is for the machine to say.
     pub ranks_of_node: Option<usize>,
@@ -103,17 +96,9 @@ pub(super) const LAUNCHERS: [Grammar; 6] = [
                 --pmixmca== --gpmixmca== --genv== --env==",
         others_have_values: false,
         counts: &[
-            (Count::Ranks, "--np"),
-            (Count::Ranks, "-n"),
-            (Count::Ranks, "--n"),
-            (Count::Ranks, "-c"),
-            (Count::PerNode, "-N"),
-            (Count::PerNode, "--npernode"),
-            (Count::PerNode, "--ppn"),
-            (Count::PerNode, "--perhost"),
-            (Count::Hosts, "-H"),
-            (Count::Hosts, "--host"),
-            (Count::Hosts, "--hosts"),
+            (Count::Ranks, "--np -n --n -c"),
+            (Count::PerNode, "-N --npernode --ppn --perhost"),
+            (Count::Hosts, "-H --host --hosts"),
         ],
         variables: &[],
         ranks_of_node: None,
@@ -133,13 +118,7 @@ pub(super) const LAUNCHERS: [Grammar; 6] = [
                 -hostfile= --hostfile= -p= --ssh-port= -i= --ssh-identity-file= --network-interfaces= --output-filename= \
                 --start-timeout= --elastic-timeout= --reset-limit= --host-discovery-script= --slots-per-host= --mpi-args=",
         others_have_values: true,
-        counts: &[
-            (Count::Ranks, "-np"),
-            (Count::Ranks, "--num-proc"),
-            (Count::Hosts, "-H"),
-            (Count::Hosts, "--hosts"),
-            (Count::Open, "--host-discovery-script"),
-        ],
+        counts: &[(Count::Ranks, "-np --num-proc"), (Count::Hosts, "-H --hosts"), (Count::Open, "--host-discovery-script")],
         variables: &[],
         ranks_of_node: None,
         nodes: None,
@@ -161,22 +140,15 @@ pub(super) const LAUNCHERS: [Grammar; 6] = [
                 --mem-per-gpu= --mpi= --time= --account= --chdir= --export= --export-file= --distribution= --qos=",
         others_have_values: true,
         counts: &[
-            (Count::Ranks, "-n"),
-            (Count::Ranks, "--ntasks"),
-            (Count::Nodes, "-N"),
-            (Count::Nodes, "--nodes"),
+            (Count::Ranks, "-n --ntasks"),
+            (Count::Nodes, "-N --nodes"),
             (Count::PerNode, "--ntasks-per-node"),
-            (Count::Open, "--ntasks-per-gpu"),
-            (Count::Open, "--ntasks-per-socket"),
-            (Count::Open, "--ntasks-per-core"),
-            (Count::Open, "--ntasks-per-tres"),
+            (Count::Open, "--ntasks-per-gpu --ntasks-per-socket --ntasks-per-core --ntasks-per-tres"),
         ],
         variables: &[
-            (Count::Ranks, "SLURM_NTASKS"),
-            (Count::Ranks, "SLURM_NPROCS"),
+            (Count::Ranks, "SLURM_NTASKS SLURM_NPROCS"),
             (Count::PerNode, "SLURM_NTASKS_PER_NODE"),
-            (Count::Nodes, "SLURM_NNODES"),
-            (Count::Nodes, "SLURM_JOB_NUM_NODES"),
+            (Count::Nodes, "SLURM_NNODES SLURM_JOB_NUM_NODES"),
         ],
         ranks_of_node: Some(1),
         nodes: None,
@@ -207,11 +179,9 @@ pub(super) const LAUNCHERS: [Grammar; 6] = [
                 --exclude= -H= --hostfile= --master-port= --master-addr= --node-rank= --launcher= --launcher-args=",
         others_have_values: true,
         counts: &[
-            (Count::PerNode, "--num-gpus"),
-            (Count::PerNode, "--num-accelerators"),
+            (Count::PerNode, "--num-gpus --num-accelerators"),
             (Count::Nodes, "--num-nodes"),
-            (Count::Devices, "-i"),
-            (Count::Devices, "--include"),
+            (Count::Devices, "-i --include"),
         ],
         variables: &[],
         ranks_of_node: None,
@@ -320,6 +290,6 @@ impl Grammar {
 
     /// What a flag says of the number of ranks.
     pub fn count(&self, flag: &Flag) -> Option<Count> {
-        self.counts.iter().find(|(_, name)| *name == flag.name).map(|(count, _)| *count)
+        self.counts.iter().find(|(_, names)| names.split(' ').any(|name| name == flag.name)).map(|(count, _)| *count)
     }
 }

@@ -102,15 +102,16 @@ pub(super) fn found(argv: &[String], from: usize) -> Option<Found> {
             break (grammar, at);
         }
         if name.starts_with("python") || name.starts_with("pypy") {
-            match behind_python(argv, at + 1)? {
-                Python::Module(module) => {
-                    let name = argv.get(module).map(String::as_str)?;
-                    break (LAUNCHERS.iter().find(|grammar| grammar.modules.contains(&name))?, module);
-                }
-                // A launcher is a script of Python's itself.
-                Python::Script(script) if base(&argv[script]).ends_with(".py") => return None,
-                Python::Script(script) => at = script,
+            let (program, is_module) = behind_python(argv, at + 1)?;
+            let name = argv.get(program)?.as_str();
+            if is_module {
+                break (LAUNCHERS.iter().find(|grammar| grammar.modules.contains(&name))?, program);
             }
+            // A launcher is a script that belongs to Python, without an ending.
+            if base(name).ends_with(".py") {
+                return None;
+            }
+            at = program;
             continue;
         }
         container = container.or(CONTAINERS.into_iter().find(|known| *known == name));
@@ -134,23 +135,18 @@ pub fn hidden_launcher(argv: &[String]) -> Option<&'static str> {
     })
 }
 
-enum Python {
-    /// The word with the name of a module, or of a script.
-    Module(usize),
-    Script(usize),
-}
-
-fn behind_python(argv: &[String], mut at: usize) -> Option<Python> {
+/// The place of the module or script that Python is told to run, and whether it is a module.
+fn behind_python(argv: &[String], mut at: usize) -> Option<(usize, bool)> {
     loop {
         let word = argv.get(at)?.as_str();
         let is_cluster = word.starts_with('-') && !word.starts_with("--");
         match word {
             _ if PYTHON_VALUES.contains(&word) => at += 2,
             _ if is_cluster && (word.starts_with("-X") || word.starts_with("-W")) => at += 1,
-            _ if is_cluster && word.ends_with('m') => return Some(Python::Module(at + 1)),
+            _ if is_cluster && word.ends_with('m') => return Some((at + 1, true)),
             _ if is_cluster && word.ends_with('c') => return None,
             _ if word.starts_with('-') => at += 1,
-            _ => return Some(Python::Script(at)),
+            _ => return Some((at, false)),
         }
     }
 }

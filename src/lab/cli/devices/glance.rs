@@ -2,7 +2,7 @@
 
 use crate::columns;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, FALLEN, Reading, TelemetrySample};
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 
 /// Wider bars tell no more, shorter ones nothing.
 const BAR: std::ops::RangeInclusive<usize> = 4..=20;
@@ -31,7 +31,7 @@ pub fn lines(sample: &TelemetrySample, width: usize, rows: usize) -> Vec<String>
         lines.push(format!("... {}", units::counted(hidden, "more line")));
     }
     lines.truncate(rows);
-    lines.iter().map(|line| columns::cut(&safe::line(line), width)).collect()
+    lines.iter().map(|line| columns::cut(&printable::line(line), width)).collect()
 }
 
 fn processes(sample: &TelemetrySample) -> impl Iterator<Item = (&DeviceSample, &DeviceProcess)> {

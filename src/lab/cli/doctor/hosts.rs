@@ -4,6 +4,7 @@
 
 use super::check::{Check, State};
 use crate::domain::job::Resources;
+use crate::launch::hosts::hosts_of;
 use crate::launch::preflight::{self, Needs, Weight};
 use crate::launch::{Launcher, find_trainer};
 use crate::runs::RunStore;
@@ -22,7 +23,7 @@ pub(super) fn examine(resources: &Resources, checks: &mut Vec<Check>) -> anyhow:
     let (Ok(launcher), Ok(program), Ok(store)) = (Launcher::detect(), find_trainer(), RunStore::open_default()) else {
         return Ok(());
     };
-    let hosts = preflight::hosts_of(resources, launcher.flavour)?;
+    let hosts = hosts_of(resources, launcher.flavour)?;
     let needs = Needs {
         program: &std::path::absolute(&program).unwrap_or(program),
         may_start: true,

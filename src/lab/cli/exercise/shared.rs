@@ -11,7 +11,7 @@ use super::super::confirm::confirm;
 use super::super::interrupt;
 use super::super::output::{Usage, say};
 use crate::course::{Progress, ProgressFile};
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::exercise::{self, Folder, Role, Row, Watch, editor};
 use crate::host::access;
 
@@ -26,6 +26,13 @@ pub(super) enum What {
     Path,
     /// Open it in VISUAL or EDITOR at the next TODO.
     Edit,
+    #[command(flatten)]
+    Try(Try),
+}
+
+/// What differs between a program and the ring.
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Try {
     /// Build it, and show what the compiler says.
     Build,
     /// Build it, run it on two ranks, and check what it did.
@@ -116,18 +123,15 @@ pub(super) fn reset(folder: &Folder, number: Option<usize>, what: &str, yes: boo
 
 /// Of the terminal; a pipe has no width, and gets lines as they are.
 pub(super) fn columns() -> usize {
-    match io::stdout().is_terminal() {
-        true => crate::tui::columns().unwrap_or(80),
-        false => 160,
-    }
+    if io::stdout().is_terminal() { crate::tui::columns().unwrap_or(80) } else { 160 }
 }
 
 /// With colours where standard output is a terminal that wants them.
 pub(super) fn text(rows: &[Row]) -> String {
     let coloured = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let piece = |piece: &exercise::Piece| match (coloured, code(piece.role)) {
-        (true, Some(code)) => format!("\x1b[{code}m{}\x1b[0m", safe::line(&piece.text)),
-        _ => safe::line(&piece.text).into_owned(),
+        (true, Some(code)) => format!("\x1b[{code}m{}\x1b[0m", printable::line(&piece.text)),
+        _ => printable::line(&piece.text).into_owned(),
     };
     rows.iter().map(|row| row.iter().map(piece).collect::<String>().trim_end().to_owned() + "\n").collect()
 }

@@ -1,8 +1,9 @@
 //! What a run of collectives shows: its messages and bytes against the algorithm, and which method was fastest where.
 
-use super::verdict::{Finding, Objection, Outcome, failed, unclear};
+use super::verdict::{Finding, Outcome, concluded, failed, unclear};
 use crate::domain::collective::{Algorithm, CollectivesSpec, Method, Schedule};
 use crate::domain::measured::{Measured, MeasuredRow, MessageLog};
+use crate::domain::units;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -19,32 +20,31 @@ pub struct Claim {
 /// All that can be said of a run.
 pub fn check_collectives(spec: &CollectivesSpec, measured: &Measured) -> Vec<Claim> {
     let claim = |what: String, finding: Finding| {
-        let (outcome, evidence) = match finding {
-            Ok(evidence) => (Outcome::Passed, evidence),
-            Err(Objection::Failed(why)) => (Outcome::Failed, why),
-            Err(Objection::Unclear(why)) => (Outcome::CannotTell, why),
-        };
+        let (outcome, evidence) = concluded(finding, None);
         Claim { what, outcome, evidence }
     };
-    let mut claims = vec![claim(words::EVERY_SUM.into(), sums(measured))];
+    let mut claims = vec![claim("every sum is right".into(), sums(measured))];
     for method in spec.methods.iter().filter(|_| spec.log_bytes.is_some()) {
         let Ok(Method::Own(algorithm)) = method.parse() else { continue };
-        let what = words::log_is_schedule(method);
+        let what = format!("{method}: the log is the schedule");
         let Some(log) = measured.logs.iter().find(|log| log.method == *method) else {
-            claims.push(claim(what, unclear(words::NO_MESSAGE)));
+            claims.push(claim(what, unclear("no message of it is in the log")));
             continue;
         };
         let Some(reference) = algorithm.schedule_to_compare(measured.ranks, log.elements, spec.shape) else {
-            claims.push(claim(what, unclear(words::too_many_ranks(measured.ranks))));
+            claims.push(claim(
+                what,
+                unclear(format!("{} ranks are too many to compare with the schedule", units::count(measured.ranks))),
+            ));
             continue;
         };
         claims.push(claim(what, as_planned(log, &reference)));
-        claims.push(claim(words::what_each_sends(method), traffic(log, &reference)));
+        claims.push(claim(format!("{method}: what each rank sends"), traffic(log, &reference)));
     }
-    claims.push(claim(words::SMALL_AND_LARGE.into(), crossover(measured)));
+    claims.push(claim("small and large buffers".into(), crossover(measured)));
     let methods = [Algorithm::Ring, Algorithm::ParameterServer].map(Algorithm::name);
     if methods.iter().all(|name| spec.methods.iter().any(|method| method == name)) {
-        claims.push(claim(words::RING_AND_SERVER.into(), servers(spec, measured)));
+        claims.push(claim("ring against parameter server".into(), servers(spec, measured)));
     }
     claims
 }
@@ -53,18 +53,26 @@ fn sums(measured: &Measured) -> Finding {
     let checked: Vec<&MeasuredRow> = measured.rows.iter().filter(|row| row.report.wrong.is_some()).collect();
     let wrong = checked.iter().find_map(|row| Some((row.report.wrong.filter(|wrong| *wrong > 0)?, &row.report)));
     if let Some((wrong, report)) = wrong {
-        return failed(words::wrong_numbers(wrong, &report.method, report.bytes));
+        let bytes = units::bytes(report.bytes);
+        let numbers = if wrong == 1 { "1 number" } else { &format!("{wrong} numbers") };
+        let were = if wrong == 1 { "was" } else { "were" };
+        return failed(format!("{numbers} of {} at {bytes} {were} wrong", report.method));
     }
     match checked.len() {
-        0 => unclear(words::NOT_CHECKED),
-        rows => Ok(words::all_right(rows)),
+        0 => unclear("no row of this run was checked"),
+        1 => Ok("1 row, and no number in it was wrong".into()),
+        rows => Ok(format!("{rows} rows, and no number in them was wrong")),
     }
 }
 
 /// What the ranks received is what the algorithm sends, message by message.
 fn as_planned(log: &MessageLog, reference: &Schedule) -> Finding {
     log.follows(reference).or_else(failed)?;
-    Ok(words::as_planned(log.messages.len(), reference.rounds.len()))
+    Ok(format!(
+        "{messages} in {rounds}, each as planned",
+        messages = units::counted(log.messages.len(), "message"),
+        rounds = units::counted(reference.rounds.len(), "round")
+    ))
 }
 
 /// Messages and bytes of every rank, in figures that can be compared with the formula.
@@ -77,13 +85,25 @@ fn traffic(log: &MessageLog, reference: &Schedule) -> Finding {
     for rank in 0..reference.ranks {
         let (found, due) = (sent_by(rank), (reference.messages_from(rank), reference.elements_from(rank)));
         if found != due {
-            return failed(words::sent_otherwise(rank, found, due));
+            let in_words = |(messages, elements): (usize, usize)| {
+                format!("{} and {}", units::counted(messages, "message"), units::bytes(4 * elements as u64))
+            };
+            let (found, due) = (in_words(found), in_words(due));
+            return failed(format!("rank {rank} sent {found} by the log, and the algorithm sends {due}"));
         }
         sent.entry(found).or_default().push(rank);
     }
     let buffer = (4 * log.elements).max(1) as f64;
-    let said: Vec<String> = sent.iter().map(|(each, of)| words::sent(of, reference.ranks, *each, buffer)).collect();
-    Ok(words::list(&said))
+    let sentence = |((messages, elements), ranks): (&(usize, usize), &Vec<usize>)| {
+        let who = match ranks.as_slice() {
+            all if all.len() == reference.ranks => "each rank".to_owned(),
+            [one] => format!("rank {one}"),
+            many => format!("{} ranks", many.len()),
+        };
+        let (messages, bytes) = (units::counted(*messages, "message"), units::count(4 * elements));
+        format!("{who} sent {messages} and {bytes} bytes ({:.2} of the buffer)", 4.0 * *elements as f64 / buffer)
+    };
+    Ok(sent.iter().map(sentence).collect::<Vec<_>>().join("; "))
 }
 
 /// The fastest of these.
@@ -93,22 +113,25 @@ fn fastest<'a>(rows: impl Iterator<Item = &'a MeasuredRow>) -> Option<&'a Measur
 
 fn crossover(measured: &Measured) -> Finding {
     let sizes = || measured.rows.iter().map(|row| row.report.bytes).filter(|bytes| *bytes > 0);
-    let (Some(smallest), Some(largest)) = (sizes().min(), sizes().max()) else { return unclear(words::NO_SIZE) };
+    let (Some(smallest), Some(largest)) = (sizes().min(), sizes().max()) else { return unclear("no row has a size above 0") };
     let methods = measured.at(smallest).count();
     if measured.ranks < 2 {
-        return unclear(words::ONE_RANK);
+        return unclear("one rank sends nothing: measure with two or more");
     }
     if smallest == largest || methods < 2 {
-        return unclear(words::ONE_METHOD);
+        return unclear("compare at least two methods at two sizes");
     }
     let (Some(small), Some(large)) = (fastest(measured.at(smallest)), fastest(measured.at(largest))) else {
-        return unclear(words::NOT_MEASURED);
+        return unclear("no row was measured");
     };
-    let said = |row: &MeasuredRow| {
+    let sentence = |row: &MeasuredRow| {
         let others = measured.at(row.report.bytes).filter(|other| other.report.method != row.report.method);
-        words::fastest(row, fastest(others))
+        let next = fastest(others).map(|next| &next.report);
+        let next = next.map(|next| format!(", {} next with {}", next.method, units::short_time(next.median_s)));
+        let (bytes, time) = (units::bytes(row.report.bytes), units::short_time(row.report.median_s));
+        format!("at {bytes} {} is fastest ({time}{})", row.report.method, next.unwrap_or_default())
     };
-    Ok(words::list(&[said(small), said(large)]))
+    Ok(format!("{}; {}", sentence(small), sentence(large)))
 }
 
 /// How much longer the parameter server takes at the largest size, as a part of the ring's time.
@@ -118,113 +141,26 @@ fn servers(spec: &CollectivesSpec, measured: &Measured) -> Finding {
         rows.max_by_key(|row| row.report.bytes)
     };
     let (Some(ring), Some(server)) = (at_largest(Algorithm::Ring), at_largest(Algorithm::ParameterServer)) else {
-        return unclear(words::ONE_MISSING);
+        return unclear("one of the two has no row yet");
     };
     if ring.report.bytes != server.report.bytes || ring.report.bytes == 0 {
-        return unclear(words::OTHER_SIZES);
+        return unclear("the two were not measured at the same size yet");
     }
     if measured.ranks < 3 || spec.shape.servers >= measured.ranks {
-        return unclear(words::NOT_IN_THE_WAY);
+        return unclear("a server is in the way from three ranks on, if it serves more than its own");
     }
     let ratio = server.report.median_s / ring.report.median_s;
-    let said = words::server_took(spec, measured.ranks, ring.report.bytes, ratio);
-    match ratio > 1.0 {
-        true => Ok(said),
-        false => unclear(words::server_not_slower(&said)),
+    let said = format!(
+        "at {bytes} on {ranks} ranks {servers} took {ratio:.2} times the time of the ring{link}",
+        bytes = units::bytes(ring.report.bytes),
+        ranks = measured.ranks,
+        servers = units::counted(spec.shape.servers, "server"),
+        link = spec.link().map(|link| format!(", {link}")).unwrap_or_default()
+    );
+    if ratio > 1.0 {
+        return Ok(said);
     }
-}
-
-mod words {
-    use crate::domain::collective::CollectivesSpec;
-    use crate::domain::measured::MeasuredRow;
-    use crate::domain::units;
-
-    /// What is claimed.
-    pub const EVERY_SUM: &str = "every sum is right";
-    pub const SMALL_AND_LARGE: &str = "small and large buffers";
-    pub const RING_AND_SERVER: &str = "ring against parameter server";
-    pub const NO_MESSAGE: &str = "no message of it is in the log";
-    pub const NOT_CHECKED: &str = "no row of this run was checked";
-    pub const NO_SIZE: &str = "no row has a size above 0";
-    pub const ONE_RANK: &str = "one rank sends nothing: measure with two or more";
-    pub const ONE_METHOD: &str = "compare at least two methods at two sizes";
-    pub const NOT_MEASURED: &str = "no row was measured";
-    pub const ONE_MISSING: &str = "one of the two has no row yet";
-    pub const OTHER_SIZES: &str = "the two were not measured at the same size yet";
-    pub const NOT_IN_THE_WAY: &str = "a server is in the way from three ranks on, if it serves more than its own";
-
-    pub fn log_is_schedule(method: &str) -> String {
-        format!("{method}: the log is the schedule")
-    }
-
-    pub fn what_each_sends(method: &str) -> String {
-        format!("{method}: what each rank sends")
-    }
-
-    pub fn too_many_ranks(ranks: usize) -> String {
-        format!("{} ranks are too many to compare with the schedule", units::count(ranks))
-    }
-
-    pub fn wrong_numbers(wrong: u64, method: &str, bytes: u64) -> String {
-        let bytes = units::bytes(bytes);
-        match wrong {
-            1 => format!("1 number of {method} at {bytes} was wrong"),
-            wrong => format!("{wrong} numbers of {method} at {bytes} were wrong"),
-        }
-    }
-
-    pub fn all_right(rows: usize) -> String {
-        match rows {
-            1 => "1 row, and no number in it was wrong".into(),
-            rows => format!("{rows} rows, and no number in them was wrong"),
-        }
-    }
-
-    pub fn as_planned(messages: usize, rounds: usize) -> String {
-        let (messages, rounds) = (units::counted(messages, "message"), units::counted(rounds, "round"));
-        format!("{messages} in {rounds}, each as planned")
-    }
-
-    /// Messages and numbers that a rank sent by the log, and by the algorithm.
-    pub fn sent_otherwise(rank: usize, found: (usize, usize), due: (usize, usize)) -> String {
-        let words = |(messages, elements): (usize, usize)| {
-            format!("{} and {}", units::counted(messages, "message"), units::bytes(4 * elements as u64))
-        };
-        format!("rank {rank} sent {} by the log, and the algorithm sends {}", words(found), words(due))
-    }
-
-    /// What these of all ranks sent: messages, and numbers of a buffer of `buffer` bytes.
-    pub fn sent(of: &[usize], all: usize, (messages, elements): (usize, usize), buffer: f64) -> String {
-        let who = match of {
-            of if of.len() == all => "each rank".to_owned(),
-            [one] => format!("rank {one}"),
-            many => format!("{} ranks", many.len()),
-        };
-        let (messages, bytes) = (units::counted(messages, "message"), units::count(4 * elements));
-        format!("{who} sent {messages} and {bytes} bytes ({:.2} of the buffer)", 4.0 * elements as f64 / buffer)
-    }
-
-    pub fn list(sentences: &[String]) -> String {
-        sentences.join("; ")
-    }
-
-    /// The fastest at a size, and the next.
-    pub fn fastest(row: &MeasuredRow, next: Option<&MeasuredRow>) -> String {
-        let next = next.map(|next| format!(", {} next with {}", next.report.method, units::short_time(next.report.median_s)));
-        let (bytes, time) = (units::bytes(row.report.bytes), units::short_time(row.report.median_s));
-        format!("at {bytes} {} is fastest ({time}{})", row.report.method, next.unwrap_or_default())
-    }
-
-    /// The server against the ring, at a buffer of `bytes`.
-    pub fn server_took(spec: &CollectivesSpec, ranks: usize, bytes: u64, ratio: f64) -> String {
-        let (servers, bytes) = (units::counted(spec.shape.servers, "server"), units::bytes(bytes));
-        let link = spec.link().map(|link| format!(", {link}")).unwrap_or_default();
-        format!("at {bytes} on {ranks} ranks {servers} took {ratio:.2} times the time of the ring{link}")
-    }
-
-    pub fn server_not_slower(said: &str) -> String {
-        format!("{said}: try larger buffers, or a slow link, where the bytes are what costs")
-    }
+    unclear(format!("{said}: try larger buffers, or a slow link, where the bytes are what costs"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{alone, decided};
 use crate::course::Evidence;
 use crate::course::step::{broadcast, checkpoint_on_root, distributed_optimizer, init_and_pin, scale_learning_rate};
 use crate::domain::step::Step;
-use words::{Cause, Share};
+use crate::domain::units;
 
 type Find = fn(&Group) -> Finding;
 
@@ -31,80 +31,36 @@ fn change(step: Step) -> String {
         Step::Broadcast | Step::CheckpointOnRoot => 4,
         _ => 2,
     };
-    words::change(number)
+    format!("change {number}")
 }
 
 /// Change 2: the rate is multiplied by the number of ranks, and the epochs are divided by it and rounded up.
 fn scaled(group: &Group) -> Finding {
     let rate = scale_learning_rate::scaled(group)?;
-    let (np, asked) = (group.np(), group.spec.workload.epochs);
+    let (np, asked) = (group.np, group.spec.workload.epochs);
     let wanted = asked.div_ceil(np);
-    let share = Share { np, asked, wanted };
     let trained = group.all(told::END_OF_AN_EPOCH, |process| process.epochs.last().map(|report| report.epoch))?;
     if let Some((process, &epochs)) = trained.iter().enumerate().find(|(_, epochs)| **epochs != wanted) {
         let cause = match epochs {
-            epochs if epochs == asked => Cause::AsOneRank,
-            epochs if epochs == asked / np => Cause::RoundedDown,
-            epochs if epochs == wanted.div_ceil(np) => Cause::DividedTwice,
-            _ => Cause::Unknown,
+            epochs if epochs == asked => ", as many as a single rank",
+            epochs if epochs == asked / np => ", rounded down",
+            epochs if epochs == wanted.div_ceil(np) => ", divided twice",
+            _ => "",
         };
-        let who = group.name(process);
-        // One that is still training comes to more.
+        // A process that is still training will reach more epochs.
         if epochs > wanted || group.not_finished().is_none() {
-            return failed(words::other_epochs(&who, epochs, cause, share, &because_strangers(group)));
+            let (who, epochs, strangers) = (group.name(process), units::counted(epochs, "epoch"), because_strangers(group));
+            return failed(format!(
+                "{who} trained {epochs}{cause}: {np} ranks share {asked}, and {asked} / {np} rounded up is {wanted}{strangers}"
+            ));
         }
     }
-    Ok(words::scaled(&rate, share))
+    Ok(format!("{rate}, and every rank trained {asked} / {np} rounded up = {}", units::counted(wanted, "epoch")))
 }
 
 /// Change 4: all ranks begin from the root's weights, and the root alone writes checkpoints.
 fn one_model(group: &Group) -> Finding {
     let weights = broadcast::check(group)?;
     let files = checkpoint_on_root::check(group)?;
-    Ok(words::one_model(&weights, &files))
-}
-
-mod words {
-    use crate::domain::units;
-
-    pub fn change(number: usize) -> String {
-        format!("change {number}")
-    }
-
-    /// Where another number of epochs comes from, as far as that shows.
-    #[derive(Clone, Copy)]
-    pub enum Cause {
-        AsOneRank,
-        RoundedDown,
-        DividedTwice,
-        Unknown,
-    }
-
-    /// The epochs that were asked for, and the share of each rank.
-    #[derive(Clone, Copy)]
-    pub struct Share {
-        pub np: usize,
-        pub asked: usize,
-        pub wanted: usize,
-    }
-
-    pub fn other_epochs(who: &str, epochs: usize, cause: Cause, share: Share, strangers: &str) -> String {
-        let cause = match cause {
-            Cause::AsOneRank => ", as many as a single rank",
-            Cause::RoundedDown => ", rounded down",
-            Cause::DividedTwice => ", divided twice",
-            Cause::Unknown => "",
-        };
-        let (Share { np, asked, wanted }, epochs) = (share, units::counted(epochs, "epoch"));
-        format!("{who} trained {epochs}{cause}: {np} ranks share {asked}, and {asked} / {np} rounded up is {wanted}{strangers}")
-    }
-
-    pub fn scaled(rate: &str, share: Share) -> String {
-        let Share { np, asked, wanted } = share;
-        format!("{rate}, and every rank trained {asked} / {np} rounded up = {}", units::counted(wanted, "epoch"))
-    }
-
-    pub fn one_model(weights: &str, files: &str) -> String {
-        format!("{weights}; {files}")
-    }
+    Ok(format!("{weights}; {files}"))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::terms::{self as words, Noun};
+use super::terms as words;
 use super::verdict::{Objection, unclear};
 use crate::domain::event::{ConfigReport, TopologyReport};
 use crate::domain::history::{Attempt, Process};
@@ -23,14 +23,10 @@ pub struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    pub fn np(&self) -> usize {
-        self.np
-    }
-
     /// What `pick` finds in each process, by process; unclear, naming who lacks it, if one has none.
     pub fn all<T>(&self, what: &str, pick: impl Fn(&'a Process) -> Option<T>) -> Result<Vec<T>, Objection> {
         let mut found = Vec::new();
-        for process in 0..self.np() {
+        for process in 0..self.np {
             match self.attempt.processes.get(&process).and_then(&pick) {
                 Some(value) => found.push(value),
                 None => return unclear(words::not_reported(&self.name(process), what)),
@@ -61,7 +57,7 @@ impl<'a> Group<'a> {
     pub fn know_each_other(&self) -> bool {
         let places: Vec<_> = self.attempt.processes.values().filter_map(|process| process.topology.as_ref()).collect();
         let ranks: BTreeSet<_> = places.iter().map(|place| place.topology.rank.0).collect();
-        ranks.into_iter().eq(0..self.np()) && places.iter().all(|place| place.topology.size.0 == self.np())
+        ranks.into_iter().eq(0..self.np) && places.iter().all(|place| place.topology.size.0 == self.np)
     }
 
     /// The process that is rank 0, or is taken for it.
@@ -72,7 +68,7 @@ impl<'a> Group<'a> {
 
     /// `rank 1`, or `process 1` where several take themselves for the same rank.
     pub fn name(&self, process: usize) -> String {
-        words::name(self.noun(), self.number(process))
+        format!("{} {}", self.noun(), self.number(process))
     }
 
     /// `rank 1`, `ranks 1 and 2`, `ranks 1, 2, 3 and 60 others`.
@@ -80,8 +76,8 @@ impl<'a> Group<'a> {
         words::names(self.noun(), &processes.iter().map(|process| self.number(*process)).collect::<Vec<_>>())
     }
 
-    fn noun(&self) -> Noun {
-        if self.know_each_other() { Noun::Rank } else { Noun::Process }
+    fn noun(&self) -> &'static str {
+        if self.know_each_other() { "rank" } else { "process" }
     }
 
     fn number(&self, process: usize) -> usize {
@@ -92,7 +88,7 @@ impl<'a> Group<'a> {
     /// All processes but the root.
     pub fn others(&self) -> impl Iterator<Item = usize> {
         let root = self.root();
-        (0..self.np()).filter(move |process| *process != root)
+        (0..self.np).filter(move |process| *process != root)
     }
 
     /// Those whose value is not the root's.
@@ -104,14 +100,14 @@ impl<'a> Group<'a> {
     /// Who has no final event yet.
     pub fn not_finished(&self) -> Option<String> {
         let has_finished = |process: &usize| self.attempt.processes.get(process).is_some_and(|process| process.has_finished);
-        (0..self.np()).find(|process| !has_finished(process)).map(|process| self.name(process))
+        (0..self.np).find(|process| !has_finished(process)).map(|process| self.name(process))
     }
 }
 
 /// To end a sentence with, where step 1 is not done.
 pub fn because_strangers(group: &Group) -> String {
-    match group.know_each_other() {
-        true => String::new(),
-        false => words::strangers(&(group.part)(Step::InitAndPin)),
+    if group.know_each_other() {
+        return String::new();
     }
+    format!("; the processes do not know of each other ({})", (group.part)(Step::InitAndPin))
 }

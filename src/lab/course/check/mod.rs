@@ -21,7 +21,7 @@ pub use collectives::{Claim, check_collectives};
 pub use four_changes::check_changes;
 use group::Group;
 pub use photos::check_photos;
-use verdict::{Finding, Objection, unclear};
+use verdict::{Finding, concluded, unclear};
 pub use verdict::{Outcome, Shown, Verdict};
 
 /// The verdicts on all ten steps, in their order.
@@ -33,16 +33,14 @@ pub fn check_all(evidence: &Evidence) -> Vec<Verdict> {
 pub fn check(evidence: &Evidence, step: Step) -> Verdict {
     // An elastic run may have had more ranks before, or have them again.
     let most = (0..evidence.attempts.len()).map(|attempt| evidence.np_of(attempt)).fold(evidence.spec.resources.np, usize::max);
-    let (outcome, evidence) = match most < 2 && step != Step::NovoGrad {
-        true => alone(),
-        false => decided(
-            evidence,
-            |step| terms::step(step.number()),
-            |group| {
-                let is_alone = group.np() < 2 && step != Step::NovoGrad;
-                if is_alone { unclear(terms::ONE_RANK) } else { (step::rules(step).check)(group) }
-            },
-        ),
+    let (outcome, evidence) = if most < 2 && step != Step::NovoGrad {
+        alone()
+    } else {
+        let find = |group: &Group| {
+            let is_alone = group.np < 2 && step != Step::NovoGrad;
+            if is_alone { unclear(terms::ONE_RANK) } else { (step::rules(step).check)(group) }
+        };
+        decided(evidence, |step| format!("step {}", step.number()), find)
     };
     Verdict { step, outcome, evidence }
 }
@@ -57,38 +55,18 @@ fn decided(evidence: &Evidence, part: fn(Step) -> String, find: impl Fn(&Group) 
         .attempts
         .iter()
         .enumerate()
-        // Of one whose processes told nothing there is nothing to judge.
+        // An attempt without events cannot be judged.
         .filter(|(_, attempt)| !attempt.processes.is_empty())
         .map(|(place, attempt)| {
-            let before = &evidence.attempts[..place];
-            judge(
-                &Group {
-                    spec: &evidence.spec,
-                    attempt,
-                    before,
-                    np: evidence.np_of(place),
-                    part,
-                    printed: evidence.printed.as_ref(),
-                },
-                &find,
-            )
+            let (before, printed) = (&evidence.attempts[..place], evidence.printed.as_ref());
+            let group = Group { spec: &evidence.spec, attempt, before, np: evidence.np_of(place), part, printed };
+            match attempt.processes.iter().find(|(_, process)| process.lost_events > 0) {
+                Some((index, process)) => (Outcome::CannotTell, terms::lost(&group.name(*index), process.lost_events)),
+                None => concluded(find(&group), group.not_finished()),
+            }
         })
         .collect();
     let of = |wanted: Outcome| judged.iter().rev().find(|(outcome, _)| *outcome == wanted).cloned();
     let decides = of(Outcome::Failed).or_else(|| of(Outcome::Passed)).or_else(|| of(Outcome::CannotTell));
     decides.unwrap_or((Outcome::CannotTell, terms::NOTHING_YET.into()))
-}
-
-fn judge(group: &Group, find: &impl Fn(&Group) -> Finding) -> (Outcome, String) {
-    if let Some((process, of)) = group.attempt.processes.iter().find(|(_, of)| of.lost_events > 0) {
-        return (Outcome::CannotTell, terms::lost(&group.name(*process), of.lost_events));
-    }
-    match find(group) {
-        Ok(sentence) => match group.not_finished() {
-            None => (Outcome::Passed, sentence),
-            Some(who) => (Outcome::CannotTell, terms::so_far(&sentence, &who)),
-        },
-        Err(Objection::Failed(sentence)) => (Outcome::Failed, sentence),
-        Err(Objection::Unclear(sentence)) => (Outcome::CannotTell, sentence),
-    }
 }

@@ -4,11 +4,11 @@
 //! the program reports, those of the optimizer are judged.
 
 use super::group::Group;
-use super::numbers::equal_rates as equal;
+use super::numbers::{digits, equal_rates as equal};
 use super::seen;
 use super::shape::{Asked, Ramp, Scaled, Shape};
 use super::terms as told;
-use super::verdict::{Finding, Objection, failed, unclear};
+use super::verdict::{Finding, Objection, Outcome, failed, unclear};
 use crate::domain::event::ScheduleReport;
 use crate::domain::history::TrainingStep;
 use crate::domain::schedule::{decay, steps_per_epoch};
@@ -44,7 +44,15 @@ impl<'a> Rates<'a> {
             let pairs = steps[process].iter().zip(steps[root].iter());
             let mut same_place = pairs.filter(|(one, other)| (one.epoch, one.batch) == (other.epoch, other.batch));
             if let Some((one, other)) = same_place.find(|(one, other)| !equal(one.lr, other.lr)) {
-                return failed(words::differs(&group.name(process), one, &group.name(root), other));
+                return failed(format!(
+                    "{} trained {} at {}, and {} at {}: every rank needs the same rate, by the number of all ranks (hvd.size() in \
+                     Python), not of those on its host",
+                    group.name(process),
+                    place(one),
+                    digits(one.lr),
+                    group.name(root),
+                    digits(other.lr)
+                ));
             }
         }
         let config = configs[root];
@@ -56,7 +64,7 @@ impl<'a> Rates<'a> {
             steps,
             asked: Asked {
                 base_lr: group.spec.workload.base_lr,
-                np: group.np(),
+                np: group.np,
                 warmup_epochs: group.spec.workload.warmup_epochs,
                 steps_per_epoch: trained_per_epoch(reported[root]),
                 undivided: steps_per_epoch(config.train_images, config.local_batch_size, 1),
@@ -89,7 +97,14 @@ impl<'a> Rates<'a> {
         let wanted = |epoch: usize| own.rates[0] * decay(epoch);
         match own.rates.iter().enumerate().find(|(epoch, rate)| !equal(**rate, wanted(*epoch))) {
             None => Ok(()),
-            Some((epoch, rate)) => failed(words::falls_otherwise(own, epoch, *rate, wanted(epoch))),
+            Some((epoch, rate)) => failed(format!(
+                "{called} gives {rate} in epoch {}, and {wanted} is right: the rate falls to a tenth after 15, \
+                 after 25 and after 35 epochs, and stays as it is in between",
+                epoch + 1,
+                called = called(own),
+                rate = digits(*rate),
+                wanted = digits(wanted(epoch))
+            )),
         }
     }
 
@@ -99,7 +114,7 @@ impl<'a> Rates<'a> {
         let is_once = !self.is_multiplied_again(shape);
         match self.after(shape).find(|step| is_once && !equal(step.lr, self.rate(right, step))) {
             None => Ok(()),
-            Some(step) => failed(words::not_by_formula(step, None, self.rate(right, step))),
+            Some(step) => failed(not_by_formula(step, None, self.rate(right, step))),
         }
     }
 
@@ -113,13 +128,18 @@ impl<'a> Rates<'a> {
     pub fn goes_on_after(&self, shape: Shape) -> Result<(), Objection> {
         let first = self.after(shape).next();
         if let Some(first) = first.filter(|_| self.is_multiplied_again(shape)) {
-            return failed(words::multiplied_again(first.lr));
+            return failed(multiplied_again(first.lr));
         }
         let np = self.asked.np;
         let [full, scaled] = [shape.scaled.times(np), np as f64].map(|times| self.asked.base_lr * times);
         let applied = first.filter(|step| decay(step.epoch) == 1.0).map(|step| step.lr);
         match self.schedule.map(|own| own.rates[0]).or(applied) {
-            Some(then) if !equal(full, scaled) && !equal(full, then) => failed(words::climbs_elsewhere(full, then)),
+            Some(then) if !equal(full, scaled) && !equal(full, then) => failed(format!(
+                "the ramp climbs to {full}, and after it the rate is {then}: let it climb to the scaled rate \
+                 (initial_lr=lr in Python)",
+                full = digits(full),
+                then = digits(then)
+            )),
             _ => Ok(()),
         }
     }
@@ -133,14 +153,14 @@ impl<'a> Rates<'a> {
     pub fn as_if(&self, shape: Shape) -> Finding {
         let wanted = |step: &TrainingStep| self.rate(shape, step);
         match self.steps.iter().find(|step| !equal(step.lr, wanted(step))) {
-            None => unclear(words::TOO_SHORT),
-            Some(step) => failed(words::not_by_formula(step, self.as_of_others(wanted), wanted(step))),
+            None => unclear(TOO_SHORT),
+            Some(step) => failed(not_by_formula(step, self.as_of_others(wanted), wanted(step))),
         }
     }
 
     /// The number of ranks, another than there are, for which all rates would be right.
     pub fn as_of_others(&self, wanted: impl Fn(&TrainingStep) -> f64) -> Option<usize> {
-        let np = self.group.np() as f64;
+        let np = self.group.np as f64;
         let first = self.steps.first()?;
         let ranks = (first.lr / wanted(first) * np).round();
         let fits = |step: &TrainingStep| equal(step.lr, wanted(step) / np * ranks);
@@ -150,7 +170,14 @@ impl<'a> Rates<'a> {
     /// What is wrong with a rate that the program reports as another one, with what it reports.
     pub fn as_told(&self, objection: Objection) -> Objection {
         match (objection, self.told) {
-            (Objection::Failed(why), Some(told)) => Objection::Failed(words::and_told_otherwise(&why, told, self.steps[0].lr)),
+            (Objection(Outcome::Failed, why), Some(told)) => Objection(
+                Outcome::Failed,
+                format!(
+                    "{why}. The program reports a rate of {told} there, and the optimizer used {used}",
+                    told = digits(told),
+                    used = digits(self.steps[0].lr)
+                ),
+            ),
             (objection, _) => objection,
         }
     }
@@ -161,69 +188,30 @@ fn trained_per_epoch(steps: &[TrainingStep]) -> usize {
     steps.iter().map(|step| step.batch + 1).max().unwrap_or(0)
 }
 
-pub(in crate::course) mod words {
-    use crate::course::check::numbers::digits;
-    use crate::domain::event::ScheduleReport;
-    use crate::domain::history::TrainingStep;
+pub const TOO_SHORT: &str = "the run is too short to tell how its rate came about";
 
-    pub const TOO_SHORT: &str = "the run is too short to tell how its rate came about";
+/// `epoch 1, batch 1`, of a step that is counted from 0.
+pub fn place(step: &TrainingStep) -> String {
+    format!("epoch {}, batch {}", step.epoch + 1, step.batch + 1)
+}
 
-    /// `epoch 1, batch 1`, of a step that is counted from 0.
-    pub fn place(step: &TrainingStep) -> String {
-        format!("epoch {}, batch {}", step.epoch + 1, step.batch + 1)
+/// `fashion_mnist.py:57: lr_schedule`.
+pub fn called(own: &ScheduleReport) -> String {
+    match own.place.as_str() {
+        "" => own.name.clone(),
+        place => format!("{place}: {}", own.name),
     }
+}
 
-    pub fn climbs_elsewhere(full: f64, then: f64) -> String {
-        let (full, then) = (digits(full), digits(then));
-        format!(
-            "the ramp climbs to {full}, and after it the rate is {then}: let it climb to the scaled rate (initial_lr=lr in Python)"
-        )
-    }
+pub fn multiplied_again(rate: f64) -> String {
+    format!(
+        "after the ramp the rate fell to {}: the schedule contains the base rate already, multiply by its factor only",
+        digits(rate)
+    )
+}
 
-    /// `fashion_mnist.py:57: lr_schedule`.
-    pub fn called(own: &ScheduleReport) -> String {
-        match own.place.as_str() {
-            "" => own.name.clone(),
-            place => format!("{place}: {}", own.name),
-        }
-    }
-
-    /// In an epoch that is counted from 0.
-    pub fn falls_otherwise(own: &ScheduleReport, epoch: usize, rate: f64, wanted: f64) -> String {
-        let (called, rate, wanted) = (called(own), digits(rate), digits(wanted));
-        format!(
-            "{called} gives {rate} in epoch {}, and {wanted} is right: the rate falls to a tenth after 15, after 25 and after 35 epochs, and \
-             stays as it is in between",
-            epoch + 1
-        )
-    }
-
-    pub fn multiplied_again(rate: f64) -> String {
-        format!(
-            "after the ramp the rate fell to {}: the schedule contains the base rate already, multiply by its factor only",
-            digits(rate)
-        )
-    }
-
-    /// Two ranks, each with its step.
-    pub fn differs(who: &str, one: &TrainingStep, root: &str, other: &TrainingStep) -> String {
-        format!(
-            "{who} trained {} at {}, and {root} at {}: every rank needs the same rate, by the number of all ranks (hvd.size() in Python), not of \
-             those on its host",
-            place(one),
-            digits(one.lr),
-            digits(other.lr)
-        )
-    }
-
-    /// `ranks`: the number for which all rates would be right, where there is one.
-    pub fn not_by_formula(step: &TrainingStep, ranks: Option<usize>, wanted: f64) -> String {
-        let as_if = ranks.map(|ranks| format!(", as if there were {ranks} ranks")).unwrap_or_default();
-        format!("{} trained at {}{as_if}, and the formula gives {}", place(step), digits(step.lr), digits(wanted))
-    }
-
-    pub fn and_told_otherwise(why: &str, told: f64, used: f64) -> String {
-        let (used, told) = (digits(used), digits(told));
-        format!("{why}. The program reports a rate of {told} there, and the optimizer used {used}")
-    }
+/// `ranks`: the number for which all rates would be right, where there is one.
+fn not_by_formula(step: &TrainingStep, ranks: Option<usize>, wanted: f64) -> String {
+    let as_if = ranks.map(|ranks| format!(", as if there were {ranks} ranks")).unwrap_or_default();
+    format!("{} trained at {}{as_if}, and the formula gives {}", place(step), digits(step.lr), digits(wanted))
 }

@@ -3,10 +3,10 @@
 //! Never calls an optimizer: what is computed here is written down a second time, as the authors have it.
 
 use super::group::Group;
+use super::numbers::digits;
 use super::verdict::{Objection, failed};
 use crate::domain::event::{CheckpointAction, UpdateReport};
 use crate::domain::history::{Process, Watched};
-use words::Astray;
 
 /// The first update of SGD, computed again: the momentum is still zero there.
 pub fn sgd(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
@@ -25,7 +25,12 @@ pub fn sgd(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
             [0.0, wd].into_iter().any(|wd| (after - by(wd)).abs() <= rounding)
         };
         if !places.into_iter().all(is_by_rule) {
-            return failed(words::not_sgd(&group.name(process), first.lr));
+            return failed(format!(
+                "the weights of {who} after the first update are not the weights before it minus {} times the \
+                 gradients: let the optimizer alone change them",
+                digits(first.lr),
+                who = group.name(process)
+            ));
         }
     }
     Ok(())
@@ -63,13 +68,19 @@ pub fn novograd(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
                 break;
             }
             let squares = update.norms.iter().map(|norm| f64::from(*norm).powi(2));
-            second = match second.len() == update.norms.len() {
-                true => second.iter().zip(squares).map(|(old, new)| moment(*old, new)).collect(),
-                false => squares.collect(),
+            second = if second.len() == update.norms.len() {
+                second.iter().zip(squares).map(|(old, new)| moment(*old, new)).collect()
+            } else {
+                squares.collect()
             };
             let moves = moves(group.spec.workload.wd, update, before, &second);
             if let Some(how) = astray(update, &moves) {
-                return failed(words::not_novograd(&group.name(process), number + 1, how));
+                return failed(format!(
+                    "the optimizer of {} calls itself NovoGrad and does not follow its rule: in update {}, {how}. Use the \
+                     NovoGrad of the library",
+                    group.name(process),
+                    number + 1
+                ));
             }
             before = Some(update);
         }
@@ -104,8 +115,8 @@ fn moves(wd: f64, update: &UpdateReport, before: Option<&UpdateReport>, second: 
     (0..update.before.len()).map(of).collect()
 }
 
-/// How an update differs from its rule, if it does.
-fn astray(update: &UpdateReport, moves: &[Move]) -> Option<Astray> {
+/// How an update differs from its rule, in words; `None` if it does not.
+fn astray(update: &UpdateReport, moves: &[Move]) -> Option<String> {
     let made: Vec<f64> =
         update.after.iter().zip(&update.before).map(|(after, before)| f64::from(*after) - f64::from(*before)).collect();
     let is = |wanted: &dyn Fn(usize) -> f64, scale: f64| {
@@ -119,51 +130,15 @@ fn astray(update: &UpdateReport, moves: &[Move]) -> Option<Astray> {
     }
     let by_gradient = |place: usize| -update.lr * f64::from(update.applied[place]);
     if is(&by_gradient, 1.0) {
-        return Some(Astray::AsSgd);
+        return Some("the weights moved by the rate times the gradient, as SGD moves them".into());
     }
     let times = made.iter().zip(moves).map(|(made, rule)| made * rule.by).sum::<f64>()
         / moves.iter().map(|rule| rule.by * rule.by).sum::<f64>();
     if times.is_finite() && is(&|place| times * moves[place].by, times.abs()) {
-        return Some(Astray::Times(times));
+        return Some(format!("the weights moved {times:.3} times as far as by the rule"));
     }
     let apart = |place: &usize| (made[*place] - moves[*place].by).abs() - moves[*place].rounding;
     let worst = (0..made.len()).max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
-    Some(Astray::Otherwise(made[worst], moves[worst].by))
-}
-
-mod words {
-    use super::super::numbers::digits;
-
-    pub fn not_sgd(who: &str, lr: f64) -> String {
-        format!(
-            "the weights of {who} after the first update are not the weights before it minus {} times the gradients: let the optimizer alone \
-             change them",
-            digits(lr)
-        )
-    }
-
-    /// How far weights moved in an update, where NovoGrad moves them otherwise.
-    #[derive(Clone, Copy)]
-    pub enum Astray {
-        AsSgd,
-        /// So many times as far.
-        Times(f64),
-        /// A weight that moved by so much, and its move by the rule.
-        Otherwise(f64, f64),
-    }
-
-    /// In an update, counted from 1.
-    pub fn not_novograd(who: &str, update: usize, how: Astray) -> String {
-        let how = match how {
-            Astray::AsSgd => "the weights moved by the rate times the gradient, as SGD moves them".into(),
-            Astray::Times(times) => format!("the weights moved {times:.3} times as far as by the rule"),
-            Astray::Otherwise(made, rule) => {
-                format!("a weight moved by {}, and by the rule it moves by {}", digits(made), digits(rule))
-            }
-        };
-        format!(
-            "the optimizer of {who} calls itself NovoGrad and does not follow its rule: in update {update}, {how}. Use the NovoGrad of the \
-             library"
-        )
-    }
+    let (made, rule) = (digits(made[worst]), digits(moves[worst].by));
+    Some(format!("a weight moved by {made}, and by the rule it moves by {rule}"))
 }

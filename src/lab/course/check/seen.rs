@@ -7,8 +7,9 @@ use super::numbers::equal_rates;
 use super::rule;
 use super::terms as told;
 use super::verdict::{Objection, failed};
-use crate::domain::event::{DigestMoment, ScheduleReport, UpdateReport};
+use crate::domain::event::{DigestMoment, Instead, ScheduleReport, UpdateReport};
 use crate::domain::history::{TrainingStep, Watched};
+use crate::domain::units;
 use std::collections::BTreeMap;
 
 /// Relative difference of sampled gradients: they may have travelled in 16 bits.
@@ -23,8 +24,12 @@ pub fn watched<'a>(group: &Group<'a>) -> Result<Option<Vec<&'a Watched>>, Object
     }
     let processes = group.all(told::WORK, Some)?;
     let idle = |process: &usize| processes[*process].watched.updates.is_empty() && !processes[*process].steps.is_empty();
-    if let Some(process) = (0..group.np()).find(idle) {
-        return failed(words::never_updated(&group.name(process), processes[process].steps.len()));
+    if let Some(process) = (0..group.np).find(idle) {
+        return failed(format!(
+            "{who} reports {steps}, and no optimizer of the library updated its weights: train with `optimizer.step`",
+            who = group.name(process),
+            steps = units::counted(processes[process].steps.len(), "training step")
+        ));
     }
     Ok(Some(processes.iter().map(|process| &process.watched).collect()))
 }
@@ -43,11 +48,15 @@ fn numbers(watched: &[&Watched]) -> Vec<usize> {
 /// Each optimizer is wrapped once, or not at all where a program averages by itself; and the first update is made with the mean.
 pub fn first_update(group: &Group) -> Result<(), Objection> {
     let Some(watched) = watched(group)? else { return Ok(()) };
-    if let Some(process) = (0..group.np()).find(|process| watched[*process].wrapped > 1) {
-        return failed(words::wrapped(&group.name(process), watched[process].wrapped));
+    if let Some(process) = (0..group.np).find(|process| watched[*process].wrapped > 1) {
+        return failed(format!(
+            "{who} wrapped its optimizer {times} times, so its gradients are averaged {times} times: wrap it once",
+            who = group.name(process),
+            times = watched[process].wrapped
+        ));
     }
     match updates(&watched, 0) {
-        Some(first) => applies_the_mean(group, &first, words::FIRST_UPDATE),
+        Some(first) => applies_the_mean(group, &first, "the first update"),
         None => Ok(()),
     }
 }
@@ -58,14 +67,20 @@ pub fn later_updates(group: &Group) -> Result<(), Objection> {
     every_batch(group, &watched)?;
     for number in numbers(&watched).into_iter().filter(|number| *number > 0) {
         if let Some(updates) = updates(&watched, number) {
-            applies_the_mean(group, &updates, &words::update(number))?;
+            applies_the_mean(group, &updates, &update(number))?;
         }
     }
     for (process, own) in watched.iter().enumerate() {
         for pair in own.updates.windows(2).map(|pair| [&pair[0].report, &pair[1].report]) {
             let [one, next] = pair;
             if next.update == one.update + 1 && one.after.len() == next.before.len() && one.after != next.before {
-                return failed(words::weights_changed_between(&group.name(process), one.update, next.update));
+                return failed(format!(
+                    "the weights of {who} changed between {} and {}, and no optimizer of the library did it: \
+                     change weights by `optimizer.step` only",
+                    update(one.update),
+                    update(next.update),
+                    who = group.name(process)
+                ));
             }
         }
     }
@@ -82,14 +97,18 @@ fn applies_the_mean(group: &Group, updates: &[&UpdateReport], which: &str) -> Re
         update.applied.iter().zip(&updates[root].applied).all(|(one, other)| (one - other).abs() <= 1e-3 * scale)
     };
     if let Some(process) = group.others().find(|process| !same(updates[*process])) {
-        return failed(words::other_gradients(&group.name(process), which, &group.name(root)));
+        return failed(format!(
+            "{who} applied other gradients in {which} than {root}: average them over all ranks before every update",
+            who = group.name(process),
+            root = group.name(root)
+        ));
     }
     is_mean(group, &own, &updates[root].applied, which)
 }
 
 /// What all ranks applied in an update is the mean of what each had of its own.
 pub fn is_mean(group: &Group, own: &[&[f32]], applied: &[f32], when: &str) -> Result<(), Objection> {
-    let mean = |place: usize| own.iter().filter_map(|own| own.get(place)).map(|g| f64::from(*g)).sum::<f64>() / group.np() as f64;
+    let mean = |place: usize| own.iter().filter_map(|own| own.get(place)).map(|g| f64::from(*g)).sum::<f64>() / group.np as f64;
     let mean: Vec<f64> = (0..applied.len()).map(mean).collect();
     let applied: Vec<f64> = applied.iter().copied().map(f64::from).collect();
     let longest = own.iter().copied().flatten().fold(0.0, |longest, g| f64::max(longest, f64::from(g.abs())));
@@ -99,20 +118,25 @@ pub fn is_mean(group: &Group, own: &[&[f32]], applied: &[f32], when: &str) -> Re
     if is(&|place| mean[place], 1.0) {
         return Ok(());
     }
-    if let Some(whose) =
-        (0..group.np()).find(|process| is(&|place| own[*process].get(place).copied().map_or(0.0, f64::from), 1.0))
+    if let Some(whose) = (0..group.np).find(|process| is(&|place| own[*process].get(place).copied().map_or(0.0, f64::from), 1.0))
     {
-        return failed(words::gradients_of_one(&group.name(whose), when));
+        return failed(format!(
+            "all ranks applied {whose}'s own gradients in {when}: average them, so that every rank's images count",
+            whose = group.name(whose)
+        ));
     }
     let times =
         applied.iter().zip(&mean).map(|(g, mean)| g * mean).sum::<f64>() / mean.iter().map(|mean| mean * mean).sum::<f64>();
-    if (times - group.np() as f64).abs() < 0.01 && is(&|place| times * mean[place], times.abs()) {
-        return failed(words::sum_of_gradients(when, group.np()));
+    if (times - group.np as f64).abs() < 0.01 && is(&|place| times * mean[place], times.abs()) {
+        return failed(format!(
+            "all ranks applied the sum of their gradients in {when}, not the mean: divide by {np}, the number of ranks",
+            np = group.np
+        ));
     }
-    match times.is_finite() && is(&|place| times * mean[place], times.abs()) {
-        true => failed(words::times_the_mean(times, when)),
-        false => failed(words::not_the_mean(when)),
+    if times.is_finite() && is(&|place| times * mean[place], times.abs()) {
+        return failed(format!("all ranks applied {times:.3} times the mean of their gradients in {when}: apply the mean"));
     }
+    failed(format!("all ranks applied the same gradients in {when}, but not the mean of their own: average them"))
 }
 
 /// Each process updated its weights as often as its batches ask for: once for each, or for each group of them whose gradients add up.
@@ -127,7 +151,12 @@ fn every_batch(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
             steps.iter().for_each(|step| *of_epochs.entry(step.epoch).or_default() += 1);
             let wanted: usize = of_epochs.values().map(|steps| steps.div_ceil(passes)).sum();
             if updates != wanted {
-                return failed(words::updated_less(&group.name(process), steps.len(), updates, passes));
+                let batches = if passes == 1 { "batch" } else { &format!("{passes} batches") };
+                return failed(format!(
+                    "{} reports {} and updated its weights {updates} times: let the optimizer make one update after every {batches}",
+                    group.name(process),
+                    units::counted(steps.len(), "training step")
+                ));
             }
         }
     }
@@ -172,7 +201,7 @@ pub fn novograd(group: &Group) -> Result<(), Objection> {
     for (process, own) in watched.iter().enumerate() {
         let mut names = own.updates.iter().map(|update| update.report.optimizer.as_str());
         if let Some(name) = names.find(|name| *name != "novograd") {
-            return failed(words::another_optimizer(&group.name(process), name));
+            return failed(format!("{who} reports NovoGrad, and {name} updates its weights", who = group.name(process)));
         }
     }
     rule::novograd(group, &watched)
@@ -181,7 +210,7 @@ pub fn novograd(group: &Group) -> Result<(), Objection> {
 /// Two processes that trained on the same images, as far as their batches were told.
 pub fn twins(group: &Group) -> Option<[usize; 2]> {
     let picks = |process: usize| &group.attempt.processes[&process].watched.picks;
-    let pairs = (0..group.np()).flat_map(|one| (one + 1..group.np()).map(move |other| [one, other]));
+    let pairs = (0..group.np).flat_map(|one| (one + 1..group.np).map(move |other| [one, other]));
     let mut pairs = pairs.filter(|pair| pair.iter().all(|process| group.attempt.processes.contains_key(process)));
     pairs.find(|[one, other]| !picks(*one).is_empty() && picks(*one) == picks(*other))
 }
@@ -193,7 +222,7 @@ pub fn were_shared(group: &Group) -> bool {
         of.digests_of(DigestMoment::SharedParameters).first().copied()
     };
     let root = shared(group.root());
-    root.is_some() && (0..group.np()).all(|process| shared(process) == root)
+    root.is_some() && (0..group.np).all(|process| shared(process) == root)
 }
 
 /// The schedule of the rate that the root's program has, where the library could ask it.
@@ -208,92 +237,30 @@ pub fn goes_by(group: &Group, flags: &[&str]) -> Result<(), Objection> {
         let of = group.attempt.processes.get(&process)?;
         Some((process, of.watched.instead.iter().find(|other| flags.contains(&other.flag.as_str()))?))
     };
-    match (0..group.np()).find_map(other) {
-        None => Ok(()),
-        Some((process, other)) => failed(words::other_value(&group.name(process), other, group.np())),
-    }
+    let other = (0..group.np).find_map(other);
+    other.map_or(Ok(()), |(process, other)| failed(other_value(&group.name(process), other, group.np)))
 }
 
-pub(in crate::course) mod words {
+/// `update 3`, of one that is counted from 0.
+fn update(number: usize) -> String {
+    format!("update {}", number + 1)
+}
 
-    use crate::domain::event::Instead;
-    use crate::domain::units;
-
-    pub const FIRST_STEP: &str = "the first step";
-    pub const FIRST_UPDATE: &str = "the first update";
-
-    pub fn update(number: usize) -> String {
-        format!("update {}", number + 1)
-    }
-
-    pub fn never_updated(who: &str, steps: usize) -> String {
-        let steps = units::counted(steps, "training step");
-        format!("{who} reports {steps}, and no optimizer of the library updated its weights: train with `optimizer.step`")
-    }
-
-    pub fn wrapped(who: &str, times: usize) -> String {
-        format!("{who} wrapped its optimizer {times} times, so its gradients are averaged {times} times: wrap it once")
-    }
-
-    /// Of two updates, counted from 0.
-    pub fn weights_changed_between(who: &str, one: usize, next: usize) -> String {
-        format!(
-            "the weights of {who} changed between {} and {}, and no optimizer of the library did it: change weights by `optimizer.step` \
-             only",
-            update(one),
-            update(next)
-        )
-    }
-
-    pub fn other_gradients(who: &str, which: &str, root: &str) -> String {
-        format!("{who} applied other gradients in {which} than {root}: average them over all ranks before every update")
-    }
-
-    pub fn gradients_of_one(whose: &str, when: &str) -> String {
-        format!("all ranks applied {whose}'s own gradients in {when}: average them, so that every rank's images count")
-    }
-
-    pub fn sum_of_gradients(when: &str, np: usize) -> String {
-        format!("all ranks applied the sum of their gradients in {when}, not the mean: divide by {np}, the number of ranks")
-    }
-
-    pub fn times_the_mean(times: f64, when: &str) -> String {
-        format!("all ranks applied {times:.3} times the mean of their gradients in {when}: apply the mean")
-    }
-
-    pub fn not_the_mean(when: &str) -> String {
-        format!("all ranks applied the same gradients in {when}, but not the mean of their own: average them")
-    }
-
-    /// `passes` batches make one update.
-    pub fn updated_less(who: &str, steps: usize, updates: usize, passes: usize) -> String {
-        let batches = if passes == 1 { "batch".to_owned() } else { format!("{passes} batches") };
-        let steps = units::counted(steps, "training step");
-        format!(
-            "{who} reports {steps} and updated its weights {updates} times: let the optimizer make one update after every {batches}"
-        )
-    }
-
-    pub fn another_optimizer(who: &str, name: &str) -> String {
-        format!("{who} reports NovoGrad, and {name} updates its weights")
-    }
-
-    /// The program goes by another value than its flag has.
-    pub fn other_value(who: &str, Instead { flag, asked, used }: &Instead, np: usize) -> String {
-        let argument = format!("args.{}", flag.trim_start_matches('-').replace('-', "_"));
-        // Others are nothing that ranks might share.
-        let is_shared = matches!(flag.as_str(), "--epochs" | "--batch-size");
-        let number = |text: &str| text.parse::<usize>().ok().filter(|number| is_shared && *number > 0);
-        let cause = match (number(asked), number(used)) {
-            (Some(asked), Some(used)) if used == asked * np => format!("it was multiplied by {np}, the number of ranks"),
-            (Some(asked), Some(used)) if used * np == asked => format!("it was divided by {np}, the number of ranks"),
-            (Some(asked), Some(used)) if used == asked / np || used == asked.div_ceil(np) => {
-                format!("it was divided by {np}, the number of ranks, or your program ignores {flag}")
-            }
-            _ => format!("your program ignores {flag}"),
-        };
-        format!("{who} goes by {used} where {flag} says {asked}: {cause}. Use {argument} as it is")
-    }
+/// The program goes by another value than its flag has.
+fn other_value(who: &str, Instead { flag, asked, used }: &Instead, np: usize) -> String {
+    let argument = format!("args.{}", flag.trim_start_matches('-').replace('-', "_"));
+    // Others are nothing that ranks might share.
+    let is_shared = matches!(flag.as_str(), "--epochs" | "--batch-size");
+    let number = |text: &str| text.parse::<usize>().ok().filter(|number| is_shared && *number > 0);
+    let cause = match (number(asked), number(used)) {
+        (Some(asked), Some(used)) if used == asked * np => format!("it was multiplied by {np}, the number of ranks"),
+        (Some(asked), Some(used)) if used * np == asked => format!("it was divided by {np}, the number of ranks"),
+        (Some(asked), Some(used)) if used == asked / np || used == asked.div_ceil(np) => {
+            format!("it was divided by {np}, the number of ranks, or your program ignores {flag}")
+        }
+        _ => format!("your program ignores {flag}"),
+    };
+    format!("{who} goes by {used} where {flag} says {asked}: {cause}. Use {argument} as it is")
 }
 
 #[cfg(test)]

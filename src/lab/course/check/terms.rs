@@ -13,10 +13,6 @@ pub const WEIGHTS_AT_END: &str = "its weights at the end of an epoch";
 pub const WEIGHTS_DRAWN: &str = "the weights that it drew";
 pub const WORK: &str = "what it trains";
 
-pub const PASSED: &str = "passed";
-pub const FAILED: &str = "failed";
-pub const CANNOT_TELL: &str = "cannot tell";
-
 /// No process told anything.
 pub const NOTHING_YET: &str = "no rank has reported yet";
 pub const NO_EPOCH: &str = "no epoch was ended by every rank";
@@ -31,57 +27,21 @@ pub fn lost(who: &str, events: u64) -> String {
 /// Names in one list before it is cut short.
 const NAMES: usize = 4;
 
-/// Of a process that knows its rank, and of one that does not.
-#[derive(Clone, Copy)]
-pub enum Noun {
-    Rank,
-    Process,
-}
-
-impl Noun {
-    fn one(self) -> &'static str {
-        match self {
-            Noun::Rank => "rank",
-            Noun::Process => "process",
-        }
-    }
-
-    fn several(self) -> &'static str {
-        match self {
-            Noun::Rank => "ranks",
-            Noun::Process => "processes",
-        }
-    }
-}
-
-/// `rank 1`.
-pub fn name(noun: Noun, number: usize) -> String {
-    format!("{} {number}", noun.one())
-}
-
 /// `rank 1`, `ranks 1 and 2`, `ranks 1, 2, 3, 4 and 60 others`.
-pub fn names(noun: Noun, numbers: &[usize]) -> String {
+pub fn names(noun: &str, numbers: &[usize]) -> String {
+    let plural = if noun == "process" { "processes" } else { "ranks" };
     let some: Vec<String> = numbers.iter().take(NAMES).map(usize::to_string).collect();
     let left = numbers.len() - some.len();
     match (left, some.as_slice()) {
         (_, []) => "nobody".into(),
-        (0, [one]) => format!("{} {one}", noun.one()),
-        (0, [some @ .., last]) => format!("{} {} and {last}", noun.several(), some.join(", ")),
-        _ => format!("{} {} and {left} others", noun.several(), some.join(", ")),
+        (0, [one]) => format!("{noun} {one}"),
+        (0, [some @ .., last]) => format!("{plural} {} and {last}", some.join(", ")),
+        _ => format!("{plural} {} and {left} others", some.join(", ")),
     }
 }
 
 pub fn not_reported(who: &str, what: &str) -> String {
     format!("{who} has not reported {what}")
-}
-
-/// To end a sentence with, where every process takes itself for rank 0; `part` is where a program does something about it.
-pub fn strangers(part: &str) -> String {
-    format!("; the processes do not know of each other ({part})")
-}
-
-pub fn step(number: usize) -> String {
-    format!("step {number}")
 }
 
 /// What is so up to now, of ranks that have not all finished.
@@ -96,6 +56,6 @@ pub fn short(digest: &str) -> &str {
 
 /// The first few of a list, and a sign where there are more.
 pub fn some(items: impl Iterator<Item = String>, all: usize) -> String {
-    let items: Vec<String> = items.take(4).collect();
+    let items: Vec<String> = items.take(NAMES).collect();
     format!("{}{}", items.join(", "), if all > items.len() { ", ..." } else { "" })
 }

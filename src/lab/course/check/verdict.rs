@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::terms as words;
+use super::terms::so_far;
 use crate::domain::step::Step;
 
 /// What a run shows of one step.
@@ -49,9 +49,9 @@ pub enum Outcome {
 impl Outcome {
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Passed => words::PASSED,
-            Outcome::Failed => words::FAILED,
-            Outcome::CannotTell => words::CANNOT_TELL,
+            Outcome::Passed => "passed",
+            Outcome::Failed => "failed",
+            Outcome::CannotTell => "cannot tell",
         }
     }
 }
@@ -60,21 +60,27 @@ fn number<S: serde::Serializer>(step: &Step, serializer: S) -> Result<S::Ok, S::
     serializer.serialize_u64(step.number() as u64)
 }
 
-/// Why a check did not pass.
-pub enum Objection {
-    Failed(String),
-    Unclear(String),
-}
+/// Why a check did not pass: the outcome, which is not `Passed`, with one sentence.
+pub struct Objection(pub Outcome, pub String);
 
 /// Evidence of a pass, or the first objection to it.
 pub type Finding = Result<String, Objection>;
 
 /// For `return`: what is wrong and what to do.
 pub fn failed<T>(what: impl Into<String>) -> Result<T, Objection> {
-    Err(Objection::Failed(what.into()))
+    Err(Objection(Outcome::Failed, what.into()))
 }
 
 /// For `return`: why nothing can be said.
 pub fn unclear<T>(why: impl Into<String>) -> Result<T, Objection> {
-    Err(Objection::Unclear(why.into()))
+    Err(Objection(Outcome::CannotTell, why.into()))
+}
+
+/// What a finding comes to while the process named `not_finished` still trains: a pass is certain only at the end.
+pub fn concluded(finding: Finding, not_finished: Option<String>) -> (Outcome, String) {
+    match (finding, not_finished) {
+        (Ok(sentence), None) => (Outcome::Passed, sentence),
+        (Ok(sentence), Some(who)) => (Outcome::CannotTell, so_far(&sentence, &who)),
+        (Err(Objection(outcome, sentence)), _) => (outcome, sentence),
+    }
 }

@@ -144,11 +144,6 @@ pub fn named(noun: &str, numbers: &[usize]) -> String {
     }
 }
 
-/// To six digits, as people read a rate.
-pub fn rate(lr: f64) -> String {
-    format!("{lr:.5e}").parse::<f64>().unwrap_or(lr).to_string()
-}
-
 /// `0.0412`, `3.1e-6`: three digits.
 pub fn small(number: f64) -> String {
     match number {

@@ -13,7 +13,7 @@ use super::{
     tries_in_words,
 };
 use crate::domain::step::Step;
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::runs::{RunId, RunSummary};
 pub use chart::{Bar, Chart, RunRow};
 pub use content::{MachineRow, PredictionRow, Report, StepRow};
@@ -67,12 +67,12 @@ impl Report {
 
     /// For people, as plain text too.
     pub fn to_markdown(&self) -> String {
-        safe::lines(&markdown::render(self)).into_owned()
+        printable::lines(&markdown::render(self)).into_owned()
     }
 
     /// One page that needs nothing beside it.
     pub fn to_html(&self) -> String {
-        safe::lines(&html::render(self)).into_owned()
+        printable::lines(&html::render(self)).into_owned()
     }
 
     /// For programs.

@@ -1,14 +1,13 @@
 //! Step 6: every rank judges by the mean over the ranks.
 
 use crate::course::check::group::{Group, because_strangers};
-use crate::course::check::numbers::near;
+use crate::course::check::numbers::{apart, near};
 use crate::course::check::seen;
-use crate::course::check::terms as told;
+use crate::course::check::terms::{self as told, some};
 use crate::course::check::verdict::{Finding, Objection, failed};
 use crate::course::contrast::{Contrast, Pair, Side, list};
 use crate::domain::event::{EpochReport, Metrics};
 use crate::domain::history::Process;
-use words::{Metric, NotMean};
 
 /// Step 6: every rank judges by the mean over the ranks.
 pub fn check(group: &Group) -> Finding {
@@ -16,37 +15,51 @@ pub fn check(group: &Group) -> Finding {
     let epochs = group.epochs()?;
     for &epoch in &epochs {
         let reports = group.all(told::AN_EPOCH, |process| process.epoch(epoch))?;
-        let averaged: Vec<usize> = (0..group.np()).filter(|process| reports[*process].averaged.is_some()).collect();
-        if averaged.len() < group.np() {
-            let alone: Vec<usize> = (0..group.np()).filter(|process| !averaged.contains(process)).collect();
+        let averaged: Vec<usize> = (0..group.np).filter(|process| reports[*process].averaged.is_some()).collect();
+        if averaged.len() < group.np {
+            let alone: Vec<usize> = (0..group.np).filter(|process| !averaged.contains(process)).collect();
             // The accuracies of two who disagree say more than a missing average.
             let own: Vec<f64> = alone.iter().map(|process| reports[*process].judged().accuracy).collect();
-            return failed(words::judged_alone(&group.names(&alone), epoch, &own, &because_strangers(group)));
+            let its = if own.len() == 1 { "its" } else { "their" };
+            let own: Vec<String> = own.iter().take(4).map(|accuracy| format!("{accuracy:.4}")).collect();
+            return failed(format!(
+                "{} judged epoch {epoch} by {its} own validation accuracy ({}): average the metrics on every rank{}",
+                group.names(&alone),
+                own.join(", "),
+                because_strangers(group)
+            ));
         }
         type Of = fn(&EpochReport) -> Metrics;
         let mean = |of: Of| {
-            let mean =
-                |pick: fn(&Metrics) -> f64| reports.iter().map(|report| pick(&of(report))).sum::<f64>() / group.np() as f64;
+            let mean = |pick: fn(&Metrics) -> f64| reports.iter().map(|report| pick(&of(report))).sum::<f64>() / group.np as f64;
             Metrics { loss: mean(|metrics| metrics.loss), accuracy: mean(|metrics| metrics.accuracy) }
         };
         let (wanted, trained) = (mean(|report| report.validation), mean(|report| report.train));
         for (process, report) in reports.iter().enumerate() {
             let found = report.judged();
             type Pick = fn(&Metrics) -> f64;
-            let pairs: [(Metric, Pick); 2] =
-                [(Metric::Loss, |metrics| metrics.loss), (Metric::Accuracy, |metrics| metrics.accuracy)];
-            if let Some((metric, pick)) = pairs.into_iter().find(|(_, pick)| !equal(pick(&found), pick(&wanted), group.np())) {
+            let pairs: [(&str, Pick); 2] = [("loss", |metrics| metrics.loss), ("accuracy", |metrics| metrics.accuracy)];
+            if let Some((metric, pick)) = pairs.into_iter().find(|(_, pick)| !equal(pick(&found), pick(&wanted), group.np)) {
                 let (found, wanted, trained) = (pick(&found), pick(&wanted), pick(&trained));
                 let is_own = |of: usize, by: &EpochReport| near(pick(&by.judged()), pick(&reports[of].validation));
-                let whose = (0..group.np()).find(|of| reports.iter().all(|by| is_own(*of, by)));
+                let whose = (0..group.np).find(|of| reports.iter().all(|by| is_own(*of, by)));
                 let cause = match whose {
-                    _ if near(found, wanted * group.np() as f64) => NotMean::Sum,
-                    Some(whose) => NotMean::OfOne(group.name(whose)),
-                    None if is_own(process, report) => NotMean::Own,
-                    None if near(found, trained) => NotMean::OfTraining,
-                    None => NotMean::Unknown,
+                    _ if near(found, wanted * group.np as f64) => " but the sum: divide by the number of ranks",
+                    Some(whose) => {
+                        let whose = group.name(whose);
+                        &format!(" but {whose}'s own, on every rank: average instead of a broadcast")
+                    }
+                    None if is_own(process, report) => " but its own: average every metric",
+                    None if near(found, trained) => {
+                        " but the mean over the training images: average what was measured on the validation images"
+                    }
+                    None => "",
                 };
-                return failed(words::not_the_mean(&group.name(process), epoch, metric, (found, wanted), cause));
+                let (who, [found, wanted]) = (group.name(process), apart(found, wanted));
+                return failed(format!(
+                    "{who} judged epoch {epoch} by a validation {metric} of {found}, which is not the mean over the ranks, \
+                     {wanted}{cause}"
+                ));
             }
         }
     }
@@ -57,7 +70,12 @@ pub fn check(group: &Group) -> Finding {
     let last = epochs.last().copied().unwrap_or(0);
     let reports = group.all(told::AN_EPOCH, |process| process.epoch(last))?;
     let own: Vec<f64> = reports.iter().map(|report| report.validation.accuracy).collect();
-    Ok(words::judged_by_mean(last, reports[group.root()].judged().accuracy, &own))
+    Ok(format!(
+        "all {np} ranks judged epoch {last} by the mean accuracy {mean:.4} (of {some})",
+        np = own.len(),
+        mean = reports[group.root()].judged().accuracy,
+        some = some(own.iter().map(|accuracy| format!("{accuracy:.4}")), own.len())
+    ))
 }
 
 /// The same mean of as many numbers. A program may well average float32, where each number and each sum is rounded.
@@ -97,13 +115,17 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
 
 /// Every decision to stop early or to go on was taken on the mean over the ranks.
 pub fn decisions(group: &Group) -> Result<(), Objection> {
-    for process in 0..group.np() {
+    for process in 0..group.np {
         let Some(of) = group.attempt.processes.get(&process) else { continue };
         for (report, (accuracy, _)) in of.epochs.iter().zip(&of.watched.decisions) {
             let Some(mean) = report.averaged else { continue };
             let own = report.validation.accuracy;
             if near(*accuracy, own) && !near(own, mean.accuracy) {
-                return failed(words::decided_alone(&group.name(process), report.epoch, own, mean.accuracy));
+                let (who, epoch, [own, mean]) = (group.name(process), report.epoch, apart(own, mean.accuracy));
+                return failed(format!(
+                    "{who} decided after epoch {epoch} by its own validation accuracy of {own} whether to stop, not by the mean of \
+                     {mean}: average first, then decide"
+                ));
             }
         }
     }
@@ -113,7 +135,7 @@ pub fn decisions(group: &Group) -> Result<(), Objection> {
 /// Nobody trained on after the mean accuracy had been above the target for long enough.
 pub fn stops_at_target(group: &Group) -> Result<(), Objection> {
     let asked = &group.spec.workload;
-    for process in 0..group.np() {
+    for process in 0..group.np {
         let Some(of) = group.attempt.processes.get(&process) else { continue };
         let mut above = 0;
         for pair in of.epochs.windows(2) {
@@ -121,8 +143,15 @@ pub fn stops_at_target(group: &Group) -> Result<(), Objection> {
             let Some(mean) = report.averaged else { break };
             above = if mean.accuracy > asked.target_accuracy { above + 1 } else { 0 };
             if above >= asked.patience.max(1) {
-                let (who, target) = (group.name(process), asked.target_accuracy);
-                return failed(words::trained_on(&who, [report.epoch, next.epoch], mean.accuracy, target, above));
+                let [mean, target] = apart(mean.accuracy, asked.target_accuracy);
+                let again = if above > 1 { format!(" for the {above}th time") } else { String::new() };
+                return failed(format!(
+                    "after epoch {} the mean accuracy of {mean} was above the target of {target}{again}, and {} trained epoch {} all \
+                     the same: stop at the target (StopAtAccuracy in Python, EarlyStop in Rust), behind the average",
+                    report.epoch,
+                    group.name(process),
+                    next.epoch
+                ));
             }
         }
     }
@@ -134,16 +163,20 @@ pub fn tested(group: &Group) -> Result<(), Objection> {
     let untested = |process: &usize| {
         group.attempt.processes.get(process).is_some_and(|process| process.has_finished && process.test.is_none())
     };
-    match (0..group.np()).find(untested) {
+    match (0..group.np).find(untested) {
         None => Ok(()),
-        Some(process) => failed(words::never_tested(&group.name(process))),
+        Some(process) => failed(format!(
+            "{who} ended without a test on the test images: keep the test at the end of the program \
+             (model.evaluate in Python, final_test in Rust)",
+            who = group.name(process)
+        )),
     }
 }
 
 /// All ranks stopped early after the same epoch, or none did.
 pub fn stop_together(group: &Group) -> Result<(), Objection> {
     let of = |process: usize| group.attempt.processes.get(&process);
-    let stopped = (0..group.np()).find_map(|process| Some((process, of(process)?.early_stop?)));
+    let stopped = (0..group.np).find_map(|process| Some((process, of(process)?.early_stop?)));
     let Some((process, epoch)) = stopped else { return Ok(()) };
     // While a run is going on, the word of another rank may be on its way.
     let is_told = |other: &Process| {
@@ -153,103 +186,13 @@ pub fn stop_together(group: &Group) -> Result<(), Objection> {
     let goes_on = |other: &usize| {
         of(*other).is_some_and(|other| other.epoch(epoch).is_some() && other.early_stop != Some(epoch) && is_told(other))
     };
-    match (0..group.np()).find(goes_on) {
+    match (0..group.np).find(goes_on) {
         None => Ok(()),
-        Some(other) => failed(words::stopped_alone(&group.name(process), epoch, &group.name(other))),
-    }
-}
-
-mod words {
-    use crate::course::check::numbers::apart;
-    use crate::course::check::terms::some;
-
-    /// The accuracies are those of the ranks that judged alone.
-    pub fn judged_alone(who: &str, epoch: usize, accuracies: &[f64], strangers: &str) -> String {
-        let its = if accuracies.len() == 1 { "its" } else { "their" };
-        let shown: Vec<String> = accuracies.iter().take(4).map(|accuracy| format!("{accuracy:.4}")).collect();
-        let shown = shown.join(", ");
-        format!(
-            "{who} judged epoch {epoch} by {its} own validation accuracy ({shown}): average the metrics on every rank{strangers}"
-        )
-    }
-
-    #[derive(Clone, Copy)]
-    pub enum Metric {
-        Loss,
-        Accuracy,
-    }
-
-    impl Metric {
-        fn name(self) -> &'static str {
-            match self {
-                Metric::Loss => "loss",
-                Metric::Accuracy => "accuracy",
-            }
-        }
-    }
-
-    /// What was taken for the mean over the ranks, as far as that shows.
-    pub enum NotMean {
-        Sum,
-        /// On every rank that of one, by its name.
-        OfOne(String),
-        Own,
-        OfTraining,
-        Unknown,
-    }
-
-    pub fn not_the_mean(who: &str, epoch: usize, metric: Metric, (found, wanted): (f64, f64), cause: NotMean) -> String {
-        let cause = match cause {
-            NotMean::Sum => " but the sum: divide by the number of ranks".to_owned(),
-            NotMean::OfOne(whose) => format!(" but {whose}'s own, on every rank: average instead of a broadcast"),
-            NotMean::Own => " but its own: average every metric".to_owned(),
-            NotMean::OfTraining => {
-                " but the mean over the training images: average what was measured on the validation images".to_owned()
-            }
-            NotMean::Unknown => String::new(),
-        };
-        let ([found, wanted], name) = (apart(found, wanted), metric.name());
-        format!(
-            "{who} judged epoch {epoch} by a validation {name} of {found}, which is not the mean over the ranks, {wanted}{cause}"
-        )
-    }
-
-    /// The accuracies are those of the ranks.
-    pub fn judged_by_mean(epoch: usize, mean: f64, accuracies: &[f64]) -> String {
-        let np = accuracies.len();
-        let some = some(accuracies.iter().map(|accuracy| format!("{accuracy:.4}")), np);
-        format!("all {np} ranks judged epoch {epoch} by the mean accuracy {mean:.4} (of {some})")
-    }
-
-    pub fn decided_alone(who: &str, epoch: usize, own: f64, mean: f64) -> String {
-        let [own, mean] = apart(own, mean);
-        format!(
-            "{who} decided after epoch {epoch} by its own validation accuracy of {own} whether to stop, not by the mean of {mean}: average \
-             first, then decide"
-        )
-    }
-
-    /// `times` epochs in turn had a mean above the target.
-    pub fn trained_on(who: &str, [after, next]: [usize; 2], mean: f64, target: f64, times: usize) -> String {
-        let [mean, target] = apart(mean, target);
-        let again = if times > 1 { format!(" for the {times}th time") } else { String::new() };
-        format!(
-            "after epoch {after} the mean accuracy of {mean} was above the target of {target}{again}, and {who} trained epoch {next} all the \
-             same: stop at the target (StopAtAccuracy in Python, EarlyStop in Rust), behind the average"
-        )
-    }
-
-    pub fn never_tested(who: &str) -> String {
-        format!(
-            "{who} ended without a test on the test images: keep the test at the end of the program (model.evaluate in Python, final_test in \
-             Rust)"
-        )
-    }
-
-    pub fn stopped_alone(who: &str, epoch: usize, other: &str) -> String {
-        format!(
-            "{who} stopped early after epoch {epoch}, and {other} went on, so each decided alone: average the metrics first, then decide \
-             once for all ranks with `EarlyStop::agreed`"
-        )
+        Some(other) => failed(format!(
+            "{who} stopped early after epoch {epoch}, and {other} went on, so each decided alone: average the \
+             metrics first, then decide once for all ranks with `EarlyStop::agreed`",
+            who = group.name(process),
+            other = group.name(other)
+        )),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::course::check::group::{Group, because_strangers};
 use crate::course::check::seen;
-use crate::course::check::terms as told;
+use crate::course::check::terms::{self as told, short};
 use crate::course::check::verdict::{Finding, Objection, failed, unclear};
 use crate::course::contrast::{Contrast, Pair, Side, alike, distinct, small};
 use crate::domain::event::{CheckpointAction, DigestMoment};
@@ -16,26 +16,47 @@ pub fn check(group: &Group) -> Finding {
     let drawn = of(DigestMoment::InitialParameters, told::WEIGHTS_DRAWN)?;
     let apart = group.differing(&start);
     if let Some(&first) = apart.first().filter(|_| seen::were_shared(group) && goes_on(group)) {
-        return failed(words::loaded_after_broadcast(&group.name(first), &group.name(root)));
+        return failed(format!(
+            "{who} started from other weights than {root}, which loaded a checkpoint after the broadcast: load it \
+             first, then broadcast",
+            who = group.name(first),
+            root = group.name(root)
+        ));
     }
     if let Some(&first) = apart.first() {
-        let (who, of_root) = (group.names(&apart), group.name(root));
-        return failed(words::other_weights(&who, &of_root, [start[first], start[root]], &because_strangers(group)));
+        return failed(format!(
+            "{} started from other weights than {} ({}, not {}): broadcast the root's after they are drawn and before training{}",
+            group.names(&apart),
+            group.name(root),
+            short(start[first]),
+            short(start[root]),
+            because_strangers(group)
+        ));
     }
     if start[root] != drawn[root] {
         let whose = group.others().find(|process| drawn[*process] == start[root]);
-        return failed(words::not_of_root(whose.map(|process| group.name(process)).as_deref()));
+        let whose = whose.map_or("of none of them".to_owned(), |process| format!("those of {}", group.name(process)));
+        return failed(format!("all ranks started from the same weights, but {whose}, not of rank 0: broadcast from rank 0"));
     }
     if group.differing(&drawn).is_empty() {
-        return unclear(words::EQUAL_DRAWN);
+        return unclear("all ranks drew the same weights, so that they start alike proves no broadcast");
     }
     let epochs = group.epochs()?;
     if let Some((epoch, apart)) = drifted(group)? {
         let part = (group.part)(Step::DistributedOptimizer);
-        return unclear(words::drifted_later(start[root], &group.names(&apart), epoch, &part));
+        return unclear(format!(
+            "all ranks started from the same weights ({digest}), but {who} drifted away by the end of epoch \
+             {epoch}: see {part}",
+            digest = short(start[root]),
+            who = group.names(&apart)
+        ));
     }
     let until = epochs.last().copied().unwrap_or(0);
-    Ok(words::same_weights(group.np(), start[root], until))
+    Ok(format!(
+        "all {np} ranks started from rank 0's weights ({}) and were still equal after epoch {until}",
+        short(start[root]),
+        np = group.np
+    ))
 }
 
 /// Whether the root goes on from a checkpoint.
@@ -96,44 +117,6 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
     if let (Some(root), [_, ..]) = (drawn[1], start.as_slice())
         && start.iter().all(|digest| *digest == root)
     {
-        found.say(format!("All start from the weights that rank 0 drew ({}).", root.get(..8).unwrap_or(root)));
-    }
-}
-
-mod words {
-    use crate::course::check::terms::short;
-
-    pub const EQUAL_DRAWN: &str = "all ranks drew the same weights, so that they start alike proves no broadcast";
-
-    pub fn loaded_after_broadcast(who: &str, root: &str) -> String {
-        format!(
-            "{who} started from other weights than {root}, which loaded a checkpoint after the broadcast: load it first, then broadcast"
-        )
-    }
-
-    /// The digests are those of `who` and of the root.
-    pub fn other_weights(who: &str, root: &str, [own, of_root]: [&str; 2], strangers: &str) -> String {
-        let (own, of_root) = (short(own), short(of_root));
-        format!(
-            "{who} started from other weights than {root} ({own}, not {of_root}): broadcast the root's after they are drawn and before \
-             training{strangers}"
-        )
-    }
-
-    /// `whose` weights they are, if a rank drew them.
-    pub fn not_of_root(whose: Option<&str>) -> String {
-        let whose = whose.map_or("of none of them".to_owned(), |who| format!("those of {who}"));
-        format!("all ranks started from the same weights, but {whose}, not of rank 0: broadcast from rank 0")
-    }
-
-    pub fn drifted_later(digest: &str, who: &str, epoch: usize, part: &str) -> String {
-        let digest = short(digest);
-        format!(
-            "all ranks started from the same weights ({digest}), but {who} drifted away by the end of epoch {epoch}: see {part}"
-        )
-    }
-
-    pub fn same_weights(np: usize, digest: &str, epoch: usize) -> String {
-        format!("all {np} ranks started from rank 0's weights ({}) and were still equal after epoch {epoch}", short(digest))
+        found.say(format!("All start from the weights that rank 0 drew ({}).", short(root)));
     }
 }

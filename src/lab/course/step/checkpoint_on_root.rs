@@ -5,11 +5,12 @@ use crate::course::check::seen;
 use crate::course::check::verdict::{Finding, Objection, failed, unclear};
 use crate::course::contrast::{Contrast, Pair, Side, named};
 use crate::domain::event::CheckpointAction;
+use crate::domain::units;
 
 /// Step 7: the root alone writes and looks for checkpoints, and all go on from the same epoch.
 pub fn check(group: &Group) -> Finding {
     if !group.spec.workload.checkpointing {
-        return unclear(words::NO_CHECKPOINTS);
+        return unclear("the run keeps no checkpoints: run it with --checkpointing");
     }
     let configs = group.configs()?;
     let root = group.root();
@@ -22,38 +23,57 @@ pub fn check(group: &Group) -> Finding {
     if let Some(file) = writers.first().and_then(|process| files(*process, CheckpointAction::Written).next()) {
         let name = file.path.rsplit('/').next().unwrap_or_default();
         let root_too = files(root, CheckpointAction::Written).next().is_some();
-        return failed(words::wrote(&group.names(&writers), name, root_too, &because_strangers(group)));
+        let too = if root_too { " too" } else { ", and rank 0 did not" };
+        let (who, strangers) = (group.names(&writers), because_strangers(group));
+        return failed(format!("{who} wrote {name}{too}: write on rank 0 only{strangers}"));
     }
     let watched = |process: usize| group.attempt.processes.get(&process).map(|process| process.watched.saved.as_slice());
     if let Some(process) = group.others().find(|process| watched(*process).is_some_and(|saved| !saved.is_empty())) {
-        return failed(words::wrote_in_secret(&group.name(process)));
+        return failed(format!(
+            "{who} wrote a checkpoint and did not report it: write on rank 0 only",
+            who = group.name(process)
+        ));
     }
     let has_board = |process: &usize| group.attempt.processes.get(process).is_some_and(|process| process.watched.has_board);
     let boards: Vec<usize> = group.others().filter(has_board).collect();
     if !boards.is_empty() {
-        return failed(words::wrote_for_tensorboard(&group.names(&boards)));
+        return failed(format!(
+            "{who} wrote a file for TensorBoard too, and TensorBoard would mix it with that of rank 0: append \
+             TensorBoard on rank 0 only",
+            who = group.names(&boards)
+        ));
     }
     let resumed: Vec<usize> = configs.iter().map(|config| config.resume_epoch).collect();
     if let Some(&apart) = group.differing(&resumed).first() {
         let (who, from) = (group.name(apart), resumed[apart]);
-        return failed(words::went_on_from_another(&who, from, &group.name(root), resumed[root]));
+        return failed(format!(
+            "{who} went on from epoch {from}, {root} from epoch {of_root}: broadcast the root's resume epoch",
+            root = group.name(root),
+            of_root = resumed[root]
+        ));
     }
     let readers: Vec<usize> =
         group.others().filter(|process| files(*process, CheckpointAction::Loaded).next().is_some()).collect();
     if !readers.is_empty() {
-        return failed(words::looked_by_itself(&group.names(&readers), readers.len() == 1));
+        let (who, itself) = (group.names(&readers), if readers.len() == 1 { "itself" } else { "themselves" });
+        return failed(format!("{who} looked for a checkpoint by {itself}: let rank 0 look, and broadcast what it found"));
     }
     let epochs = group.epochs()?;
     goes_on(group, resumed[root])?;
     seen::goes_by(group, &["--log-dir"])?;
     match files(root, CheckpointAction::Written).count() {
         // It is written after the epoch's end is reported.
-        0 if epochs.len() == 1 && group.not_finished().is_some() => unclear(words::NOT_WRITTEN_YET),
-        0 => failed(words::nobody_wrote(epochs.len())),
-        written if group.topologies()?[root].is_watched && watched(root).is_none_or(<[usize]>::is_empty) => {
-            failed(words::reported_and_not_written(&group.name(root), written))
+        0 if epochs.len() == 1 && group.not_finished().is_some() => unclear("the first checkpoint is not written yet"),
+        0 => failed(format!("nobody wrote a checkpoint in {epochs} epochs: rank 0 has to", epochs = epochs.len())),
+        written if group.topologies()?[root].is_watched && watched(root).is_none_or(<[usize]>::is_empty) => failed(format!(
+            "{root} reports {reported}, and the library wrote none: write with `resume::save`",
+            root = group.name(root),
+            reported = units::counted(written, "checkpoint")
+        )),
+        written => {
+            let (written, from) = (units::counted(written, "checkpoint"), resumed_from(resumed[root]));
+            Ok(format!("rank 0 alone wrote {written}, and all ranks {from}"))
         }
-        written => Ok(words::root_alone_wrote(written, resumed[root])),
     }
 }
 
@@ -66,14 +86,22 @@ fn goes_on(group: &Group, resumed: usize) -> Result<(), Objection> {
     let of = |action| found.iter().rfind(|file| file.action == action);
     let loaded = of(CheckpointAction::Loaded);
     if let Some(loaded) = loaded.filter(|loaded| loaded.epoch != resumed) {
-        return failed(words::went_on_elsewhere(&group.name(root), loaded.epoch, resumed));
+        return failed(format!(
+            "{root} loaded the checkpoint of epoch {}, and training {}: load it before training, let {root} broadcast its epoch to \
+             all (from root 0), and begin with that (initial_epoch in Python)",
+            loaded.epoch,
+            resumed_from(resumed),
+            root = group.name(root)
+        ));
     }
     let written = group.before.iter().flat_map(|attempt| attempt.processes.values()).flat_map(|process| &process.checkpoints);
     let written = written.filter(|file| file.action == CheckpointAction::Written).map(|file| file.epoch).max();
     match written {
-        Some(written) if resumed == 0 && loaded.is_none() && of(CheckpointAction::Refused).is_none() => {
-            failed(words::never_looked(written))
-        }
+        Some(written) if resumed == 0 && loaded.is_none() && of(CheckpointAction::Refused).is_none() => failed(format!(
+            "there was a checkpoint of epoch {written}, and nobody loaded it before training: let rank 0 look \
+                 for the newest one (model.load_latest in Python, resume::load_latest in Rust), and go on after \
+                 its epoch"
+        )),
         _ => Ok(()),
     }
 }
@@ -119,69 +147,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
     }
 }
 
-mod words {
-    use crate::domain::units;
-
-    pub const NO_CHECKPOINTS: &str = "the run keeps no checkpoints: run it with --checkpointing";
-    pub const NOT_WRITTEN_YET: &str = "the first checkpoint is not written yet";
-
-    pub fn wrote(who: &str, file: &str, root_too: bool, strangers: &str) -> String {
-        let too = if root_too { " too" } else { ", and rank 0 did not" };
-        format!("{who} wrote {file}{too}: write on rank 0 only{strangers}")
-    }
-
-    pub fn wrote_in_secret(who: &str) -> String {
-        format!("{who} wrote a checkpoint and did not report it: write on rank 0 only")
-    }
-
-    pub fn wrote_for_tensorboard(who: &str) -> String {
-        format!(
-            "{who} wrote a file for TensorBoard too, and TensorBoard would mix it with that of rank 0: append TensorBoard on rank 0 only"
-        )
-    }
-
-    pub fn went_on_from_another(who: &str, epoch: usize, root: &str, of_root: usize) -> String {
-        format!("{who} went on from epoch {epoch}, {root} from epoch {of_root}: broadcast the root's resume epoch")
-    }
-
-    pub fn looked_by_itself(who: &str, is_one: bool) -> String {
-        let itself = if is_one { "itself" } else { "themselves" };
-        format!("{who} looked for a checkpoint by {itself}: let rank 0 look, and broadcast what it found")
-    }
-
-    /// An epoch of 0 is the start.
-    pub fn went_on_elsewhere(root: &str, loaded: usize, resumed: usize) -> String {
-        let from = match resumed {
-            0 => "began from the start".to_owned(),
-            epoch => format!("went on after epoch {epoch}"),
-        };
-        format!(
-            "{root} loaded the checkpoint of epoch {loaded}, and training {from}: load it before training, let {root} broadcast its epoch to all (from \
-             root 0), and begin with that (initial_epoch in Python)"
-        )
-    }
-
-    pub fn never_looked(written: usize) -> String {
-        format!(
-            "there was a checkpoint of epoch {written}, and nobody loaded it before training: let rank 0 look for the newest one \
-             (model.load_latest in Python, resume::load_latest in Rust), and go on after its epoch"
-        )
-    }
-
-    pub fn nobody_wrote(epochs: usize) -> String {
-        format!("nobody wrote a checkpoint in {epochs} epochs: rank 0 has to")
-    }
-
-    pub fn reported_and_not_written(root: &str, written: usize) -> String {
-        let reported = units::counted(written, "checkpoint");
-        format!("{root} reports {reported}, and the library wrote none: write with `resume::save`")
-    }
-
-    pub fn root_alone_wrote(written: usize, resumed: usize) -> String {
-        let from = match resumed {
-            0 => "began from the start".to_owned(),
-            epoch => format!("went on after epoch {epoch}"),
-        };
-        format!("rank 0 alone wrote {}, and all ranks {from}", units::counted(written, "checkpoint"))
-    }
+/// Where training began, by the epoch that it resumed after; 0 is the start.
+fn resumed_from(epoch: usize) -> String {
+    if epoch == 0 { "began from the start".to_owned() } else { format!("went on after epoch {epoch}") }
 }

@@ -9,60 +9,78 @@ use crate::domain::phase::Phase;
 use crate::domain::schedule::{steps_per_epoch, validation_steps};
 use crate::domain::units;
 use std::collections::BTreeSet;
-use words::{Cause, Share};
 
 /// Step 5: the epoch is shared out, so that all ranks together see about as many images as there are.
 pub fn check(group: &Group) -> Finding {
-    let np = group.np();
+    let np = group.np;
     let configs = group.configs()?;
     let root = group.root();
     seen::goes_by(group, &["--epochs", "--batch-size"])?;
     // Ranks that train different numbers of batches wait for each other for ever, and come to no epoch's end.
     let planned: Vec<usize> = configs.iter().map(|config| config.steps_per_epoch).collect();
     if let Some(&apart) = group.differing(&planned).first() {
-        return failed(words::other_plan(&group.name(apart), planned[apart], &group.name(root), planned[root]));
+        return failed(format!(
+            "{who} trains {batches} batches an epoch, and {root} {of_root}: divide by the number of all ranks, the \
+             same on each, not by that of one host",
+            who = group.name(apart),
+            batches = planned[apart],
+            root = group.name(root),
+            of_root = planned[root]
+        ));
     }
     let epochs = group.epochs()?;
     ended_last(group, &epochs)?;
     let (images, batch_size) = (configs[root].train_images, configs[root].local_batch_size);
     let whole = steps_per_epoch(images, batch_size, 1);
     let wanted = steps_per_epoch(images, batch_size, np);
-    let share = Share { np, whole, wanted };
-    let whole_epoch = wanted;
     for &epoch in &epochs {
         // The steps of an epoch that went on from a commit were in part those of the attempt before.
         let before = if epoch == configs[root].resume_epoch + 1 { configs[root].resume_step } else { 0 };
-        let wanted = whole_epoch.saturating_sub(before);
+        let expected = wanted.saturating_sub(before);
         let reports = group.all(told::AN_EPOCH, |process| process.epoch(epoch))?;
-        if let Some((process, report)) = reports.iter().enumerate().find(|(_, report)| report.batches != wanted) {
+        if let Some((process, report)) = reports.iter().enumerate().find(|(_, report)| report.batches != expected) {
             let cause = match report.batches {
-                batches if batches == whole => Cause::Whole,
-                batches if batches == whole.div_ceil(np) => Cause::RoundedUp,
-                batches if batches == (whole / np / np).max(1) => Cause::DividedTwice,
-                _ => Cause::Unknown,
+                batches if batches == whole => ", the whole epoch",
+                batches if batches == whole.div_ceil(np) => ", rounded up",
+                batches if batches == (whole / np / np).max(1) => ", divided twice",
+                _ => "",
             };
-            let (who, strangers) = (group.name(process), because_strangers(group));
-            return failed(words::other_batches(&who, (report.batches, epoch), cause, share, &strangers));
+            let (who, batches, strangers) = (group.name(process), report.batches, because_strangers(group));
+            return failed(format!(
+                "{who} trained {batches} batches in epoch {epoch}{cause}: {np} ranks share {whole}, and {whole} / {np} rounded down \
+                 is {wanted}{strangers}"
+            ));
         }
         let trained =
             |process: usize| group.attempt.processes[&process].steps.iter().filter(|step| step.epoch + 1 == epoch).count();
-        if let Some(process) = (0..np).find(|process| trained(*process) != wanted) {
-            return failed(words::reported_more(&group.name(process), wanted, epoch, trained(process)));
+        if let Some(process) = (0..np).find(|process| trained(*process) != expected) {
+            return failed(format!(
+                "{who} reports {expected} batches in epoch {epoch}, and trained {trained}",
+                who = group.name(process),
+                trained = trained(process)
+            ));
         }
         let together: usize = reports.iter().map(|report| report.images).sum();
         let most = whole.max(np) * batch_size;
         if together > most {
-            return failed(words::too_many_images(together, epoch, images));
+            return failed(format!("all ranks together trained {together} images in epoch {epoch}, of {images}"));
         }
     }
     // From equal weights equal images give equal losses, and different ones never do all along.
     let losses =
         group.all(told::A_STEP, |process| Some(process.steps.iter().map(|step| step.loss.to_bits()).collect::<Vec<_>>()))?;
     if let Some(twin) = group.others().find(|process| !losses[root].is_empty() && losses[*process] == losses[root]) {
-        return failed(words::same_losses(&group.names(&[root, twin])));
+        return failed(format!(
+            "{who} had the same loss in every step: they trained on the same images, and nobody on the rest",
+            who = group.names(&[root, twin])
+        ));
     }
     if let Some(twins) = seen::twins(group) {
-        return failed(words::same_images(&group.names(&twins)));
+        return failed(format!(
+            "{who} took the same images in every batch, and only their augmentation differs: give each rank its \
+             own share, by its rank among all ranks",
+            who = group.names(&twins)
+        ));
     }
     validated(group)?;
     // An epoch of which a commit had a part is none to show.
@@ -70,7 +88,7 @@ pub fn check(group: &Group) -> Finding {
     let shown = epochs.iter().find(is_whole).or(epochs.first()).copied().unwrap_or(1);
     let reports = group.all(told::AN_EPOCH, |process| process.epoch(shown))?;
     let together: usize = reports.iter().map(|report| report.images).sum();
-    Ok(words::shared(share, together, images))
+    Ok(format!("every rank trained {whole} / {np} = {wanted} batches an epoch, together {together} of {images} images"))
 }
 
 /// Nobody ends before the last epoch, but where the target is reached.
@@ -78,16 +96,19 @@ fn ended_last(group: &Group, epochs: &BTreeSet<usize>) -> Result<(), Objection> 
     let root = group.root();
     let stops = group.attempt.processes.values().any(|process| process.early_stop.is_some());
     let (last, wanted) = (epochs.last().copied().unwrap_or(0), group.configs()?[root].epochs);
-    match last < wanted && !stops && group.not_finished().is_none() {
-        true => failed(words::fewer_epochs(&group.name(root), last, wanted)),
-        false => Ok(()),
+    if last < wanted && !stops && group.not_finished().is_none() {
+        let (who, last) = (group.name(root), units::counted(last, "epoch"));
+        return failed(format!(
+            "{who} ended after {last}, and {wanted} were asked for: ranks share the batches of an epoch, and train all epochs"
+        ));
     }
+    Ok(())
 }
 
 /// The validation is shared out too, three times over. How many images there are is known once they are tested on.
 fn validated(group: &Group) -> Result<(), Objection> {
     let configs = group.configs()?;
-    let np = group.np();
+    let np = group.np;
     let tested = group.attempt.processes.values().filter_map(|process| process.test).map(|test| test.images).max();
     let Some(tested) = tested else { return Ok(()) };
     let images = group.spec.workload.validation_images.map_or(tested, |limit| limit.min(tested));
@@ -98,12 +119,16 @@ fn validated(group: &Group) -> Result<(), Objection> {
         return Ok(());
     };
     let cause = match config.validation_steps {
-        steps if steps == whole => Cause::Once,
-        steps if steps == (3 * whole).div_ceil(np) => Cause::RoundedUp,
-        steps if steps == whole / np => Cause::Third,
-        _ => Cause::Unknown,
+        steps if steps == whole => ", the whole set once",
+        steps if steps == (3 * whole).div_ceil(np) => ", rounded up",
+        steps if steps == whole / np => ", a third of them",
+        _ => "",
     };
-    failed(words::other_validation(&group.name(process), config.validation_steps, cause, Share { np, whole, wanted }))
+    let (who, steps) = (group.name(process), config.validation_steps);
+    failed(format!(
+        "{who} validates on {steps} batches after each epoch{cause}: {np} ranks share three times {whole}, and 3 * {whole} / {np} \
+         rounded down is {wanted}"
+    ))
 }
 
 pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
@@ -159,97 +184,5 @@ fn part(ratio: f64) -> String {
         () if near(3.0) => "a third of the work".into(),
         () if near(4.0) => "a quarter of the work".into(),
         () => format!("{ratio:.2} times the work"),
-    }
-}
-
-mod words {
-    use crate::domain::units;
-
-    /// What all ranks share, and the part of each.
-    #[derive(Clone, Copy)]
-    pub struct Share {
-        pub np: usize,
-        pub whole: usize,
-        pub wanted: usize,
-    }
-
-    /// Where another number of batches comes from, as far as that shows.
-    #[derive(Clone, Copy)]
-    pub enum Cause {
-        Whole,
-        RoundedUp,
-        DividedTwice,
-        /// Of the validation: not three times over.
-        Once,
-        Third,
-        Unknown,
-    }
-
-    impl Cause {
-        fn in_words(self) -> &'static str {
-            match self {
-                Cause::Whole => ", the whole epoch",
-                Cause::RoundedUp => ", rounded up",
-                Cause::DividedTwice => ", divided twice",
-                Cause::Once => ", the whole set once",
-                Cause::Third => ", a third of them",
-                Cause::Unknown => "",
-            }
-        }
-    }
-
-    pub fn other_batches(who: &str, (trained, epoch): (usize, usize), cause: Cause, share: Share, strangers: &str) -> String {
-        let (Share { np, whole, wanted }, cause) = (share, cause.in_words());
-        format!(
-            "{who} trained {trained} batches in epoch {epoch}{cause}: {np} ranks share {whole}, and {whole} / {np} rounded down is \
-             {wanted}{strangers}"
-        )
-    }
-
-    /// Of two ranks, the batches that they are going to train in an epoch.
-    pub fn other_plan(who: &str, batches: usize, root: &str, of_root: usize) -> String {
-        format!(
-            "{who} trains {batches} batches an epoch, and {root} {of_root}: divide by the number of all ranks, the same on each, not by that of \
-             one host"
-        )
-    }
-
-    pub fn fewer_epochs(who: &str, last: usize, wanted: usize) -> String {
-        let last = units::counted(last, "epoch");
-        format!(
-            "{who} ended after {last}, and {wanted} were asked for: ranks share the batches of an epoch, and train all epochs"
-        )
-    }
-
-    pub fn reported_more(who: &str, wanted: usize, epoch: usize, trained: usize) -> String {
-        format!("{who} reports {wanted} batches in epoch {epoch}, and trained {trained}")
-    }
-
-    pub fn too_many_images(together: usize, epoch: usize, images: usize) -> String {
-        format!("all ranks together trained {together} images in epoch {epoch}, of {images}")
-    }
-
-    pub fn same_losses(who: &str) -> String {
-        format!("{who} had the same loss in every step: they trained on the same images, and nobody on the rest")
-    }
-
-    pub fn same_images(who: &str) -> String {
-        format!(
-            "{who} took the same images in every batch, and only their augmentation differs: give each rank its own share, by its rank among \
-             all ranks"
-        )
-    }
-
-    pub fn shared(share: Share, together: usize, images: usize) -> String {
-        let Share { np, whole, wanted } = share;
-        format!("every rank trained {whole} / {np} = {wanted} batches an epoch, together {together} of {images} images")
-    }
-
-    pub fn other_validation(who: &str, steps: usize, cause: Cause, share: Share) -> String {
-        let (Share { np, whole, wanted }, cause) = (share, cause.in_words());
-        format!(
-            "{who} validates on {steps} batches after each epoch{cause}: {np} ranks share three times {whole}, and 3 * {whole} / {np} rounded \
-             down is {wanted}"
-        )
     }
 }

@@ -1,6 +1,7 @@
 //! Step 1: who is who, and where.
 
 use crate::course::check::group::Group;
+use crate::course::check::terms::some;
 use crate::course::check::verdict::{Finding, Objection, failed};
 use crate::course::contrast::{Contrast, Pair, Side, alike, distinct, list};
 use crate::domain::event::TopologyReport;
@@ -8,20 +9,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Ranks 0 to np - 1, each with a GPU or cores of its own, as far as there are enough.
 pub fn check(group: &Group) -> Finding {
-    let np = group.np();
+    let np = group.np;
     let places = group.topologies()?;
     let alone: Vec<usize> = (0..np).filter(|process| places[*process].topology.size.0 == 1).collect();
     if !alone.is_empty() {
-        return failed(words::alone(&group.names(&alone), alone.len() == 1));
+        let think = if alone.len() == 1 { "thinks it is" } else { "each think they are" };
+        let who = group.names(&alone);
+        return failed(format!("{who} {think} rank 0 of 1: let every process find the others first"));
     }
     let mut seen = BTreeMap::new();
     for (process, place) in places.iter().enumerate() {
         let (rank, size) = (place.topology.rank.0, place.topology.size.0);
         if size != np || rank >= np {
-            return failed(words::no_such_rank(process, rank, size, np));
+            return failed(format!("process {process} says that it is rank {rank} of {size}, but {np} processes were started"));
         }
         if let Some(other) = seen.insert(rank, process) {
-            return failed(words::same_rank(other, process, rank));
+            return failed(format!("processes {other} and {process} both say that they are rank {rank}"));
         }
     }
     let mut hosts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -31,12 +34,19 @@ pub fn check(group: &Group) -> Finding {
         for &process in processes {
             let local = places[process].topology.local_rank.0;
             if let Some(other) = seen.insert(local, process) {
-                return failed(words::same_local_rank(&group.names(&[other, process]), host, local));
+                return failed(format!("{who} on {host} both have local rank {local}", who = group.names(&[other, process])));
             }
         }
         pinned(group, &places, processes)?;
     }
-    Ok(words::placed(np, hosts.len(), &places))
+    let device = |place: &TopologyReport| match (place.device.as_str(), place.cores.as_slice()) {
+        ("cpu", [one]) => format!("core {one}"),
+        ("cpu", cores) => format!("{} cores", cores.len()),
+        (device, _) => device.to_owned(),
+    };
+    let placed = places.iter().map(|place| format!("rank {} on {}", place.topology.rank, device(place)));
+    let hosts = if hosts.len() == 1 { "one host".to_owned() } else { format!("{} hosts", hosts.len()) };
+    Ok(format!("{np} ranks on {hosts}: {}", some(placed, np)))
 }
 
 /// Nothing is shared by more ranks than it must be.
@@ -51,20 +61,35 @@ fn pinned(group: &Group, places: &[&TopologyReport], processes: &[usize]) -> Res
     let fair = processes.len().div_ceil(there);
     match users.iter().max_by_key(|(_, users)| users.len()).filter(|(_, users)| users.len() > fair) {
         None => Ok(()),
-        Some((item, crowd)) => failed(words::crowded(&group.names(crowd), item, there, processes.len())),
+        Some((item, crowd)) => failed(format!(
+            "{who} share {item}, and there are {there} for {ranks} ranks: pin each by its local rank",
+            who = group.names(crowd),
+            ranks = processes.len()
+        )),
     }
 }
 
 /// What a rank occupies: its GPU, or its cores one by one.
 fn items(place: &TopologyReport) -> BTreeSet<String> {
     match place.device.as_str() {
-        "cpu" => place.cores.iter().copied().map(words::core).collect(),
+        "cpu" => place.cores.iter().map(|core| format!("core {core}")).collect(),
         device => BTreeSet::from([place.device_uuid.clone().unwrap_or_else(|| device.to_owned())]),
     }
 }
 
 pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
-    found.fact("each is", pair.each(|side| list(&side.places().iter().map(|place| identity(place)).collect::<Vec<_>>())));
+    found.fact(
+        "each is",
+        pair.each(|side| {
+            list(
+                &side
+                    .places()
+                    .iter()
+                    .map(|place| format!("{} of {}", place.topology.rank, place.topology.size))
+                    .collect::<Vec<_>>(),
+            )
+        }),
+    );
     found.fact("talks by", pair.each(|side| side.places().first().map_or(String::new(), |place| place.communicator.clone())));
     found.fact("computes on", pair.each(|side| list(&side.places().iter().map(|place| device(place)).collect::<Vec<_>>())));
     let alone = |side: &Side| side.places().iter().filter(|place| place.topology.size.0 == 1).count();
@@ -87,10 +112,6 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
         (false, _) => {}
     }
     same_training(pair, found, "The ranks know about each other, but they do not exchange anything yet");
-}
-
-fn identity(place: &TopologyReport) -> String {
-    format!("{} of {}", place.topology.rank, place.topology.size)
 }
 
 fn device(place: &TopologyReport) -> String {
@@ -118,49 +139,5 @@ pub fn same_training(pair: &[Side; 2], found: &mut Contrast, why: &str) {
                 models => format!("{models} models for one job"),
             }
         ));
-    }
-}
-
-mod words {
-    use crate::course::check::terms::some;
-    use crate::domain::event::TopologyReport;
-
-    pub fn alone(who: &str, is_one: bool) -> String {
-        let think = if is_one { "thinks it is" } else { "each think they are" };
-        format!("{who} {think} rank 0 of 1: let every process find the others first")
-    }
-
-    pub fn no_such_rank(process: usize, rank: usize, size: usize, np: usize) -> String {
-        format!("process {process} says that it is rank {rank} of {size}, but {np} processes were started")
-    }
-
-    pub fn same_rank(one: usize, other: usize, rank: usize) -> String {
-        format!("processes {one} and {other} both say that they are rank {rank}")
-    }
-
-    pub fn same_local_rank(who: &str, host: &str, local: usize) -> String {
-        format!("{who} on {host} both have local rank {local}")
-    }
-
-    pub fn crowded(who: &str, item: &str, there: usize, ranks: usize) -> String {
-        format!("{who} share {item}, and there are {there} for {ranks} ranks: pin each by its local rank")
-    }
-
-    pub fn placed(np: usize, hosts: usize, places: &[&TopologyReport]) -> String {
-        let on = |place: &&TopologyReport| format!("rank {} on {}", place.topology.rank, device(place));
-        let hosts = if hosts == 1 { "one host".to_owned() } else { format!("{hosts} hosts") };
-        format!("{np} ranks on {hosts}: {}", some(places.iter().map(on), np))
-    }
-
-    pub fn core(number: usize) -> String {
-        format!("core {number}")
-    }
-
-    fn device(place: &TopologyReport) -> String {
-        match (place.device.as_str(), place.cores.as_slice()) {
-            ("cpu", [one]) => core(*one),
-            ("cpu", cores) => format!("{} cores", cores.len()),
-            (device, _) => device.to_owned(),
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::course::check::group::Group;
 use crate::course::check::seen;
+use crate::course::check::terms::short;
 use crate::course::check::verdict::{Finding, failed};
 use crate::course::contrast::rates::losses;
 use crate::course::contrast::{Contrast, Pair, Side, small};
@@ -10,22 +11,26 @@ use crate::domain::event::DigestMoment;
 /// Step 10: every rank uses NovoGrad.
 pub fn check(group: &Group) -> Finding {
     let configs = group.configs()?;
-    if let Some(process) = (0..group.np()).find(|process| !configs[*process].optimizer.eq_ignore_ascii_case("novograd")) {
-        return failed(words::another_optimizer(&group.name(process), &configs[process].optimizer));
+    if let Some(process) = (0..group.np).find(|process| !configs[*process].optimizer.eq_ignore_ascii_case("novograd")) {
+        return failed(format!(
+            "{who} trains with {optimizer}, not NovoGrad",
+            who = group.name(process),
+            optimizer = configs[process].optimizer
+        ));
     }
     seen::novograd(group)?;
     group.epochs()?;
-    Ok(words::all_with_novograd(group.np()))
+    match group.np {
+        1 => Ok("the one rank trained with NovoGrad".into()),
+        np => Ok(format!("all {np} ranks trained with NovoGrad")),
+    }
 }
 
 pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
     let names = pair.each(|side| side.config().map_or(String::new(), |config| config.optimizer.clone()));
     found.fact("optimizer", names.clone());
-    let first = pair.each(|side| side.first_digests(DigestMoment::FirstGradients).first().map(|digest| (*digest).to_owned()));
-    found.fact(
-        "first gradients",
-        first.clone().map(|digest| digest.map_or(String::new(), |digest| digest.chars().take(8).collect())),
-    );
+    let first = pair.each(|side| side.first_digests(DigestMoment::FirstGradients).first().copied());
+    found.fact("first gradients", first.map(|digest| digest.map_or("", short).to_owned()));
     found.fact("loss, first batches", losses(pair));
     let same = first[0].is_some() && first[0] == first[1];
     if same {
@@ -43,18 +48,5 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
             small(after),
             names[1]
         ));
-    }
-}
-
-mod words {
-    pub fn another_optimizer(who: &str, optimizer: &str) -> String {
-        format!("{who} trains with {optimizer}, not NovoGrad")
-    }
-
-    pub fn all_with_novograd(np: usize) -> String {
-        match np {
-            1 => "the one rank trained with NovoGrad".into(),
-            np => format!("all {np} ranks trained with NovoGrad"),
-        }
     }
 }

@@ -8,20 +8,22 @@ use std::collections::BTreeSet;
 
 /// The heading of every epoch was printed by the root, and by nobody else.
 pub fn check(group: &Group) -> Finding {
-    let Some(printed) = group.printed else { return unclear(words::NO_LOGS) };
+    let Some(printed) = group.printed else { return unclear("there are no logs of the ranks") };
     group.topologies()?;
     let root = group.root();
     for (epoch, speakers) in printed {
         let too_many: Vec<usize> = speakers.iter().copied().filter(|process| *process != root).collect();
         if !too_many.is_empty() {
             let (who, strangers) = (group.names(&too_many), because_strangers(group));
-            return failed(words::printed_too(&who, *epoch, speakers.contains(&root), &strangers));
+            let too = if speakers.contains(&root) { " too" } else { ", and rank 0 did not" };
+            return failed(format!("{who} printed epoch {epoch}{too}: set verbose on rank 0 only{strangers}"));
         }
     }
     let epochs = group.epochs()?;
     match epochs.iter().find(|epoch| !printed.contains_key(epoch)) {
-        Some(epoch) => failed(words::nobody_printed(*epoch)),
-        None => Ok(words::root_alone_printed(epochs.len())),
+        Some(epoch) => failed(format!("nobody printed epoch {epoch}: rank 0 has to")),
+        None if epochs.len() == 1 => Ok("rank 0 alone printed its one epoch".into()),
+        None => Ok(format!("rank 0 alone printed all {} epochs", epochs.len())),
     }
 }
 
@@ -48,24 +50,4 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
         ));
     }
     same_training(pair, found, "Printing less changes nothing else");
-}
-
-mod words {
-    pub const NO_LOGS: &str = "there are no logs of the ranks";
-
-    pub fn printed_too(who: &str, epoch: usize, root_too: bool, strangers: &str) -> String {
-        let too = if root_too { " too" } else { ", and rank 0 did not" };
-        format!("{who} printed epoch {epoch}{too}: set verbose on rank 0 only{strangers}")
-    }
-
-    pub fn nobody_printed(epoch: usize) -> String {
-        format!("nobody printed epoch {epoch}: rank 0 has to")
-    }
-
-    pub fn root_alone_printed(epochs: usize) -> String {
-        match epochs {
-            1 => "rank 0 alone printed its one epoch".to_owned(),
-            epochs => format!("rank 0 alone printed all {epochs} epochs"),
-        }
-    }
 }

@@ -1,10 +1,10 @@
 //! Step 9: the rate climbs from a single rank's to the full one, batch by batch.
 
 use crate::course::check::group::Group;
-use crate::course::check::rates::{Rates, words as of_rates};
+use crate::course::check::numbers::digits;
+use crate::course::check::rates::{Rates, multiplied_again, place};
 use crate::course::check::shape::Ramp;
 use crate::course::check::verdict::{Finding, failed, unclear};
-use crate::course::contrast::rate;
 use crate::course::contrast::rates::{constant, facts, second_loss, steps};
 use crate::course::contrast::{Contrast, Side};
 
@@ -17,7 +17,7 @@ pub fn check(group: &Group) -> Finding {
 fn find_ramp(rates: &Rates) -> Finding {
     let wanted = rates.group.spec.workload.warmup_epochs;
     if wanted <= 0.0 {
-        return unclear(words::NO_WARMUP);
+        return unclear("the run asks for 0 warmup epochs: leave --warmup-epochs out, or give it more");
     }
     let fits = rates.fits();
     let has = |ramp: Ramp| fits.iter().any(|shape| shape.ramp == ramp);
@@ -25,19 +25,38 @@ fn find_ramp(rates: &Rates) -> Finding {
     let workload = &rates.group.spec.workload;
     match fits.first() {
         None => rates.nothing_fits(),
-        Some(_) if has(Ramp::Right) && has(Ramp::None) => unclear(words::warmup_is_over(first.epoch)),
+        Some(_) if has(Ramp::Right) && has(Ramp::None) => unclear(format!(
+            "training went on after epoch {epoch}, when the warmup was over: start a new run",
+            epoch = first.epoch
+        )),
         Some(shape) => match shape.ramp {
             Ramp::Right => {
                 rates.goes_on_after(*shape)?;
-                Ok(words::warmed_up(first.lr, last.lr, rates.steps.len()))
+                Ok(format!(
+                    "the rate went from {} to {} in {steps} steps, each as the formula has it to 6 digits",
+                    digits(first.lr),
+                    digits(last.lr),
+                    steps = rates.steps.len()
+                ))
             }
-            Ramp::None => failed(words::no_ramp(&first, wanted)),
-            Ramp::Over(epochs) => failed(words::ramp_over(epochs, wanted, rates.group.np(), workload.epochs)),
-            Ramp::FromZero | Ramp::FromZeroLate => failed(words::from_zero(first.lr, workload.base_lr)),
-            Ramp::Late => failed(words::LATE),
-            Ramp::ByEpoch => failed(words::BY_EPOCH),
-            Ramp::Undivided => failed(words::UNDIVIDED),
-            Ramp::ThenTwice => failed(of_rates::multiplied_again(last.lr)),
+            Ramp::None => failed(format!(
+                "there is no ramp: {place} already trained at {lr}; climb to it over {wanted} epochs",
+                place = place(&first),
+                lr = digits(first.lr)
+            )),
+            Ramp::Over(epochs) => failed(ramp_over(epochs, wanted, rates.group.np, workload.epochs)),
+            Ramp::FromZero | Ramp::FromZeroLate => failed(format!(
+                "the ramp starts from zero: epoch 1, batch 1 trained at {first}. Start at a single rank's rate, \
+                 {base}, and climb from there",
+                first = digits(first.lr),
+                base = digits(workload.base_lr)
+            )),
+            Ramp::Late => failed("the ramp is one batch late: e = epoch + (batch + 1) / steps, with both counted from 0"),
+            Ramp::ByEpoch => failed(
+                "the ramp climbs once an epoch: climb batch by batch, with e = epoch + (batch + 1) / steps, counted from 0",
+            ),
+            Ramp::Undivided => failed("the ramp counts the batches of a whole epoch: use this rank's steps per epoch (step 5)"),
+            Ramp::ThenTwice => failed(multiplied_again(last.lr)),
         },
     }
 }
@@ -47,69 +66,34 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
     if let (Some(full), Some(first), Some(last)) = (constant(&pair[0]), steps(&pair[1]).first(), steps(&pair[1]).last())
         && first.lr < last.lr
     {
-        let until = match last.lr < full * (1.0 - 1e-6) {
-            true => format!("; the full rate comes at the end of epoch {}", pair[1].evidence.spec.workload.warmup_epochs),
-            false => ", the full rate".into(),
+        let until = if last.lr < full * (1.0 - 1e-6) {
+            format!("; the full rate comes at the end of epoch {}", pair[1].evidence.spec.workload.warmup_epochs)
+        } else {
+            ", the full rate".into()
         };
         found.say(format!(
             "Before, the full rate {} from the first batch on. After, a ramp: {} in the first batch, {} after {} epochs{until}.",
-            rate(full),
-            rate(first.lr),
-            rate(last.lr),
+            digits(full),
+            digits(first.lr),
+            digits(last.lr),
             last.epoch + 1
         ));
     }
     second_loss(pair, found);
 }
 
-mod words {
-    use crate::course::check::numbers::digits;
-    use crate::course::check::rates::words::place;
-    use crate::domain::history::TrainingStep;
-
-    pub const NO_WARMUP: &str = "the run asks for 0 warmup epochs: leave --warmup-epochs out, or give it more";
-    pub const LATE: &str = "the ramp is one batch late: e = epoch + (batch + 1) / steps, with both counted from 0";
-    pub const BY_EPOCH: &str =
-        "the ramp climbs once an epoch: climb batch by batch, with e = epoch + (batch + 1) / steps, counted from 0";
-    pub const UNDIVIDED: &str = "the ramp counts the batches of a whole epoch: use this rank's steps per epoch (step 5)";
-
-    pub fn warmup_is_over(epoch: usize) -> String {
-        format!("training went on after epoch {epoch}, when the warmup was over: start a new run")
-    }
-
-    pub fn warmed_up(first: f64, last: f64, steps: usize) -> String {
-        format!(
-            "the rate went from {} to {} in {steps} steps, each as the formula has it to 6 digits",
-            digits(first),
-            digits(last)
-        )
-    }
-
-    pub fn no_ramp(first: &TrainingStep, wanted: f64) -> String {
-        let (place, lr) = (place(first), digits(first.lr));
-        format!("there is no ramp: {place} already trained at {lr}; climb to it over {wanted} epochs")
-    }
-
-    /// In a run of so many ranks and epochs.
-    pub fn ramp_over(epochs: f64, wanted: f64, np: usize, of: usize) -> String {
-        let is = |other: f64| (epochs - other).abs() < 1e-6 * other;
-        let np = np as f64;
-        let cause = match epochs {
-            _ if is(wanted * np) => "it was multiplied by the number of ranks. Give the callback args.warmup_epochs as it is",
-            _ if is(wanted / np) || is((wanted / np).floor()) => {
-                "it was divided by the number of ranks. Give the callback args.warmup_epochs as it is"
-            }
-            _ if is(of as f64) => "it was cut to the epochs of this run, and a warmup may be longer than that",
-            _ if (epochs - wanted).abs() < 2.5 => "give the callback args.warmup_epochs as it is",
-            _ => "your program ignores --warmup-epochs",
-        };
-        format!("the ramp takes {} epochs, not {wanted}: {cause}", digits(epochs))
-    }
-
-    pub fn from_zero(first: f64, base: f64) -> String {
-        let (first, base) = (digits(first), digits(base));
-        format!(
-            "the ramp starts from zero: epoch 1, batch 1 trained at {first}. Start at a single rank's rate, {base}, and climb from there"
-        )
-    }
+/// In a run of so many ranks and epochs.
+fn ramp_over(epochs: f64, wanted: f64, np: usize, of: usize) -> String {
+    let is = |other: f64| (epochs - other).abs() < 1e-6 * other;
+    let np = np as f64;
+    let cause = match epochs {
+        _ if is(wanted * np) => "it was multiplied by the number of ranks. Give the callback args.warmup_epochs as it is",
+        _ if is(wanted / np) || is((wanted / np).floor()) => {
+            "it was divided by the number of ranks. Give the callback args.warmup_epochs as it is"
+        }
+        _ if is(of as f64) => "it was cut to the epochs of this run, and a warmup may be longer than that",
+        _ if (epochs - wanted).abs() < 2.5 => "give the callback args.warmup_epochs as it is",
+        _ => "your program ignores --warmup-epochs",
+    };
+    format!("the ramp takes {} epochs, not {wanted}: {cause}", digits(epochs))
 }

@@ -1,17 +1,7 @@
-//! A family of programs whose lines look alike, the notation of its lines, and how their numbers are read.
-
-use std::sync::LazyLock;
-
-use regex::{Match, Regex, RegexBuilder};
-
-/// Numbers as programs print them, with all that may belong to them: [`number`] says whether it does.
-pub(super) const NUMBER: &str =
-    r"(?:[-+]?(?:\d+(?:[.,'’_\u{a0}\u{202f}\u{2009}]\d+)*\.?(?:[eE][-+]?\d+)?(?:[kKM]\b)?|(?i:nan|inf(?:inity)?)\b))";
-/// Memory of a compiled expression.
-const MOST_BYTES: usize = 4 << 20;
+//! The families of programs whose lines look alike, and the shapes of those lines.
 
 /// A family of programs that print alike.
-pub struct Family {
+pub(super) struct Family {
     pub name: &'static str,
     /// The shapes of its lines: the first that fits a line reads it. A group has the name of a field, perhaps with `_percent`.
     /// `total_rate` and `rate` are images a second, of all ranks or of one; `val` marks a line of validation. `NUM` is a number.
@@ -20,64 +10,119 @@ pub struct Family {
     pub has_words: bool,
 }
 
-/// An expression in the notation of the families.
-pub fn compiled(expression: &str) -> Result<Regex, String> {
-    let built = RegexBuilder::new(&expression.replace("NUM", NUMBER)).size_limit(MOST_BYTES).build();
-    built.map_err(|error| error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())
-}
-
-/// A comma before decimals: then a point is none.
-#[expect(clippy::unwrap_used, reason = "a constant, and a test uses it")]
-static DECIMAL_COMMA: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?:^|[^\d.,])(?:\d+,(?:\d{1,2}|\d{4,})(?:[^\d,.]|$)|0,\d)|\d\.\d{3},\d").unwrap());
-
-/// What was found in a line, as a number; `None` where there is more to it than was found, or where it could be two.
-pub(super) fn figure(line: &str, found: Match<'_>) -> Option<f64> {
-    let (text, before, after) = (found.as_str(), &line[..found.start()], &line[found.end()..]);
-    let digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
-    let goes_on = match after.chars().next() {
-        Some('…' | '_') => true,
-        Some('.') => digit(&after[1..]) || after.starts_with("..") || text.ends_with('.'),
-        Some(',' | '\'' | ':' | '-') => digit(&after[1..]),
-        Some(letter) => letter.is_alphanumeric() && !["im", "sa", "ex"].iter().any(|unit| after.starts_with(unit)),
-        None => false,
-    };
-    let rest = before.trim_end_matches(['.', ',', '\'']);
-    let began = before.ends_with(|c: char| c.is_ascii_digit())
-        || rest.len() < before.len() && rest.ends_with(|c: char| c.is_ascii_digit());
-    // `[1,2]` are two.
-    let is_list = text.contains(',') && before.ends_with(['[', '(']);
-    let may_be_thousands = text.split_once('.').is_some_and(|(_, decimals)| decimals.len() == 3);
-    let is_unclear = may_be_thousands && !text.starts_with('0') && DECIMAL_COMMA.is_match(line);
-    if goes_on || began || is_list || is_unclear { None } else { number(text) }
-}
-
-/// `12,345.6`, `1.234,5`, `12'345`, `1.2k`, `1e-3`, `NaN`; `None` where it could be two numbers, as `1,234` could.
-pub(super) fn number(text: &str) -> Option<f64> {
-    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
-        Some(digits) => (digits, 1e3),
-        None => text.strip_suffix('M').map_or((text, 1.0), |digits| (digits, 1e6)),
-    };
-    let (mantissa, exponent) = digits.split_at(digits.find(['e', 'E']).unwrap_or(digits.len()));
-    let mantissa = mantissa.trim_end_matches('.');
-    let is_mark = |c: &char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '-');
-    let marks: Vec<char> = mantissa.chars().filter(is_mark).collect();
-    let Some(&last) = marks.last() else { return Some(format!("{mantissa}{exponent}").parse::<f64>().ok()? * factor) };
-    let (whole, decimals) = mantissa.rsplit_once(last)?;
-    let has_decimals = match &marks[..] {
-        ['.'] => true,
-        [','] if decimals.len() == 3 && whole.len() < 4 && whole.trim_start_matches(['+', '-']) != "0" => return None,
-        [','] => true,
-        [others @ .., '.' | ','] => !others.contains(&last),
-        _ => false,
-    };
-    let (whole, decimals) = if has_decimals { (whole, decimals) } else { (mantissa, "0") };
-    let mut groups = whole.split(|c| is_mark(&c));
-    let first = groups.next()?;
-    let is_grouped = whole.contains(|c| is_mark(&c));
-    let leads = !is_grouped || first.len() < 5 && !first.trim_start_matches(['+', '-']).starts_with('0');
-    let separators = &marks[..marks.len() - usize::from(has_decimals)];
-    let is_whole = leads && separators.windows(2).all(|pair| pair[0] == pair[1]) && groups.all(|group| group.len() == 3);
-    let digits: String = whole.chars().filter(|c| !is_mark(c)).collect();
-    is_whole.then(|| format!("{digits}.{decimals}{exponent}").parse::<f64>().ok()).flatten().map(|value| value * factor)
-}
+/// A line that two families could read belongs to the first one.
+pub(super) const FAMILIES: [Family; 9] = [
+    // tf_cnn_benchmarks, and NVIDIA's nvcnn, which prints much the same.
+    Family {
+        name: "tf_cnn_benchmarks",
+        has_words: false,
+        lines: &[
+            // Step, Img/sec, total_loss; with --print_training_accuracy top_1 and top_5 as well.
+            r"^(?P<step>\d+)\s+images/sec: (?P<rate>NUM) \+/- NUM \(jitter = NUM\)(?:\s+(?P<loss>NUM))?(?:\s+(?P<accuracy>NUM)\s+NUM)?\s*$",
+            r"^total images/sec: (?P<total_rate>NUM)",
+            // nvcnn, of all its GPUs
+            r"^Images/sec: (?P<total_rate>NUM) \+/- NUM \(jitter = NUM\)",
+            r"^Accuracy @ 1 = (?P<val_accuracy>NUM) Accuracy @ 5 = ",
+        ],
+    },
+    // Horovod's own examples: the synthetic benchmarks, MNIST, ImageNet.
+    Family {
+        name: "Horovod",
+        has_words: false,
+        lines: &[
+            r"^Iter #(?P<step>\d+): (?P<rate>NUM) img/sec per (?:GPU|CPU)",
+            r"^Img/sec per (?:GPU|CPU): (?P<rate>NUM) \+-",
+            r"^Total img/sec on \d+ (?:GPU|CPU)\(s\): (?P<total_rate>NUM) \+-",
+            r"^Step #(?P<step>\d+)\s+Loss: (?P<loss>NUM)",
+            r"^Test set: Average loss: (?P<val_loss>NUM), Accuracy: (?P<val_accuracy_percent>NUM)%",
+            // pytorch_imagenet_resnet50: bars, with the accuracy in per cent.
+            r"^Train Epoch\s+#(?P<epoch>\d+):.*\| (?P<step>\d+)/(?P<steps>\d+) \[.*\bloss=(?P<loss>NUM), accuracy=(?P<accuracy_percent>NUM)",
+            r"^Validate Epoch\s+#(?P<epoch>\d+):.*\bloss=(?P<val_loss>NUM), accuracy=(?P<val_accuracy_percent>NUM)",
+        ],
+    },
+    // Keras 2 and 3: `model.fit` with any `verbose`, and what its callbacks print. hvd-train prints the same.
+    Family {
+        name: "Keras",
+        has_words: true,
+        lines: &[
+            r"^Epoch (?P<epoch>\d+)/(?P<epochs>\d+)\s*$",
+            // 468/468 [====] - 5s 10ms/step - loss: 0.3; 5/5 ━━━━ 0s 2ms/step - loss: 0.3; 5/5 - 0s - loss: 0.3
+            r"^\s*(?P<step>\d+)/(?P<steps>\d+) (?:\[[=>.]+\]|[━╸╺][━╸╺ ]*|-)(?:.*\d(?:m?s|us)(?:/step|/epoch)?\b|.*ETA:).*",
+            r"^Epoch 0*(?P<epoch>\d+): \w+ (?:improved from|did not improve|reached)\b",
+        ],
+    },
+    // Hugging Face's Trainer: a dictionary a line; since transformers 5 its numbers are strings.
+    Family {
+        name: "Hugging Face",
+        has_words: true,
+        lines: &[
+            r"^\{'eval_(?:.*?'eval_samples_per_second': '?(?P<val_images_per_sec>NUM))?.*?'epoch': '?(?P<epoch>NUM)'?(?P<val>)\}",
+            r"^\{'train_runtime': .*'train_samples_per_second': '?(?P<total_rate>NUM)'?,.*'epoch': '?(?P<epoch>NUM)'?\}",
+            r"^\{.*'loss': .*'epoch': '?(?P<epoch>NUM)'?\}",
+        ],
+    },
+    // PyTorch Lightning: its bars by tqdm and by rich, and the table behind a test.
+    Family {
+        name: "Lightning",
+        has_words: true,
+        lines: &[
+            r"^Epoch (?P<epoch>\d+):\s+\d+%\|.*\| (?P<step>\d+)/(?P<steps>\d+) \[",
+            r"^Epoch (?P<epoch>\d+)(?:/\d+)?\s+[━╸╺ ]+(?P<step>\d+)/(?P<steps>\d+) ",
+            r"^(?P<val>Validation|Validating|Testing|Sanity Checking)\b.*(?:\||━)",
+            r"^\s*[│|]?\s*(?:test|val)_acc(?:uracy)?\s+[│|]?\s*(?P<val_accuracy>NUM)\s*[│|]?\s*$",
+            r"^\s*[│|]?\s*(?:test|val)_loss\s+[│|]?\s*(?P<val_loss>NUM)\s*[│|]?\s*$",
+        ],
+    },
+    // timm's train.py and validate.py: accuracies in per cent, the rate of all ranks behind the seconds of a batch.
+    Family {
+        name: "timm",
+        has_words: true,
+        lines: &[
+            r"^Train: (?P<epoch>\d+) \[\s*(?P<step>\d+)/\s*(?P<steps>\d+)\s*\(\s*\d+%\)\]\s+Loss:\s*(?P<loss>NUM).*?(?:,\s*(?P<total_rate>NUM)/s)",
+            r"^(?P<val>Test(?: \(EMA\))?): \[\s*(?P<step>\d+)/\s*(?P<steps>\d+)\]\s+Time: .*Loss:",
+            r"^\s*\* Acc@1 (?P<val_accuracy_percent>NUM) \(NUM\) Acc@5 ",
+        ],
+    },
+    // Ultralytics' YOLO and YOLOv5: a row of a table with a bar for each epoch, with one loss or several.
+    Family {
+        name: "Ultralytics",
+        has_words: false,
+        lines: &[
+            r"^\s+(?P<epoch>\d+)/(?P<epochs>\d+)\s+[\d.]+G\s+(?P<loss>NUM)\s+\d+\s+\d+:\s+\d+%.*\s(?P<step>\d+)/(?P<steps>\d+)\b",
+            r"^\s+(?P<epoch>\d+)/(?P<epochs>\d+)\s+[\d.]+G\s+(?:NUM\s+)+\d+:\s+\d+%.*\s(?P<step>\d+)/(?P<steps>\d+)\b",
+            // Of a classification: the accuracy by the first guess, and by five.
+            r"^\s+all\s+(?P<val_accuracy>[01](?:\.\d+)?)\s+[01](?:\.\d+)?\s*$",
+            r"^\s+(?:all|[a-z ]+)\s+\d+\s+\d+(?:\s+NUM){4,}\s*$",
+        ],
+    },
+    // DeepSpeed: the rates of its timer and of its pipelines are of all ranks.
+    Family {
+        name: "DeepSpeed",
+        has_words: false,
+        lines: &[
+            r"\bepoch=(?P<epoch>\d+)/micro_step=\d+/global_step=(?P<step>\d+), RunningAvgSamplesPerSec=(?P<total_rate>NUM)",
+            r"^steps: (?P<step>\d+) loss: (?P<loss>NUM) .*iter time \(s\): NUM samples/sec: (?P<total_rate>NUM)",
+        ],
+    },
+    // PyTorch's own examples: MNIST, ImageNet, torchvision's references, the tutorials.
+    Family {
+        name: "PyTorch examples",
+        has_words: true,
+        lines: &[
+            // mnist: the step counts images.
+            r"^Train Epoch: (?P<epoch>\d+) \[\s*(?P<step>\d+)/(?P<steps>\d+) \(\s*\d+%\)\]\s+Loss: (?P<loss>NUM)",
+            r"^Test set: Average loss: (?P<val_loss>NUM), Accuracy: \d+/\d+ \((?P<val_accuracy_percent>NUM)%\)",
+            // imagenet and torchvision's references
+            r"^Epoch: \[(?P<epoch>\d+)\]\s*\[\s*(?P<step>\d+)/\s*(?P<steps>\d+)\]",
+            r"^(?P<val>Test): ?(?:EMA)?\s*\[\s*(?P<step>\d+)/\s*(?P<steps>\d+)\]",
+            r"^(?P<val>Test): ?(?:EMA)?\s+Acc@1 (?P<val_accuracy_percent>NUM)",
+            r"^\s*\*\s+(?:Prec|Acc)@1 (?P<val_accuracy_percent>NUM)",
+            // the tutorials: quickstart, CIFAR10, which Swin and ConvNeXt print as well
+            r"^ Accuracy: (?P<val_accuracy_percent>NUM)%, Avg loss: (?P<val_loss>NUM)(?P<val>)",
+            r"^\[(?P<epoch>\d+),\s+(?P<step>\d+)\] loss: (?P<loss>NUM)",
+            r"Accuracy of the (?:network|model)(?: EMA)? on (?:the )?\d+ test images: (?P<val_accuracy_percent>NUM) ?%(?P<val>)",
+            // the tutorials of DistributedDataParallel: how many there will be
+            r"^\[GPU\d+\] Epoch (?P<epoch>\d+) \| Batchsize: \d+ \| Steps: (?P<steps>\d+)",
+        ],
+    },
+];

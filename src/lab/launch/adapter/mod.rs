@@ -1,46 +1,25 @@
 //! What other programs print of their training, read line by line.
 //!
-//! Each family of programs has a file: the shapes of its lines, with named groups for their figures (the fields of
-//! [`Logged`]). A line of no family is read by the words that stand before its numbers, such as `loss=0.3`. What is not there is
-//! left out.
+//! Each family of programs has the shapes of its lines, with named groups for their figures (the fields of [`Logged`]). Any
+//! other line is read by the words that stand before its numbers, such as `loss=0.3`. What is not there is left out.
 
-mod deepspeed;
 mod family;
-mod horovod;
-mod hugging_face;
-mod keras;
-mod lightning;
 mod line;
 mod name;
+mod number;
 mod percents;
 mod phrase;
-mod pytorch;
-mod tf_cnn;
-mod timm;
-mod ultralytics;
 mod words;
 
 use regex::{Captures, Regex};
 
-use self::family::{Family, compiled, figure};
+use self::family::FAMILIES;
 pub(super) use self::name::{Name, Scope, meaning, scope_of};
+use self::number::{compiled, figure};
 pub(super) use self::percents::Percents;
 use self::words::{ANY, Words};
 use crate::domain::command::CommandSpec;
-use crate::domain::logged::{FIGURES, Field, Logged};
-
-/// In this order: a line that two could read is the first one's.
-const FAMILIES: [&Family; 9] = [
-    &tf_cnn::TF_CNN,
-    &horovod::HOROVOD,
-    &keras::KERAS,
-    &hugging_face::HUGGING_FACE,
-    &lightning::LIGHTNING,
-    &timm::TIMM,
-    &ultralytics::ULTRALYTICS,
-    &deepspeed::DEEPSPEED,
-    &pytorch::PYTORCH,
-];
+use crate::domain::user_metrics::{FIGURES, Field, Logged};
 
 /// Who reads what `--pattern` asks for.
 const PATTERN: &str = "--pattern";

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::domain::logged::Field;
+use crate::domain::user_metrics::Field;
 
 /// What is known of the accuracies of one program.
 #[derive(Debug, Default)]

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Match, Regex};
 
-use super::family::NUMBER;
 use super::name::{Name, Scope, is_aside, is_in, meaning, name, scope_of};
+use super::number::NUMBER;
 
 /// Words of a phrase, and marks between it and its number.
 const MOST: usize = 8;

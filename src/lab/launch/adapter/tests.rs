@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::domain::launcher::OwnLauncher;
-use crate::domain::logged::LoggedSoFar;
-use crate::launch::own::RankTags;
+use crate::domain::user_metrics::LoggedSoFar;
+use crate::launch::user_program::RankTags;
 
 /// A line of another program, what is in it, and who reads it. Where each comes from stands in tests/data/outputs.
 #[derive(serde::Deserialize)]

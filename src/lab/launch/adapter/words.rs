@@ -4,11 +4,11 @@
 
 use regex::{Match, Regex};
 
-use super::family::{compiled, figure};
 use super::name::{Name, Scope, meaning};
+use super::number::{compiled, figure};
 use super::percents::Percents;
 use super::phrase::{Kind, Phrase, Piece, heading, label};
-use crate::domain::logged::Logged;
+use crate::domain::user_metrics::Logged;
 
 /// Who reads a line of no family.
 pub(super) const ANY: &str = "words before numbers";

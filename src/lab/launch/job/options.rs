@@ -1,11 +1,11 @@
-//! What a launch is told when it begins: its work, its limits and its devices.
+//! The options of one launch: its work, its limits and its devices.
 
 use std::time::Duration;
 
 use crate::launch::discovery::Wish;
 use crate::launch::output::Tags;
-use crate::launch::own::OwnProgram;
 use crate::launch::runaway::RunawayLimits;
+use crate::launch::user_program::OwnProgram;
 use crate::launch::work::Work;
 use crate::lease::Lease;
 use crate::process::LockIdentity;
@@ -41,7 +41,7 @@ pub(in crate::launch) struct JobOptions {
     pub link_bits: Option<u64>,
     /// Ends the job at a checkpoint when there are better hosts.
     pub wish: Option<Wish>,
-    /// A rank that stays stopped is given up, and the run goes on without it.
+    /// A rank that stays stopped is given up, and the run continues without it.
     pub is_elastic: bool,
     /// Slurm has the job, and decides what becomes of it when ranks fail.
     pub is_batch: bool,

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::domain::safe;
+use crate::domain::printable;
 use crate::host;
+use crate::launch::command_line::quoted;
 use crate::launch::libraries;
-use crate::launch::mpirun::quoted;
 use crate::process::probe_command::{self, Answer, NoAnswer};
 
 /// Before each line of an answer.
@@ -36,10 +36,10 @@ const SCRIPT: &str = concat!(
     r#"else for i in $(ifconfig -l 2> /dev/null || ls /sys/class/net); do say net "$i"; done; fi; say end ok"#,
 );
 
-/// What is asked of every host.
+/// The question that every host gets.
 pub(super) struct Question<'a> {
     pub program: &'a Path,
-    /// Whether the program may be started to see whether it can be: one that somebody is working on may do anything.
+    /// Whether the program may be started to test it: a program that a learner is still writing may do anything.
     pub starts: bool,
     /// With the file `token` in it.
     pub folder: &'a Path,
@@ -48,13 +48,13 @@ pub(super) struct Question<'a> {
 /// The program of the ranks on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Program {
-    /// As the host's sha256sum says it; `None` where there is no such tool.
+    /// The hash by the host's sha256sum; `None` if there is no such tool.
     There(Option<String>),
     Closed,
     Missing,
 }
 
-/// What a host said.
+/// The answer of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
     pub program: Program,
@@ -67,11 +67,11 @@ pub(super) struct Seen {
     pub gpus: usize,
     /// Names with their addresses, such as `10.0.0.7/24`; empty addresses where the host has no `ip`.
     pub interfaces: Vec<(String, String)>,
-    /// Seconds by which its clock is ahead of this host's, at least; negative where it is behind, 0 where nothing can be told.
+    /// Seconds by which its clock is ahead of this host's, at least; negative if it is behind, 0 if that is unknown.
     pub clock_ahead_s: f64,
 }
 
-/// Why a host said nothing of use.
+/// Why a host gave no usable answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unheard {
     /// It did not answer in time.
@@ -156,14 +156,14 @@ fn read(answer: &Answer, before: f64, after: f64) -> Result<Seen, Unheard> {
 /// Key and value of a line of the answer.
 fn said(line: &str) -> Option<(&str, String)> {
     let (key, value) = line.strip_prefix(MARK)?.split_once(' ')?;
-    Some((key, safe::line(value).trim().chars().take(LINE).collect()))
+    Some((key, printable::line(value).trim().chars().take(LINE).collect()))
 }
 
 /// The last line that says something: above it stands what the host greets with.
 fn last_words(text: &str) -> String {
     let is_word = |line: &&str| line.chars().any(char::is_alphanumeric);
     let line = text.lines().rfind(is_word).unwrap_or_default();
-    safe::line(line).trim().trim_end_matches('.').chars().take(LINE).collect()
+    printable::line(line).trim().trim_end_matches('.').chars().take(LINE).collect()
 }
 
 #[cfg(test)]

@@ -19,11 +19,11 @@ use crate::launch::job::{self, Job, JobOptions};
 use crate::launch::leased;
 use crate::launch::no_progress::PATIENCE;
 use crate::launch::output::Tags;
-use crate::launch::own::{self, OwnProgram};
 use crate::launch::preflight::variables_of_agent;
 use crate::launch::prepare::Images;
 use crate::launch::runaway::RunawayLimits;
 use crate::launch::slurm;
+use crate::launch::user_program::{self, OwnProgram};
 use crate::launch::verdict::Verdict;
 use crate::launch::work::Work;
 use crate::launch::{CommandLine, Setup, command_line};
@@ -65,7 +65,7 @@ impl Supervisor {
             let because = why.take();
             let going_on = because.as_ref().map(|why| format!("{why}; {}", elastic.going_on()));
             notes.extend(going_on.clone());
-            // Stays until the ranks have started: a status that is replaced at once is seen by nobody.
+            // Stays until the ranks have started: a status that is replaced at once cannot be read.
             let starting = going_on
                 .unwrap_or_else(|| if self.record.knows_np() { elastic.starting() } else { "starting the ranks".to_owned() });
             let of_this = (std::mem::take(&mut notes), because);
@@ -107,7 +107,7 @@ impl Supervisor {
         }
     }
 
-    /// Take the hosts that there are, where somebody discovers them, and wait for enough. Whether the run is still wanted.
+    /// Take the discovered hosts, if the run has a discovery script, and wait for enough of them. Returns whether the run is still wanted.
     async fn gather(&mut self, elastic: &mut Elastic, mut lease: Option<&mut Lease>, stop: &mut Signals) -> Result<bool, String> {
         let limit_s = self.record.spec.resources.elastic_timeout_s.unwrap_or(ELASTIC_TIMEOUT_S);
         let begin = Instant::now();
@@ -171,7 +171,7 @@ impl Supervisor {
             ..Attempt::default()
         };
         let is_resumed = std::mem::take(&mut self.is_resumed);
-        // Only what is the supervisor's to say: the run may have been given a name since it began.
+        // Only these fields: the user may have named the run since it began.
         let changed = self.folder.change_record(|record| {
             record.data_label = images.label.clone();
             if is_resumed {
@@ -185,8 +185,8 @@ impl Supervisor {
             line = slurm::submission(resources, line, self.folder.path(), run).map_err(|error| error.to_string())?;
         }
         let Some(command) = self.record.spec.command() else { return Ok((line, Tags::Of(setup.flavour))) };
-        own::write_module(&self.folder.log_dir())?;
-        Ok((line, own::tags(command, &self.record.spec, setup.flavour)))
+        user_program::write_module(&self.folder.log_dir())?;
+        Ok((line, user_program::tags(command, &self.record.spec, setup.flavour)))
     }
 
     /// Start the launcher and stay with it to its end.
@@ -237,7 +237,7 @@ impl Supervisor {
         Ok((end, job.take_lease()))
     }
 
-    /// What the record is to tell of an attempt that has ended.
+    /// Record what is known after an attempt has ended.
     fn remember(&mut self, end: &job::End) {
         let new = |known: &[String]| end.versions.iter().filter(|version| !known.contains(version)).cloned().collect::<Vec<_>>();
         let is_told = !new(&self.record.versions).is_empty() || end.others_cpu.is_some() || end.np.is_some();

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::Report;
 use crate::domain::device::DeviceKind;
 use crate::domain::training::TrainingSpec;
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::runs::{Published, Row, RunRecord, RunSummary, Source};
 
 /// A column: its heading, and its cell for a measured run.
@@ -58,7 +58,7 @@ pub(super) fn table<'a>(heading: impl Iterator<Item = &'a str>, lines: impl Iter
     let mut table = ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
     for line in std::iter::once(heading.map(String::from).collect()).chain(lines) {
         // Into memory, and every line has as many cells as the heading: it cannot fail.
-        let _ = table.write_record(line.iter().map(|cell| as_text(&safe::line(cell)).into_owned()));
+        let _ = table.write_record(line.iter().map(|cell| as_text(&printable::line(cell)).into_owned()));
     }
     table.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
@@ -104,7 +104,7 @@ fn published(source: &Source, row: &Published) -> Vec<String> {
         "scaling_efficiency" => number(row.scaling_efficiency()),
         "speedup_to_target" => number(row.speedup_to_target),
         "seconds" => number(row.seconds.map(|[_, high]| high)),
-        "test_accuracy" => number(row.accuracy.filter(|[low, high]| low == high).map(|[_, high]| high)),
+        "test_accuracy" => number(row.exact_accuracy()),
         _ => String::new(),
     };
     COLUMNS.iter().map(|(heading, _)| cell(heading)).collect()

@@ -2,7 +2,7 @@
 //!
 //! Never decides which characters those are: `domain::safe` does.
 
-use crate::domain::safe;
+use crate::domain::printable;
 
 /// Characters kept of one line.
 pub const LINE: usize = 1_000;
@@ -11,7 +11,7 @@ pub const LINE: usize = 1_000;
 pub fn safe(text: &str) -> String {
     // A progress line that rewrites itself: its last state counts.
     let text = text.trim_end_matches(['\r', '\n']).rsplit('\r').next().unwrap_or_default();
-    let clean = safe::line(text);
+    let clean = printable::line(text);
     match clean.char_indices().nth(LINE) {
         Some((end, _)) => format!("{} …", &clean[..end]),
         None => clean.into_owned(),

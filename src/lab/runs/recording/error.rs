@@ -1,7 +1,8 @@
 //! What can be wrong with a recording, each with what to do.
 
+use std::fmt::Display;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::domain::units;
 use crate::host::files;
@@ -18,23 +19,29 @@ pub(super) const MOST_BYTES: u64 = 512 << 20;
 pub enum RecordingError {
     #[error("{}: {cause}", path.display())]
     Io { path: PathBuf, cause: io::Error },
-    #[error("{} is not a recording of a run: `hvd-lab record RUN --out FILE` makes one", path.display())]
-    Foreign { path: PathBuf },
-    #[error("{} ends in the middle: it was cut off, copy it again", path.display())]
-    Truncated { path: PathBuf },
-    #[error("{} is damaged: {cause}", path.display())]
-    Damaged { path: PathBuf, cause: String },
-    #[error("{} was recorded by a newer hvd-lab (format {format}, this one reads up to {FORMAT}): update this one", path.display())]
-    Newer { path: PathBuf, format: u32 },
+    #[error("{} {problem}", path.display())]
+    Bad { path: PathBuf, problem: String },
     #[error("run {run} is still running: record or replay it when it is over (`hvd-lab stop {run}` stops it)")]
     Going { run: RunId },
-    #[error("{} is too large: a recording holds at most {}, this one {cause}", path.display(), units::bytes(MOST_BYTES))]
-    TooLarge { path: PathBuf, cause: String },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl RecordingError {
+    /// `problem` goes on behind the path.
+    pub(super) fn bad(path: &Path, problem: impl Into<String>) -> RecordingError {
+        RecordingError::Bad { path: path.to_owned(), problem: problem.into() }
+    }
+
+    pub(super) fn damaged(path: &Path, cause: impl Display) -> RecordingError {
+        RecordingError::bad(path, format!("is damaged: {cause}"))
+    }
+
+    pub(super) fn too_large(path: &Path, cause: &str) -> RecordingError {
+        let most = units::bytes(MOST_BYTES);
+        RecordingError::bad(path, format!("is too large: a recording holds at most {most}, this one {cause}"))
+    }
+
     /// Whether what the user asked for is at fault (exit code 2), rather than the system (1).
     pub fn is_bad_input(&self) -> bool {
         match self {

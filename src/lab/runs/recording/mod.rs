@@ -3,7 +3,6 @@
 //! Never adds anything to what a run left, and never writes into a run's folder.
 
 mod anonymous;
-mod demo;
 mod error;
 mod pack;
 mod player;

@@ -3,6 +3,7 @@
 //! Never takes a name from a file as a path: only the parts of a run are unpacked.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -60,8 +61,7 @@ pub fn pack(folder: &RunFolder, hide: bool, progress: &mut dyn FnMut(u64, u64)) 
     let size = |name: &String| fs::metadata(folder.path().join(name)).map_or(0, |found| found.len());
     let total: u64 = names.iter().map(size).sum();
     if total > MOST_BYTES {
-        let cause = format!("would have {}", units::bytes(total));
-        return Err(RecordingError::TooLarge { path: folder.path().to_owned(), cause });
+        return Err(RecordingError::too_large(folder.path(), &format!("would have {}", units::bytes(total))));
     }
     let mut parts = Vec::new();
     progress(0, total);
@@ -115,33 +115,31 @@ impl Header {
     fn check(&self, path: &Path) -> Result<(), RecordingError> {
         let mut names = BTreeSet::new();
         for part in &self.parts {
-            let damaged = |cause: String| RecordingError::Damaged { path: path.to_owned(), cause };
             if !is_part(&part.name) {
                 // As it would be typed, and no longer than a name is.
                 let name: String = part.name.chars().take(80).collect();
-                return Err(damaged(format!("`{}` is not a part of a run", name.escape_debug())));
+                return Err(RecordingError::damaged(path, format!("`{}` is not a part of a run", name.escape_debug())));
             }
             if !names.insert(&part.name) {
-                return Err(damaged(format!("it has two parts `{}`", part.name)));
+                return Err(RecordingError::damaged(path, format!("it has two parts `{}`", part.name)));
             }
         }
         let total = self.parts.iter().fold(0, |total: u64, part| total.saturating_add(part.bytes));
-        match total > MOST_BYTES {
-            true => Err(RecordingError::TooLarge { path: path.to_owned(), cause: format!("announces {}", units::bytes(total)) }),
-            false => Ok(()),
+        if total > MOST_BYTES {
+            return Err(RecordingError::too_large(path, &format!("announces {}", units::bytes(total))));
         }
+        Ok(())
     }
 }
 
 impl Recording {
     /// `path` is for messages only.
     pub(super) fn unpack(packed: impl Read, path: &Path) -> Result<Recording, RecordingError> {
-        let foreign = || RecordingError::Foreign { path: path.to_owned() };
+        let foreign = || RecordingError::bad(path, "is not a recording of a run: `hvd-lab record RUN --out FILE` makes one");
+        let truncated = || RecordingError::bad(path, "ends in the middle: it was cut off, copy it again");
         let broken = |error: io::Error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => RecordingError::Truncated { path: path.to_owned() },
-            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-                RecordingError::Damaged { path: path.to_owned(), cause: error.to_string() }
-            }
+            io::ErrorKind::UnexpectedEof => truncated(),
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => RecordingError::damaged(path, error),
             _ => RecordingError::Io { path: path.to_owned(), cause: error },
         };
         let mut unpacked = BufReader::new(GzDecoder::new(packed));
@@ -157,14 +155,16 @@ impl Recording {
             what: String,
             format: u32,
         }
-        match serde_json::from_slice::<Kind>(&line) {
-            Ok(kind) if kind.what != WHAT => return Err(foreign()),
-            Ok(kind) if kind.format > FORMAT => return Err(RecordingError::Newer { path: path.to_owned(), format: kind.format }),
-            Ok(_) => {}
-            Err(_) => return Err(foreign()),
+        let kind: Kind = serde_json::from_slice(&line).map_err(|_| foreign())?;
+        if kind.what != WHAT {
+            return Err(foreign());
         }
-        let damaged = |cause: String| RecordingError::Damaged { path: path.to_owned(), cause };
-        let header: Header = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
+        if kind.format > FORMAT {
+            let newer = format!("(format {}, this one reads up to {FORMAT}): update this one", kind.format);
+            return Err(RecordingError::bad(path, format!("was recorded by a newer hvd-lab {newer}")));
+        }
+        let damaged = |cause: &dyn Display| RecordingError::damaged(path, cause);
+        let header: Header = serde_json::from_slice(&line).map_err(|error| damaged(&error))?;
         header.check(path)?;
         scratch::sweep();
         let place = std::env::temp_dir();
@@ -174,20 +174,20 @@ impl Recording {
             let mut file = File::create_new(&target).map_err(|cause| RecordingError::Io { path: target, cause })?;
             let copied = io::copy(&mut (&mut unpacked).take(part.bytes), &mut file).map_err(broken)?;
             if copied < part.bytes {
-                return Err(RecordingError::Truncated { path: path.to_owned() });
+                return Err(truncated());
             }
         }
         // The end, where the checksum is; behind a small recording there may be the zeros of days.
         if unpacked.read(&mut [0]).map_err(broken)? > 0 {
-            return Err(damaged("it goes on behind its last part".into()));
+            return Err(damaged(&"it goes on behind its last part"));
         }
         let folder = RunFolder::new(temporary.path());
         let mut recording = Recording::of_folder(folder).map_err(|error| match error {
             // Where it was unpacked says nothing to anybody.
             RecordingError::Store(StoreError::Damaged { path: of, cause }) => {
-                damaged(format!("{}: {cause}", of.file_name().unwrap_or_default().display()))
+                damaged(&format!("{}: {cause}", of.file_name().unwrap_or_default().display()))
             }
-            error => damaged(error.to_string()),
+            error => damaged(&error),
         })?;
         recording.unpacked = Some(temporary);
         Ok(recording)

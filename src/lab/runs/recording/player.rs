@@ -83,8 +83,7 @@ impl Player {
         let times = events().map(|(time_s, _)| time_s).chain(telemetry().map(|(time_s, _)| time_s));
         let timeline = Timeline::new(&starts, times, recording.status.ended_s);
         if timeline.duration_s() <= 0.0 {
-            let cause = "it has no events to play".to_owned();
-            return Err(RecordingError::Damaged { path: folder.path().to_owned(), cause });
+            return Err(RecordingError::damaged(folder.path(), "it has no events to play"));
         }
         // The first sample of a CPU has no cores yet: their use is counted between two.
         let hardware = telemetry().find_map(|(_, sample)| hardware(&sample));

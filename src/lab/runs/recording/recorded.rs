@@ -4,12 +4,18 @@
 
 use std::path::Path;
 
-use super::demo;
 use super::error::RecordingError;
 use crate::domain::run::RunStatus;
 use crate::host::read;
 use crate::process::Scratch;
 use crate::runs::{RunFolder, RunRecord};
+
+/// The recordings inside the program, in the order in which they stand in the table of runs: real runs of the real trainer on two
+/// CPU cores. There is none of a GPU yet.
+pub(super) const SHIPPED: [(&str, &[u8]); 2] = [
+    ("np-1-no-steps.hvdrun", include_bytes!("../../../../assets/recordings/np-1-no-steps.hvdrun")),
+    ("np-2-all-steps.hvdrun", include_bytes!("../../../../assets/recordings/np-2-all-steps.hvdrun")),
+];
 
 /// A run that is over, to be played again.
 #[derive(Debug)]
@@ -48,6 +54,6 @@ impl Recording {
     /// # Errors
     /// No temporary folder.
     pub fn shipped() -> Result<Vec<Recording>, RecordingError> {
-        demo::SHIPPED.iter().map(|(name, bytes)| Recording::unpack(*bytes, Path::new(name))).collect()
+        SHIPPED.iter().map(|(name, bytes)| Recording::unpack(*bytes, Path::new(name))).collect()
     }
 }

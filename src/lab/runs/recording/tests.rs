@@ -304,7 +304,7 @@ fn a_run_that_left_nothing_is_not_played() {
 fn the_shipped_recordings_are_small_real_and_name_nobody() {
     let shipped = Recording::shipped().unwrap();
     assert_eq!(shipped.iter().map(|recording| recording.record.np()).collect::<Vec<_>>(), [1, 2]);
-    for ((name, bytes), recording) in demo::SHIPPED.iter().zip(shipped) {
+    for ((name, bytes), recording) in recorded::SHIPPED.iter().zip(shipped) {
         assert!(bytes.len() < 200_000, "{name} has {} bytes", bytes.len());
         assert_eq!(recording.status.state, RunState::Finished);
         assert_eq!(recording.record.data_label, "Fashion-MNIST");

@@ -9,11 +9,7 @@ use super::dispatch::{self, act, perform};
 use super::layout::Places;
 use super::{footer, keymap, places, screen, view, windows};
 use crate::runs::RunId;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Action, Command, Effect, Move, On, Pane};
 use crate::tui::chart::graph::Tab;
 use crate::tui::preferences::Dragged;
 use crate::tui::state::State;
@@ -28,7 +24,7 @@ const FRAME: Margin = Margin::new(1, 1);
 
 pub fn handle(state: &mut State, event: MouseEvent) -> Vec<Effect> {
     let at = Position::new(event.column, event.row);
-    let Some(mut shown) = places::of(state) else { return Vec::new() };
+    let Some(mut shown) = places::current(state) else { return Vec::new() };
     if state.projector {
         // No pane is there to be clicked.
         (shown.panes, shown.borders, shown.shared) = Default::default();
@@ -133,7 +129,7 @@ fn click(state: &mut State, pane: Pane, area: Rect, at: Position, focus: Focus, 
     let command = match pane {
         Pane::Log if !inner.contains(at) => {
             let tab = log::draw::tab_hit(&state.log, shared, area, at)?;
-            return Some(dispatch::turn_log(state, tab));
+            return Some(dispatch::show_log_tab(state, tab));
         }
         Pane::Chart if !inner.contains(at) => {
             let run = chart::draw::legend_hit(&state.chart, shared, area, at)?;
@@ -198,7 +194,7 @@ fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effe
     }
     let Some((pane, _)) = pane_at(places, at) else { return Vec::new() };
     let (command, times) = match (pane, by) {
-        (Pane::Log, Move::Left | Move::Right) if state.log.wraps => return Vec::new(),
+        (Pane::Log, Move::Left | Move::Right) if !state.log.cuts => return Vec::new(),
         (Pane::Log, Move::Left) => (Command::Leftwards, 1),
         (Pane::Log, Move::Right) => (Command::Rightwards, 1),
         (Pane::Log, by) => (Command::Move(by), NOTCH),
@@ -214,7 +210,7 @@ fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effe
     if keymap::table().find(is_there).is_none() {
         return Vec::new();
     }
-    // What is under the pointer scrolls; the keyboard stays where it is.
+    // The pane under the pointer scrolls; the focus stays where it is.
     let focus = std::mem::replace(&mut state.focus, pane);
     let effects = repeat(state, command, times);
     state.focus = focus;

@@ -5,10 +5,7 @@
 use super::screen::focus;
 use super::{features, hint, places, windows};
 use crate::runs::RunId;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Action, Command, Effect, Pane};
 use crate::tui::log::state::LogTab;
 use crate::tui::shared::watched::Watched;
 use crate::tui::state::State;
@@ -39,8 +36,8 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
             next_run::update::toggle(&mut state.shared, step);
             Vec::new()
         }
-        command => match features::row_of(command) {
-            Some(row) => (row.act)(state),
+        command => match features::find(command) {
+            Some(key) => (key.act)(state),
             None => features::update(state, command),
         },
     };
@@ -53,13 +50,13 @@ pub fn act(state: &mut State, actions: Vec<Action>) -> Vec<Effect> {
     for action in actions {
         match action {
             Action::Effect(effect) => effects.push(effect),
-            action => effects.extend(one(state, action)),
+            action => effects.extend(act_on(state, action)),
         }
     }
     effects
 }
 
-fn one(state: &mut State, action: Action) -> Vec<Effect> {
+fn act_on(state: &mut State, action: Action) -> Vec<Effect> {
     let actions = match action {
         Action::Effect(effect) => return vec![effect],
         Action::Watch(run) => return watch(state, run),
@@ -127,7 +124,7 @@ pub fn read_log(state: &mut State) -> Vec<Effect> {
     act(state, actions)
 }
 
-pub fn turn_log(state: &mut State, tab: LogTab) -> Vec<Effect> {
+pub fn show_log_tab(state: &mut State, tab: LogTab) -> Vec<Effect> {
     lay_out_log(state);
     let actions = log::read::turn_to(&mut state.log, &state.shared, tab);
     act(state, actions)

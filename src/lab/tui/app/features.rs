@@ -8,12 +8,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::screen;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command as C;
-use crate::tui::actions::command::{Command, Direction};
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{self, Binding, ESCAPE, On};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, Command as C, Direction, ESCAPE, On, Pane, keys};
 use crate::tui::next_run::fields::Field;
 use crate::tui::state::State;
 use crate::tui::widgets::frame::Focus;
@@ -21,14 +17,14 @@ use crate::tui::widgets::slot;
 use crate::tui::{chart, collectives, devices, exercise, faults, forms, help, lesson, log, next_run, queue, runs, simulate};
 
 /// A key of the application, and what it does.
-pub struct Row {
+pub struct AppKey {
     pub binding: Binding,
     pub act: fn(&mut State) -> Vec<Action>,
 }
 
-impl Row {
-    const fn ranked(self, rank: u8) -> Row {
-        Row { binding: self.binding.ranked(rank), ..self }
+impl AppKey {
+    const fn ranked(self, rank: u8) -> AppKey {
+        AppKey { binding: self.binding.ranked(rank), ..self }
     }
 }
 
@@ -38,12 +34,12 @@ const fn row(
     (key, label): (&'static str, &'static str),
     help: &'static str,
     act: fn(&mut State) -> Vec<Action>,
-) -> Row {
-    Row { binding: keys::row(on, command, key, label, help), act }
+) -> AppKey {
+    AppKey { binding: keys::row(on, command, key, label, help), act }
 }
 
 /// In the order of the help.
-pub static PANES: &[Row] = &[
+pub static PANES: &[AppKey] = &[
     row(&[Char('r')], C::Run, ("r", "run"), "start a run with these steps and settings", next_run::confirm_start::run).ranked(0),
     row(&[Char('x')], C::Stop, ("x", "stop"), "stop the run (asks first)", runs::confirm::stop).ranked(0),
     row(&[Char('c')], C::Continue, ("c", "continue"), "train the chosen run for more epochs", runs::confirm::continue_run)
@@ -61,12 +57,14 @@ pub static PANES: &[Row] = &[
     row(&[Char('+'), Char('=')], C::MoreRanks, ("+ -", "np"), "more or fewer ranks", |state| ranks(state, Direction::Up))
         .ranked(5),
     row(&[Char('-'), Char('_')], C::FewerRanks, ("", ""), "", |state| ranks(state, Direction::Down)),
-    row(&[Code(K::Tab)], C::NextPane, ("Tab", "pane"), "next pane; Shift-Tab the one before", |state| screen::turn(state, 1))
-        .ranked(1),
-    row(&[Code(K::BackTab)], C::PreviousPane, ("", ""), "", |state| screen::turn(state, Pane::ALL.len() - 1)),
-    row(&[Char('z')], C::Zoom, ("z", "zoom"), "zoom the pane, or show all", screen::turn_zoom),
-    row(&[Char('m')], C::Mouse, ("m", ""), "release the mouse to select text, or take it again", screen::switch_mouse),
-    row(&[Char('T')], C::Theme, ("T", ""), THEME, screen::turn_theme),
+    row(&[Code(K::Tab)], C::NextPane, ("Tab", "pane"), "next pane; Shift-Tab the one before", |state| {
+        screen::turn_focus(state, 1)
+    })
+    .ranked(1),
+    row(&[Code(K::BackTab)], C::PreviousPane, ("", ""), "", |state| screen::turn_focus(state, Pane::ALL.len() - 1)),
+    row(&[Char('z')], C::Zoom, ("z", "zoom"), "zoom the pane, or show all", screen::toggle_zoom),
+    row(&[Char('m')], C::Mouse, ("m", ""), "release the mouse to select text, or take it again", screen::toggle_mouse),
+    row(&[Char('T')], C::Theme, ("T", ""), THEME, screen::next_theme),
     row(&[Char(':'), Ctrl('p')], C::Open("palette"), (":", ""), PALETTE, help::windows::show_palette),
     row(&[Char('C')], C::Open("collectives"), ("C", ""), COLLECTIVES, collectives::update::open),
     row(&[Char('B')], C::Open("benchmark"), ("B", ""), BENCHMARK, forms::form::benchmark),
@@ -75,7 +73,7 @@ pub static PANES: &[Row] = &[
     row(&[Char('F')], C::Open("faults"), ("F", ""), FAULTS, faults::open),
     row(&[Char('Q')], C::Open("queue"), ("Q", ""), QUEUE, queue::open),
     row(&[Char('#')], C::Open("rank"), ("#", ""), "a rank by its number or its host: its log, and its device", log::find::open),
-    row(&[Char('P')], C::Projector, ("P", ""), PROJECTOR, screen::turn_projector),
+    row(&[Char('P')], C::Projector, ("P", ""), PROJECTOR, screen::toggle_projector),
     row(&[Code(K::F(2))], C::Tour, ("F2", ""), "the tour of the screen", screen::start_tour),
     row(&[Code(K::F(5))], C::ResetBorders, ("F5", ""), "reset pane sizes", screen::reset_borders),
     row(&[Char('?'), Code(K::F(1))], C::Help, ("?", "help"), "this help", help::windows::show_keys).ranked(0),
@@ -94,8 +92,8 @@ const FAULTS: &str = "faults: freeze, slow or end a rank on purpose, and see how
 const QUEUE: &str = "queue: who has which GPU of a shared machine, and who waits (`hvd-lab queue`)";
 const PROJECTOR: &str = "for a projector: large step and speed-up, or the panes again";
 
-/// The row of a command of the application.
-pub fn row_of(command: Command) -> Option<&'static Row> {
+/// The key of a command of the application.
+pub fn find(command: Command) -> Option<&'static AppKey> {
     PANES.iter().find(|row| row.binding.command == command)
 }
 

@@ -1,4 +1,4 @@
-//! What the header says the shown run gained: the longest words first, for a screen that has less room.
+//! The speed-up of the shown run in the words of the header, in several lengths.
 
 use crate::tui::state::State;
 use ratatui::text::{Line, Span};
@@ -14,40 +14,40 @@ use crate::tui::widgets::theme::Theme;
 const BAR: usize = 10;
 
 /// One line in several lengths.
-pub struct Said {
+pub struct Wording {
     /// The longest first.
     pub texts: Vec<Line<'static>>,
     /// It says why something went wrong, or is not known, which should be read to its end.
     pub reason: bool,
 }
 
-impl Said {
-    fn one(line: Line<'static>, reason: bool) -> Said {
-        Said { texts: vec![line], reason }
+impl Wording {
+    fn one(line: Line<'static>, reason: bool) -> Wording {
+        Wording { texts: vec![line], reason }
     }
 }
 
-pub fn said(state: &State) -> Said {
+pub fn wording(state: &State) -> Wording {
     let (shared, theme) = (&state.shared, state.shared.theme);
     if shared.is_starting() {
-        return Said::one(Line::styled(" a run is starting …", theme.accent()), false);
+        return Wording::one(Line::styled(" a run is starting …", theme.accent()), false);
     }
     let Some(watched) = &shared.watched else {
         let text = if shared.listed { " no run yet: press " } else { " reading the runs … press " };
         let (key, dim) = (|key| Span::styled(key, theme.key()), |text| Span::styled(text, theme.dim()));
-        return Said::one(Line::from(vec![dim(text), key("r"), dim(" to run, "), key("?"), dim(" for help")]), false);
+        return Wording::one(Line::from(vec![dim(text), key("r"), dim(" to run, "), key("?"), dim(" for help")]), false);
     };
     let id = watched.id;
     let name = |so_far: bool| Span::styled(format!(" run {id}{}: ", if so_far { " so far" } else { "" }), theme.strong());
     // Nothing can be gained yet, and this may take minutes: images are fetched, devices are waited for.
     if let Some(status) = shared.status(id).filter(|status| status.state == RunState::Preparing) {
-        return Said::one(Line::from(vec![name(false), Span::raw(status.message.clone())]), true);
+        return Wording::one(Line::from(vec![name(false), Span::raw(status.message.clone())]), true);
     }
     let failed = shared.status(id).filter(|status| status.state == RunState::Failed);
     let Some(run) = shared.summary(id).filter(|_| failed.is_none()) else {
         // A run that has just started is not in the list yet.
         let why = failed.map_or("its record has not been read yet".to_owned(), cause);
-        return Said::one(Line::from(vec![name(false), Span::raw(why)]), true);
+        return Wording::one(Line::from(vec![name(false), Span::raw(why)]), true);
     };
     if is_of_collectives(run) {
         let key = Span::styled("C", theme.key());
@@ -55,7 +55,7 @@ pub fn said(state: &State) -> Said {
             Line::from(vec![name(false), Span::raw(what), key.clone(), Span::raw(shows)])
         };
         let texts = vec![words("collectives; ", " shows their times and messages"), words("collectives; ", " shows them")];
-        return Said { texts, reason: false };
+        return Wording { texts, reason: false };
     }
     match (shared.gain(run), shared.baseline()) {
         (Ok(gain), _) => gained(theme, &name(gain.so_far), &gain),
@@ -69,9 +69,9 @@ pub fn said(state: &State) -> Said {
             let of = if shared.runs.len() > 1 { " of all other runs" } else { " of the runs to come" };
             let text = format!("{rate} on {ranks}, the baseline{of}");
             let texts = [text.clone(), text.replace(of, "")];
-            Said { texts: texts.map(|text| Line::from(vec![name(false), Span::raw(text)])).into(), reason: false }
+            Wording { texts: texts.map(|text| Line::from(vec![name(false), Span::raw(text)])).into(), reason: false }
         }
-        (Err(reason), _) => Said::one(
+        (Err(reason), _) => Wording::one(
             Line::from(vec![
                 name(false),
                 Span::raw("speed-up "),
@@ -92,7 +92,7 @@ fn cause(status: &RunStatus) -> String {
     }
 }
 
-fn gained(theme: Theme, name: &Span<'static>, gain: &Gain) -> Said {
+fn gained(theme: Theme, name: &Span<'static>, gain: &Gain) -> Wording {
     let line = |spans: Vec<Span<'static>>| {
         let figure = Span::styled(gain.times(), theme.key());
         Line::from_iter([name.clone(), figure, Span::raw(format!(" run {}", gain.baseline))].into_iter().chain(spans))
@@ -108,7 +108,7 @@ fn gained(theme: Theme, name: &Span<'static>, gain: &Gain) -> Said {
             let busy = gain.disturbed.map(|part| format!(" ({})", busy_host::others_in_words(part)));
             let busy = busy.map(|busy| Line::from_iter(whole.spans.iter().cloned().chain([Span::styled(busy, theme.warn())])));
             let shorter = vec![whole, with_bar(vec![efficiency.clone()]), line(vec![efficiency]), line(Vec::new())];
-            Said { texts: busy.into_iter().chain(shorter).collect(), reason: false }
+            Wording { texts: busy.into_iter().chain(shorter).collect(), reason: false }
         }
         Err(reason) => {
             let none = |reason: &str| Span::raw(format!(", efficiency – {reason}"));
@@ -117,7 +117,7 @@ fn gained(theme: Theme, name: &Span<'static>, gain: &Gain) -> Said {
                 line(vec![on, none(shortened(reason))]),
                 line(vec![none(shortened(reason))]),
             ];
-            Said { texts, reason: true }
+            Wording { texts, reason: true }
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Generated images are always named as such.
 
-use super::gain::{self, Said};
+use super::gain::{self, Wording};
 use crate::tui::replay;
 use crate::tui::state::State;
 use ratatui::Frame;
@@ -13,7 +13,7 @@ use ratatui::widgets::Paragraph;
 use crate::columns::{self, cut};
 use crate::dataset::is_generated;
 use crate::domain::run::{RunState, RunStatus};
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::tui::shared::measured::has_steps;
 use crate::tui::shared::watched::Watched;
 use crate::tui::widgets::theme::sign;
@@ -67,8 +67,8 @@ fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     };
     let (run, facts) = run_facts(state, width).unwrap_or_default();
     let wide = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>();
-    // With a space at the right end. The title of the step, which its pane shows too, makes room for the first facts.
-    // What a recording was made on makes room only for how the run stands.
+    // A space stays free at the right end. The title of the step makes room for the first facts, because its pane shows it too.
+    // In a replay the recording's hardware makes room for the state of the run only.
     let first = if state.shared.replay.is_some() { 0 } else { FIRST_FACTS };
     let least = wide(&run) + facts.iter().take(first).map(|fact| wide(fact)).sum::<usize>() + 1;
     let fitting = lefts.iter().find(|left| left.width() + least <= width);
@@ -77,7 +77,7 @@ fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     let mut spans = run;
     room = room.saturating_sub(wide(&spans));
     for fact in facts {
-        // Half a figure would be a wrong one.
+        // Half a figure would be wrong.
         let Some(rest) = room.checked_sub(wide(&fact)) else { break };
         room = rest;
         spans.extend(fact);
@@ -87,9 +87,9 @@ fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     (left, right)
 }
 
-/// What the shown run gained, and what the next one would be.
+/// The speed-up of the shown run, and the settings of the next one.
 fn second_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
-    let Said { texts, reason } = gain::said(state);
+    let Wording { texts, reason } = gain::wording(state);
     let nexts = next_run(state);
     for text in &texts {
         if let Some(next) = nexts(width.saturating_sub(text.width() + APART)) {
@@ -172,7 +172,7 @@ fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> 
         return vec![elapsed, vec![Span::raw(format!("  {}", logged.in_short()))]];
     }
     let Some(config) = watched.config() else {
-        // What it prepares is in the line below.
+        // The line below says what it prepares.
         if status.state == RunState::Preparing {
             return vec![elapsed];
         }
@@ -198,7 +198,7 @@ fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> 
     [epoch, progress, elapsed].into_iter().chain(figures).collect()
 }
 
-/// What there is to say of it, the most telling first.
+/// Facts about a run that is over, the most important first.
 fn over(state: &State, watched: &Watched, status: &RunStatus) -> Vec<String> {
     let Some(summary) = state.shared.summary(watched.id) else { return Vec::new() };
     let epochs = summary.last_epoch;
@@ -220,7 +220,7 @@ fn fit(spans: Vec<Span<'static>>, width: usize) -> Line<'static> {
     let mut left = width;
     let mut fitted = Vec::with_capacity(spans.len());
     for span in spans {
-        let span = Span::styled(safe::line(&span.content).into_owned(), span.style);
+        let span = Span::styled(printable::line(&span.content).into_owned(), span.style);
         let columns = columns::width(&span.content);
         if columns > left {
             fitted.push(Span::styled(cut(&span.content, left), span.style));

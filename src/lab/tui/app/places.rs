@@ -3,14 +3,14 @@
 use ratatui::layout::Rect;
 
 use super::layout::{Places, Wish, places};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::state::State;
 
-pub fn of(state: &State) -> Option<Places> {
+pub fn current(state: &State) -> Option<Places> {
     in_area(state, Rect::new(0, 0, state.shared.size.0, state.shared.size.1))
 }
 
-/// As [`of`], on a screen of another size.
+/// As [`current`], on a screen of another size.
 pub fn in_area(state: &State, area: Rect) -> Option<Places> {
     places(area, state.zoom.then_some(state.focus), state.slot, wish(state), &state.preferences.shares)
 }
@@ -22,5 +22,5 @@ pub fn wish(state: &State) -> Wish {
 
 /// Where a pane is drawn, if it is on the screen.
 pub fn place_of(state: &State, pane: Pane) -> Option<Rect> {
-    of(state)?.panes.into_iter().find(|(placed, _)| *placed == pane).map(|(_, rect)| rect)
+    current(state)?.panes.into_iter().find(|(placed, _)| *placed == pane).map(|(_, rect)| rect)
 }

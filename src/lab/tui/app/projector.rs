@@ -10,7 +10,7 @@ use ratatui::widgets::Paragraph;
 
 use crate::columns::{cut, wrap};
 use crate::domain::step::Step;
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::runs::RunId;
 use crate::tui::shared::gain::Gain;
 use crate::tui::shared::state::Shared;
@@ -40,7 +40,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     steps(frame, Rect { y: area.y + used, height: height - used, ..area }, shared);
 }
 
-/// Of the run on the screen where it can be compared, else of the best one.
+/// The gain of the run on the screen if it can be compared, else the best gain.
 fn gain(shared: &Shared) -> Option<Gain> {
     let chosen = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
     chosen.and_then(|run| shared.gain(run).ok()).or_else(|| shared.best_gain())
@@ -79,7 +79,7 @@ fn figures(frame: &mut Frame, area: Rect, room: u16, shared: &Shared, gain: &Gai
 /// `run 2 (two ranks)`
 fn named(shared: &Shared, run: RunId) -> String {
     let name = shared.summary(run).and_then(|run| run.record.as_ref()?.name.as_deref());
-    name.map_or(format!("run {run}"), |name| format!("run {run} ({})", safe::line(name)))
+    name.map_or(format!("run {run}"), |name| format!("run {run} ({})", printable::line(name)))
 }
 
 /// No two runs can be compared: why, and what to do.

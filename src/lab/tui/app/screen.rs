@@ -4,24 +4,21 @@ use ratatui::layout::Rect;
 
 use super::layout;
 use crate::runs::Filter;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::cycle;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Action, Effect, Pane, cycle};
 use crate::tui::log;
 use crate::tui::next_run::edit::Edit;
 use crate::tui::state::State;
 use crate::tui::widgets::looks::Look;
 
 /// Shows the projector or the panes.
-pub fn turn_projector(state: &mut State) -> Vec<Action> {
+pub fn toggle_projector(state: &mut State) -> Vec<Action> {
     let shows = !state.projector;
     project(state, shows);
     Vec::new()
 }
 
 /// Shows the pane alone, or all of them.
-pub fn turn_zoom(state: &mut State) -> Vec<Action> {
+pub fn toggle_zoom(state: &mut State) -> Vec<Action> {
     state.zoom = !state.zoom;
     Vec::new()
 }
@@ -61,7 +58,7 @@ pub fn back(state: &mut State) -> Vec<Action> {
 }
 
 /// Gives the keyboard to the pane `by` places further in their order.
-pub fn turn(state: &mut State, by: usize) -> Vec<Action> {
+pub fn turn_focus(state: &mut State, by: usize) -> Vec<Action> {
     focus(state, cycle(&Pane::ALL, state.focus, by));
     Vec::new()
 }
@@ -82,7 +79,7 @@ pub fn keep_focus_on_the_screen(state: &mut State) {
     match (state.focus, layout::in_turn(area, state.slot)) {
         // A value that is half typed.
         (Pane::Settings, Some(_)) if state.windows.get::<Edit>().is_some() => focus(state, state.focus),
-        // What was gained; settings are not what a small screen is for.
+        // The results stay in view; a small screen is not for settings.
         (Pane::Chart | Pane::Log | Pane::Runs, Some(_)) => focus(state, state.focus),
         (focus, Some(shown)) if layout::turns(area).contains(&focus) => state.focus = shown,
         _ => {}
@@ -90,7 +87,7 @@ pub fn keep_focus_on_the_screen(state: &mut State) {
 }
 
 /// Gives the mouse back to the terminal, or takes it again.
-pub fn switch_mouse(state: &mut State) -> Vec<Action> {
+pub fn toggle_mouse(state: &mut State) -> Vec<Action> {
     state.preferences.mouse = !state.preferences.mouse;
     state.shared.inform(if state.preferences.mouse {
         "the lab uses the mouse again: click, wheel, drag borders"
@@ -100,8 +97,8 @@ pub fn switch_mouse(state: &mut State) -> Vec<Action> {
     vec![Effect::CaptureMouse(state.preferences.mouse).into()]
 }
 
-/// To the next theme.
-pub fn turn_theme(state: &mut State) -> Vec<Action> {
+/// Takes the next theme.
+pub fn next_theme(state: &mut State) -> Vec<Action> {
     let shared = &mut state.shared;
     shared.theme.look = cycle(&Look::all().collect::<Vec<_>>(), shared.theme.look, 1);
     let name = shared.theme.look.name();

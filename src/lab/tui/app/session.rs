@@ -1,4 +1,4 @@
-//! What the screen remembers from one time to the next: borders, settings, pinned runs, the baseline, and whether the tour was shown.
+//! What the screen remembers between sessions: borders, settings, pinned runs, the baseline, and whether the tour was shown.
 //!
 //! A file that cannot be read or written is ignored.
 
@@ -43,7 +43,7 @@ pub struct Session {
     toured: bool,
 }
 
-/// In the home of the runs.
+/// The file of the session, in the home of the runs.
 pub fn path(home: &Path) -> PathBuf {
     home.join("screen.json")
 }
@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    pub fn of(state: &State) -> Session {
+    pub fn from_state(state: &State) -> Session {
         let preferences = &state.preferences;
         let settings = state.shared.touched.then(|| (state.shared.preset.clone(), state.shared.spec.clone()));
         if !preferences.config.remember {
@@ -148,7 +148,7 @@ impl Keeper {
     /// Looks whether anything has changed since the last time.
     pub fn look(&mut self, state: &State) {
         let Some((changes, _)) = &self.writer else { return };
-        let now = Session::of(state);
+        let now = Session::from_state(state);
         if now != self.kept {
             self.kept = now.clone();
             let _ = changes.send(now);
@@ -230,7 +230,7 @@ mod tests {
         state.preferences.shares.insert(Split::Left, 400);
         state.shared.theme.look = Look::Light;
         (state.shared.spec.workload.epochs, state.shared.touched) = (7, true);
-        Session::of(&state).write(&Session::default(), &file);
+        Session::from_state(&state).write(&Session::default(), &file);
         let mut next = samples::never_used();
         Session::read(&file).restore(&mut next);
         assert_eq!((next.shared.spec.workload.epochs, next.shared.theme.look, next.shared.touched), (7, Look::Light, true));
@@ -259,7 +259,7 @@ mod tests {
             state.shared.toggle_pin();
         }
         state.shared.baseline = Some(RunId(3));
-        Session::of(&state).write(&Session::default(), &file);
+        Session::from_state(&state).write(&Session::default(), &file);
         let mut next = samples::never_used();
         Session::read(&file).restore(&mut next);
         // One of them has been deleted elsewhere.
@@ -334,7 +334,7 @@ mod tests {
             keeper.look(&state);
         }
         keeper.finish();
-        assert_eq!(Session::read(&file), Session::of(&state));
+        assert_eq!(Session::read(&file), Session::from_state(&state));
     }
 
     #[test]
@@ -342,7 +342,7 @@ mod tests {
         let mut state = samples::never_used();
         state.shared.touched = true;
         state.preferences.config.remember = false;
-        assert_eq!(Session::of(&state), Session::default());
+        assert_eq!(Session::from_state(&state), Session::default());
     }
 
     #[test]
@@ -357,7 +357,7 @@ mod tests {
         let mut bad = samples::never_used();
         (bad.shared.spec.resources.np, bad.shared.touched) = (0, true);
         let mut next = samples::never_used();
-        Session::of(&bad).restore(&mut next);
+        Session::from_state(&bad).restore(&mut next);
         assert_eq!(next.shared.spec.problem(), None);
     }
 }

@@ -9,7 +9,7 @@ use super::features;
 use super::layout::{self, LEAST, Places};
 use super::{footer, header, hint, places, projector, windows};
 use crate::columns;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::help;
 use crate::tui::state::State;
 use crate::tui::widgets::frame::{Focus, safe_signs, whole_signs};
@@ -40,8 +40,8 @@ pub fn draw(frame: &mut Frame, state: &State) {
                 slot::draw(frame, rect, state.shared.theme, places.turns, shown);
             }
             if let Some(rect) = quiet.filter(|_| state.windows.is_empty()) {
-                let place = help::tour::Place { replay: state.shared.replay.is_some(), small: layout::is_compact(area) };
-                help::tour::draw(frame, rect, state.shared.theme, &state.help, place);
+                let context = help::tour::TourContext { replay: state.shared.replay.is_some(), small: layout::is_compact(area) };
+                help::tour::draw(frame, rect, state.shared.theme, &state.help, context);
             }
             footer::draw(frame, places.footer, state);
             windows::draw(frame, area, places.footer, state);

@@ -9,7 +9,7 @@ use super::graph::{Graph, Tab};
 use super::range::{Range, Reach};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::shared::curves::{Along, Curves};
 use crate::tui::shared::state::{Shared, kind_of};
 
@@ -27,15 +27,15 @@ pub struct Chart {
     read: BTreeMap<RunId, (Option<Progress>, Curves)>,
 }
 
-/// What of a run must change before its curves are read again.
+/// The curves of a run are read again when this changes.
 type Progress = (RunState, usize);
 
 /// The run on the screen, the baseline and the pinned runs, each once; those that are gone are left out, and those of
-/// [`unlike`].
+/// [`other_kinds`].
 pub fn shown(shared: &Shared) -> Vec<RunId> {
     let watched = shared.watched.as_ref().map(|watched| watched.id);
     let mut shown: Vec<RunId> = watched.into_iter().collect();
-    for run in wanted(shared).filter(|run| !is_unlike(shared, *run)) {
+    for run in wanted(shared).filter(|run| !is_another_kind(shared, *run)) {
         if !shown.contains(&run) {
             shown.push(run);
         }
@@ -45,11 +45,11 @@ pub fn shown(shared: &Shared) -> Vec<RunId> {
 
 /// Runs that would stand beside the one on the screen if they did the same: epochs of a training and iterations of a benchmark
 /// have no axis in common.
-pub fn unlike(shared: &Shared) -> Vec<RunId> {
-    let mut unlike: Vec<RunId> = wanted(shared).filter(|run| is_unlike(shared, *run)).collect();
-    unlike.sort_unstable();
-    unlike.dedup();
-    unlike
+pub fn other_kinds(shared: &Shared) -> Vec<RunId> {
+    let mut other_kinds: Vec<RunId> = wanted(shared).filter(|run| is_another_kind(shared, *run)).collect();
+    other_kinds.sort_unstable();
+    other_kinds.dedup();
+    other_kinds
 }
 
 /// The baseline and the pinned runs, as far as they are there.
@@ -58,7 +58,7 @@ fn wanted(shared: &Shared) -> impl Iterator<Item = RunId> {
     shared.baseline().map(|run| run.id).into_iter().chain(shared.pins.all().iter().copied().filter(listed))
 }
 
-fn is_unlike(shared: &Shared, run: RunId) -> bool {
+fn is_another_kind(shared: &Shared, run: RunId) -> bool {
     let kind = |run: RunId| shared.summary(run).and_then(kind_of);
     // A run that is only just starting is not listed yet, so its kind is unknown.
     shared
@@ -80,7 +80,7 @@ impl Chart {
         self.log[graph as usize]
     }
 
-    pub fn turn_log(&mut self, graph: Graph) {
+    pub fn toggle_log(&mut self, graph: Graph) {
         self.log[graph as usize] ^= true;
     }
 
@@ -91,7 +91,7 @@ impl Chart {
         }
     }
 
-    /// What there is to draw of a shown run. `None` while it is being read.
+    /// The curves of a shown run. `None` while they are being read.
     pub fn curves<'a>(&'a self, shared: &'a Shared, run: RunId) -> Option<&'a Curves> {
         match shared.watched.as_ref().filter(|watched| watched.id == run) {
             Some(watched) => Some(&watched.curves),
@@ -122,7 +122,7 @@ impl Chart {
             if matches!(&place, Entry::Occupied(known) if known.get().0 == progress) {
                 continue;
             }
-            // What is known already stays on the screen until the new curves are there.
+            // The old curves stay on the screen until the new ones are there.
             place.or_default().0 = progress;
             effects.push(Effect::ReadCurves(run));
         }

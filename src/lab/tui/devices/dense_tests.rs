@@ -11,7 +11,7 @@ use super::tests::gpus;
 use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
 use crate::domain::event::{Event, EventLine};
 use crate::runs::RunUpdate;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::app::places::in_area;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
@@ -77,7 +77,10 @@ fn every_device_is_to_be_seen_at_every_size() {
             } else {
                 assert_eq!(seen, (0..count).collect(), "{count} at {size:?}:\n{}", screen());
             }
-            insta::assert_snapshot!(format!("dense_{count}_{}x{}", size.0, size.1), screen());
+            // Between those of 80 and of 200 columns there is no layout of its own.
+            if size.0 != 120 {
+                insta::assert_snapshot!(format!("dense_{count}_{}x{}", size.0, size.1), screen());
+            }
         }
     }
 }

@@ -5,12 +5,11 @@
 use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
-use super::state::Row;
+use super::state::DeviceRow;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::domain::units;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, row};
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Binding, Command, row};
 use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::sheet::Sheet;
 use crate::tui::widgets::theme::Theme;
@@ -53,7 +52,7 @@ impl Window for Details {
 /// Columns of the names.
 const NAME: usize = 15;
 
-fn lines(row: Row, theme: Theme, width: usize) -> Vec<Line<'static>> {
+fn lines(row: DeviceRow, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let mut sheet = Sheet::new(theme, width, NAME);
     sheet.lines.push(Line::styled(row.device.name.clone(), theme.strong()));
     if !row.device.uuid.is_empty() {

@@ -1,4 +1,4 @@
-//! What the devices pane keeps: the newest sample of each host, the minutes before it, and what the user looks at.
+//! The state of the devices pane: the newest sample of each host, the minutes before it, and the user's choices.
 //!
 //! A missing figure keeps its reason.
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 use crate::domain::event::TopologyReport;
 use crate::telemetry::History;
-use crate::tui::actions::command::cycle;
+use crate::tui::actions::cycle;
 
 /// Points kept a device: the graphs' two minutes, with a little to spare, at two samples a second.
 const POINTS: usize = 260;
@@ -61,12 +61,12 @@ pub enum Beside {
 
 /// A device with its host, as a row of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct DeviceRow<'a> {
     pub sample: &'a TelemetrySample,
     pub device: &'a DeviceSample,
 }
 
-impl Row<'_> {
+impl DeviceRow<'_> {
     fn is(&self, (host, kind, index, uuid): &Identity) -> bool {
         let device = self.device;
         (device.kind, device.index) == (*kind, *index) && device.uuid == *uuid && self.sample.host == *host
@@ -162,7 +162,7 @@ impl Devices {
 
     /// A sample that a rank took on its own host, where it knows no other rank's number; their own reports do.
     pub fn reported(&mut self, mut sample: TelemetrySample, ranks: &BTreeMap<usize, &TopologyReport>) {
-        // Of this host more is known than its ranks tell.
+        // We know more about this host than its ranks report.
         if self.here.as_ref().is_some_and(|here| here.host == sample.host) {
             return;
         }
@@ -197,11 +197,12 @@ impl Devices {
     }
 
     /// Devices in the user's order, host by host, as far as they pass the filter.
-    pub fn rows(&self) -> Vec<Row<'_>> {
+    pub fn rows(&self) -> Vec<DeviceRow<'_>> {
         let mut rows = Vec::new();
         for sample in self.hosts() {
-            let of_host = sample.devices.iter().map(|device| Row { sample, device });
-            let mut of_host: Vec<Row> = of_host.filter(|row| self.filter.is_empty() || row.contains(&self.filter)).collect();
+            let of_host = sample.devices.iter().map(|device| DeviceRow { sample, device });
+            let mut of_host: Vec<DeviceRow> =
+                of_host.filter(|row| self.filter.is_empty() || row.contains(&self.filter)).collect();
             if self.order != DeviceOrder::Index {
                 of_host.sort_by(|a, b| self.order.figure(b.device).total_cmp(&self.order.figure(a.device)));
             }
@@ -213,7 +214,7 @@ impl Devices {
     /// Lines that the pane would like to have.
     pub fn wished_rows(&self) -> u16 {
         let rows = self.rows();
-        let ranks = |row: &Row| row.device.processes.iter().filter(|process| process.rank.is_some()).count();
+        let ranks = |row: &DeviceRow| row.device.processes.iter().filter(|process| process.rank.is_some()).count();
         let wish = match rows.iter().any(|row| row.device.kind == DeviceKind::Gpu) {
             // A cell each, their sum, and the line under the cursor.
             _ if self.is_packed() => rows.len().div_ceil(32).max(self.hosts().count()) + 2,
@@ -241,18 +242,18 @@ impl Devices {
         chosen.and_then(|chosen| self.rows().iter().position(|row| row.is(chosen))).unwrap_or(0)
     }
 
-    pub fn chosen(&self) -> Option<Row<'_>> {
+    pub fn chosen(&self) -> Option<DeviceRow<'_>> {
         self.rows().get(self.cursor()).copied()
     }
 
     /// Puts the cursor on a row; it stays with the device when the order changes.
     pub fn choose(&mut self, place: usize) {
-        self.chosen = self.rows().get(place).map(Row::identity);
+        self.chosen = self.rows().get(place).map(DeviceRow::identity);
     }
 
     /// Puts the cursor on the device that a rank computes on, if any is known to.
     pub fn choose_rank(&mut self, rank: usize) {
-        let all = || self.hosts().flat_map(|sample| sample.devices.iter().map(move |device| Row { sample, device }));
+        let all = || self.hosts().flat_map(|sample| sample.devices.iter().map(move |device| DeviceRow { sample, device }));
         let Some(found) = all().find(|row| row.runs(rank)).map(|row| row.identity()) else { return };
         self.chosen = Some(found);
         if self.chosen().is_none_or(|row| !row.runs(rank)) {

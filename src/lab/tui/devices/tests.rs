@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier};
 use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
 use crate::domain::event::{Event, EventLine};
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::app::places::in_area;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
@@ -72,7 +72,7 @@ fn mig() -> TelemetrySample {
 }
 
 fn look(name: &str, state: &State) {
-    for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+    for (width, height) in [(80, 24), (200, 60)] {
         insta::assert_snapshot!(format!("devices_{name}_{width}x{height}"), pane(state, Pane::Devices, width, height));
     }
 }

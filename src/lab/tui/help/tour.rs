@@ -11,7 +11,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use super::state::{Help, Page, TOUR};
 use crate::columns::wrap;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::widgets::frame::{self, centred};
 use crate::tui::widgets::theme::Theme;
 
@@ -32,19 +32,19 @@ pub fn pane(help: &Help) -> Option<Pane> {
     TOUR.get(help.tour?)?.pane
 }
 
-/// What of the lab the words of a page depend on.
+/// What decides between the wordings of a page.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct TourContext {
     pub replay: bool,
     /// The screen shows two panes only.
     pub small: bool,
 }
 
-pub fn draw(frame: &mut Frame, area: Rect, theme: Theme, help: &Help, place: Place) {
+pub fn draw(frame: &mut Frame, area: Rect, theme: Theme, help: &Help, context: TourContext) {
     let Some((page, Page { title, text, small, replay, .. })) = help.tour.and_then(|page| Some((page, TOUR.get(page)?))) else {
         return;
     };
-    let text = replay.filter(|_| place.replay).or(small.filter(|_| place.small)).unwrap_or(text);
+    let text = replay.filter(|_| context.replay).or(small.filter(|_| context.small)).unwrap_or(text);
     let width = area.width.min(46);
     let mut lines: Vec<Line> = wrap(text, width.saturating_sub(4) as usize).into_iter().map(Line::raw).collect();
     lines.push(Line::raw(""));

@@ -7,13 +7,10 @@ use crossterm::event::KeyCode as K;
 use super::draw::lines;
 use super::palette::found;
 use super::state::Entry;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move, Typing};
-use crate::tui::actions::keys::On::{Char, Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, row};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::On::{Char, Code, Ctrl, Text};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Move, Pane, Typing, row};
 use crate::tui::state::{Outcome, State, Window};
-use crate::tui::widgets::list::{List, Row};
+use crate::tui::widgets::list::{List, ListRow};
 use crate::tui::window::{Page, View};
 
 /// Longer than any words that find something.
@@ -126,8 +123,8 @@ impl Window for Palette {
     fn view(&self, state: &State, _: u16) -> Option<View> {
         let help = &state.help;
         let entries = found(help.commands, &self.typed, &help.recent).into_iter().map(|number| &help.commands[number]);
-        let rows: Vec<Row> = entries
-            .map(|entry| Row { key: entry.key.clone(), text: entry.text.clone(), place: entry.pane.map_or("", Pane::title) })
+        let rows: Vec<ListRow> = entries
+            .map(|entry| ListRow { key: entry.key.clone(), text: entry.text.clone(), place: entry.pane.map_or("", Pane::title) })
             .collect();
         let count = match rows.len() {
             0 => "No matching command".to_owned(),

@@ -98,5 +98,5 @@ fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &Atom
 }
 
 pub fn curves(folder: &RunFolder) -> Curves {
-    Curves::of(folder.events())
+    Curves::from_events(folder.events())
 }

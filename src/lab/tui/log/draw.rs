@@ -18,7 +18,7 @@ use ratatui::widgets::Paragraph;
 
 use crate::columns::{self, cut};
 use crate::domain::run::RunState;
-use crate::runs::{LogLine, LogSource, Pattern, Place};
+use crate::runs::{LogFilter, LogLine, LogSource, Pattern, Place};
 
 /// `names` are the columns of the lower border that are taken already.
 pub fn draw(frame: &mut Frame, area: Rect, log: &Log, shared: &Shared, focus: Focus, names: usize) {
@@ -50,10 +50,10 @@ pub fn draw(frame: &mut Frame, area: Rect, log: &Log, shared: &Shared, focus: Fo
     }
     let (width, height) = ((left.width as usize).saturating_sub(gutter(log, shared)), left.height as usize);
     let rows = if log.is_current() { log.rows(width, height) } else { Vec::new() };
-    let lines: Vec<Line> = match rows.is_empty() {
-        true => vec![Line::styled(empty_reason(log, watched), theme.dim())],
-        false => rows.iter().map(|row| line(log, shared, watched, row)).collect(),
-    };
+    let mut lines: Vec<Line> = rows.iter().map(|row| line(log, shared, watched, row)).collect();
+    if lines.is_empty() {
+        lines.push(Line::styled(empty_reason(log, watched), theme.dim()));
+    }
     frame.render_widget(Paragraph::new(lines), left);
 }
 
@@ -71,7 +71,7 @@ fn hint(log: &Log, shared: &Shared, hides_tabs: bool, room: usize) -> Option<Lin
     } else if has_failed {
         line.extend([Span::styled(" i", theme.key()), Span::styled(" how it failed ", theme.warn())]);
     }
-    if !log.wraps {
+    if log.cuts {
         let from = if log.left > 0 { format!("from column {} ", log.left + 1) } else { "sideways ".to_owned() };
         let sideways = Line::from(vec![Span::styled(" , . ", theme.key()), Span::styled(from, theme.dim())]);
         if sideways.width() + line.width() <= room {
@@ -85,10 +85,7 @@ fn empty_reason(log: &Log, watched: &Watched) -> String {
     let is_over = watched.state().is_some_and(RunState::is_over);
     match (log.is_current() && log.page.done >= 1.0, &log.filter) {
         (false, _) => " reading …".to_owned(),
-        (true, Some(filter)) if filter.inverse => {
-            format!(" no line without {}“{}”", kind(&filter.pattern), filter.pattern.text())
-        }
-        (true, Some(filter)) => format!(" no line with {}“{}”", kind(&filter.pattern), filter.pattern.text()),
+        (true, Some(filter)) => format!(" no line {} {}“{}”", how(filter), kind(&filter.pattern), filter.pattern.text()),
         (true, None) if is_over => " this process printed nothing".to_owned(),
         (true, None) => " nothing printed yet".to_owned(),
     }
@@ -115,14 +112,15 @@ fn status(log: &Log, shared: &Shared) -> Option<Line<'static>> {
         spans.push(Span::styled(count, if found == 0 && log.page.done >= 1.0 { theme.warn() } else { theme.text() }));
     }
     if let Some(filter) = &log.filter {
-        let how = if filter.inverse { "without" } else { "with" };
-        spans.push(Span::styled(
-            format!(" only {how} {}“{}”", kind(&filter.pattern), cut(filter.pattern.text(), 16)),
-            theme.warn(),
-        ));
+        let words = format!(" only {} {}“{}”", how(filter), kind(&filter.pattern), cut(filter.pattern.text(), 16));
+        spans.push(Span::styled(words, theme.warn()));
         spans.push(Span::styled(format!(" {} ", log.page.shown), theme.dim()));
     }
     (!spans.is_empty()).then(|| Line::from(spans))
+}
+
+fn how(filter: &LogFilter) -> &'static str {
+    if filter.inverse { "without" } else { "with" }
 }
 
 fn kind(pattern: &Pattern) -> &'static str {

@@ -76,7 +76,7 @@ pub fn pattern(text: &str, regex: bool) -> Result<Option<Pattern>, String> {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Log {
     pub tab: LogTab,
     /// The first row, or the end, where new lines come.
@@ -85,7 +85,8 @@ pub struct Log {
     pub search: Option<Pattern>,
     /// The match that one is at.
     pub found: Option<Found>,
-    pub wraps: bool,
+    /// Long lines are cut, rather than wrapped.
+    pub cuts: bool,
     /// Columns of the lines that are out of sight on the left, where lines are cut.
     pub left: usize,
     pub shows_times: bool,
@@ -100,38 +101,17 @@ pub struct Log {
     asked: u64,
 }
 
-impl Default for Log {
-    fn default() -> Log {
-        Log {
-            tab: LogTab::Root,
-            place: Place::End,
-            filter: None,
-            search: None,
-            found: None,
-            wraps: true,
-            left: 0,
-            shows_times: false,
-            marked: None,
-            page: LogPage { done: 0.0, ..LogPage::default() },
-            most_lines: 0,
-            area: None,
-            asked: 0,
-        }
-    }
-}
-
 impl Log {
     /// How lines are drawn is a matter of taste and stays; what is looked for belongs to a run.
     pub fn of_another_run(&self) -> Log {
-        let Log { wraps, shows_times, asked, area, .. } = *self;
-        Log { wraps, shows_times, asked, area, ..Log::default() }
+        let Log { cuts, shows_times, asked, area, .. } = *self;
+        Log { cuts, shows_times, asked, area, ..Log::default() }
     }
 
     /// Lines that the pane would like to have; in steps, so that the screen does not move with each line.
     pub fn wished_rows(&self) -> u16 {
         const STEP: usize = 8;
-        let lines = if self.most_lines == 0 { 0 } else { self.most_lines.div_ceil(STEP) * STEP };
-        lines.try_into().unwrap_or(u16::MAX / 2)
+        (self.most_lines.div_ceil(STEP) * STEP).try_into().unwrap_or(u16::MAX / 2)
     }
 
     pub fn query(&self) -> LogQuery {
@@ -151,18 +131,16 @@ impl Log {
 
     /// Takes a page, unless something else was asked for since.
     pub fn take(&mut self, page: LogPage) -> bool {
-        let is_wanted = page.number == self.asked;
-        if is_wanted {
-            if let (Place::Number(_), Some(top)) = (self.place, page.top) {
-                self.place = Place::Line(top);
-            }
-            if let Some(found) = page.jumped {
-                self.found = Some(found);
-            }
-            self.most_lines = self.most_lines.max(page.shown);
-            self.page = page;
+        if page.number != self.asked {
+            return false;
         }
-        is_wanted
+        if let (Place::Number(_), Some(top)) = (self.place, page.top) {
+            self.place = Place::Line(top);
+        }
+        self.found = page.jumped.or(self.found);
+        self.most_lines = self.most_lines.max(page.shown);
+        self.page = page;
+        true
     }
 
     /// The marked lines, the lower first.
@@ -175,7 +153,7 @@ impl Log {
         let lines = &self.page.lines;
         let pieces = |index: usize| -> Vec<Row> {
             let text = lines[index].text.as_str();
-            if !self.wraps {
+            if self.cuts {
                 return vec![Row { index, ..sideways(text, self.left, width) }];
             }
             let row = |piece: Range<usize>| Row { index, is_first: piece.start == 0, piece, ..Row::default() };
@@ -184,9 +162,7 @@ impl Log {
         match self.place {
             Place::Line(top) => {
                 let from = top.saturating_sub(self.page.first).min(lines.len());
-                let mut rows: Vec<Row> = (from..lines.len()).flat_map(pieces).take(height).collect();
-                rows.truncate(height);
-                rows
+                (from..lines.len()).flat_map(pieces).take(height).collect()
             }
             Place::End | Place::Number(_) => {
                 let mut rows: Vec<Row> =
@@ -208,23 +184,16 @@ impl Log {
 
     /// The first line of the screen that shows the end.
     pub fn last_top(&self, width: usize, height: usize) -> usize {
-        let at_end = self.page.first + self.page.lines.len() == self.page.shown;
-        match at_end {
-            true => {
-                let mut left = height;
-                let mut index = self.page.lines.len();
-                while index > 0 {
-                    let rows = if self.wraps { wrapped(&self.page.lines[index - 1].text, width).len() } else { 1 };
-                    if rows > left {
-                        break;
-                    }
-                    left -= rows;
-                    index -= 1;
-                }
-                self.page.first + index.min(self.page.lines.len().saturating_sub(1))
-            }
-            false => self.page.shown.saturating_sub(height),
+        if self.page.first + self.page.lines.len() != self.page.shown {
+            return self.page.shown.saturating_sub(height);
         }
+        let mut rows = 0;
+        let fits = |line: &&LogLine| {
+            rows += if self.cuts { 1 } else { wrapped(&line.text, width).len() };
+            rows <= height
+        };
+        let fitting = self.page.lines.iter().rev().take_while(fits).count();
+        self.page.first + (self.page.lines.len() - fitting).min(self.page.lines.len().saturating_sub(1))
     }
 
     /// Scrolls cut lines sideways, by half of what is to be seen and no further than the longest line.
@@ -245,7 +214,7 @@ impl Log {
             let place = pattern.places(&line.text).into_iter().next()?;
             Some(columns::width(&line.text[..place.start])..columns::width(&line.text[..place.end]))
         });
-        let Some(place) = place.filter(|_| !self.wraps) else { return };
+        let Some(place) = place.filter(|_| self.cuts) else { return };
         // The outer columns may say that the line goes on.
         let is_in_sight = place.end < self.left + width && (place.start > self.left || self.left == 0);
         if !is_in_sight {

@@ -67,13 +67,8 @@ fn mark(log: &mut Log, shared: &Shared, by: Move) {
     };
     let to = to.clamp(from.saturating_sub(MOST_MARKED - 1), from + MOST_MARKED - 1).min(log.page.shown.saturating_sub(1));
     log.marked = Some((from, to));
-    if to < visible.start {
-        log.place = Place::Line(to);
-    } else if to >= visible.end {
-        log.place = Place::Line(visible.start + (to + 1 - visible.end));
-    } else {
-        log.place = Place::Line(visible.start);
-    }
+    // No further than is needed to see it.
+    log.place = Place::Line(to.min(visible.start + (to + 1).saturating_sub(visible.end)));
 }
 
 fn own(log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
@@ -94,10 +89,10 @@ fn own(log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
             if log.place != Place::End {
                 log.place = Place::Line(visible.start);
             }
-            log.wraps = !log.wraps;
+            log.cuts = !log.cuts;
             log.left = 0;
         }
-        Command::Leftwards | Command::Rightwards if log.wraps => {
+        Command::Leftwards | Command::Rightwards if !log.cuts => {
             shared.inform("these lines are wrapped: W cuts them, then , and . scroll sideways");
         }
         Command::Leftwards | Command::Rightwards => {
@@ -105,14 +100,11 @@ fn own(log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
         }
         Command::Times => log.shows_times = !log.shows_times,
         Command::Mark => {
-            let rows_before = height;
-            log.marked = match log.marked {
-                Some(_) => None,
-                None => visible.end.checked_sub(1).map(|last| (last, last)),
-            };
+            let last = visible.end.checked_sub(1).filter(|_| log.marked.is_none());
+            log.marked = last.map(|last| (last, last));
             if log.marked.is_some() {
                 // The row that counts the marked lines takes one off the end.
-                log.place = Place::Line(visible.start + rows_before.saturating_sub(room(log, shared).1));
+                log.place = Place::Line(visible.start + height.saturating_sub(room(log, shared).1));
                 return read(log, shared, None);
             }
         }

@@ -16,7 +16,83 @@ use crate::tui::shared::state::Shared;
 use crate::tui::state::{Outcome, State, Window};
 use crate::tui::window::{Question, View};
 
-/// Asks whether the run that is going should stop.
+/// A question about a run that is answered with one key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Confirm {
+    pub run: RunId,
+    pub what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Stop,
+    Delete,
+    /// The run is running: leave it, stop it or stay?
+    Quit,
+}
+
+pub static STOP: &[Binding] = &[
+    row(&[Code(K::Enter), Char('y'), Char('x')], Command::Accept, "y", "stop it", ""),
+    row(&[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], Command::Back, "Esc", "let it run", "").ranked(0),
+];
+pub static DELETE: &[Binding] = &[
+    row(&[Char('y'), Code(K::Enter)], Command::Accept, "y", "delete it", ""),
+    row(&[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], Command::Back, "Esc", "keep it", "").ranked(0),
+];
+pub static QUIT: &[Binding] = &[
+    row(&[Char('l'), Code(K::Enter), Ctrl('c')], Command::Leave, "l", "leave it running", ""),
+    row(&[Char('s'), Char('x')], Command::StopAndLeave, "s", "stop it", ""),
+    row(&[Code(K::Esc), Char('n'), Char('q')], Command::Back, "Esc", "stay", "").ranked(0),
+];
+
+impl Window for Confirm {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        match self.what {
+            What::Stop => STOP,
+            What::Delete => DELETE,
+            What::Quit => QUIT,
+        }
+    }
+
+    fn view(&self, state: &State, _: u16) -> Option<View> {
+        let run = self.run;
+        let name = || {
+            let name = state.shared.summary(run)?.record.as_ref()?.name.as_deref()?;
+            Some(format!(", {}", cut(name, 40)))
+        };
+        let (title, question, note) = match self.what {
+            What::Stop => ("Stop", format!("Stop run {run}?"), "The lab keeps its measurements and its checkpoints."),
+            What::Delete => {
+                ("Delete", format!("Delete run {run}{}?", name().unwrap_or_default()), "It goes to the trash: u brings it back.")
+            }
+            What::Quit => {
+                let note = "It can continue in the background: the next start shows it again.";
+                ("Quit", format!("Run {run} is still running."), note)
+            }
+        };
+        Some(Question::view(title, [question, note.to_owned()]))
+    }
+
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        let run = self.run;
+        Outcome::Close(match (command, self.what) {
+            (Command::Accept, What::Stop) => {
+                state.shared.inform(format!("stopping run {run} …"));
+                vec![Effect::Stop(run).into()]
+            }
+            (Command::Accept, What::Delete) => vec![Effect::Change(Change::Delete(run)).into()],
+            (Command::Leave, _) => vec![Action::Leave],
+            (Command::StopAndLeave, _) => vec![Action::Leave, Effect::Stop(run).into()],
+            _ => Vec::new(),
+        })
+    }
+
+    fn run(&self) -> Option<RunId> {
+        (self.what != What::Quit).then_some(self.run)
+    }
+}
+
+/// Asks whether the run that is running should stop.
 pub fn stop(state: &mut State) -> Vec<Action> {
     let State { shared, windows, .. } = state;
     if let Some(why) = shared.watched.as_ref().and_then(|watched| shared.out_of_reach(watched.id)) {
@@ -24,44 +100,11 @@ pub fn stop(state: &mut State) -> Vec<Action> {
         return Vec::new();
     }
     match shared.going() {
-        Some(run) => windows.show(ConfirmStop { run }),
+        Some(run) => windows.show(Confirm { run, what: What::Stop }),
         None if shared.is_starting() => shared.inform("the run is only just starting: x stops it as soon as it appears"),
         None => shared.inform("no run is running: nothing to stop"),
     }
     Vec::new()
-}
-
-#[derive(Clone, Debug)]
-pub struct ConfirmStop {
-    pub run: RunId,
-}
-
-pub static STOP: &[Binding] = &[
-    row(&[Code(K::Enter), Char('y'), Char('x')], Command::Accept, "y", "stop it", ""),
-    row(&[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], Command::Back, "Esc", "let it run", "").ranked(0),
-];
-
-impl Window for ConfirmStop {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        STOP
-    }
-
-    fn view(&self, _: &State, _: u16) -> Option<View> {
-        let text = [format!("Stop run {}?", self.run), "The lab keeps its measurements and its checkpoints.".into()];
-        Some(Question::view("Stop", text))
-    }
-
-    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
-        if command != Command::Accept {
-            return Outcome::CLOSE;
-        }
-        state.shared.inform(format!("stopping run {} …", self.run));
-        Outcome::Close(vec![Effect::Stop(self.run).into()])
-    }
-
-    fn run(&self) -> Option<RunId> {
-        Some(self.run)
-    }
 }
 
 /// Asks whether to move the chosen run to the trash.
@@ -69,46 +112,19 @@ pub fn delete(state: &mut State) {
     let State { shared, windows, .. } = state;
     let Some(run) = chosen(shared) else { return };
     match (shared.run_state(&run).is_over(), shared.out_of_reach(run.id)) {
-        (true, _) => windows.show(ConfirmDelete { run: run.id }),
+        (true, _) => windows.show(Confirm { run: run.id, what: What::Delete }),
         (false, Some(why)) => shared.inform(why),
         (false, None) => shared.inform(format!("run {} is still running: x stops it, then it can be deleted", run.id)),
     }
 }
 
-/// Move a run to the trash?
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConfirmDelete {
-    pub run: RunId,
-}
-
-pub static DELETE: &[Binding] = &[
-    row(&[Char('y'), Code(K::Enter)], Command::Accept, "y", "delete it", ""),
-    row(&[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], Command::Back, "Esc", "keep it", "").ranked(0),
-];
-
-impl Window for ConfirmDelete {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        DELETE
+/// Asks what becomes of the run that is running, where one is.
+pub fn quit(state: &mut State) -> Vec<Action> {
+    match state.shared.going() {
+        Some(run) if state.shared.replay.is_none() => state.windows.show(Confirm { run, what: What::Quit }),
+        _ => state.done = true,
     }
-
-    fn view(&self, state: &State, _: u16) -> Option<View> {
-        let shared = &state.shared;
-        let name = shared.summary(self.run).and_then(|run| run.record.as_ref()?.name.as_deref());
-        let name = name.map_or(String::new(), |name| format!(", {}", cut(name, 40)));
-        let text = [format!("Delete run {}{name}?", self.run), "It goes to the trash: u brings it back.".into()];
-        Some(Question::view("Delete", text))
-    }
-
-    fn press(&mut self, _: &mut State, command: Command) -> Outcome {
-        match command {
-            Command::Accept => Outcome::Close(vec![Effect::Change(Change::Delete(self.run)).into()]),
-            _ => Outcome::CLOSE,
-        }
-    }
-
-    fn run(&self) -> Option<RunId> {
-        Some(self.run)
-    }
+    Vec::new()
 }
 
 /// Asks for how long the chosen run should go on.
@@ -218,48 +234,5 @@ impl Window for Continue {
 
     fn run(&self) -> Option<RunId> {
         Some(self.run)
-    }
-}
-
-/// Asks what becomes of the run that is going, where one is.
-pub fn quit(state: &mut State) -> Vec<Action> {
-    match state.shared.going() {
-        Some(going) if state.shared.replay.is_none() => state.windows.show(Quit { going }),
-        _ => state.done = true,
-    }
-    Vec::new()
-}
-
-/// A run is going: leave it, stop it or stay?
-#[derive(Clone, Debug)]
-pub struct Quit {
-    pub going: RunId,
-}
-
-pub static QUIT: &[Binding] = &[
-    row(&[Char('l'), Code(K::Enter), Ctrl('c')], Command::Leave, "l", "leave it running", ""),
-    row(&[Char('s'), Char('x')], Command::StopAndLeave, "s", "stop it", ""),
-    row(&[Code(K::Esc), Char('n'), Char('q')], Command::Back, "Esc", "stay", "").ranked(0),
-];
-
-impl Window for Quit {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        QUIT
-    }
-
-    fn view(&self, _: &State, _: u16) -> Option<View> {
-        let text = [
-            format!("Run {} is still running.", self.going),
-            "It can continue in the background: the next start shows it again.".into(),
-        ];
-        Some(Question::view("Quit", text))
-    }
-
-    fn press(&mut self, _: &mut State, command: Command) -> Outcome {
-        Outcome::Close(match command {
-            Command::Leave => vec![Action::Leave],
-            Command::StopAndLeave => vec![Action::Leave, Effect::Stop(self.going).into()],
-            _ => Vec::new(),
-        })
     }
 }

@@ -18,8 +18,8 @@ use crate::columns;
 use crate::columns::cut;
 use crate::dataset::is_generated;
 use crate::domain::speedup::Comparison;
-use crate::domain::training::TrainingSpec;
-use crate::domain::{safe, units};
+use crate::domain::units::rate;
+use crate::domain::{printable, units};
 use crate::runs::{self as run_data, Published, RunId, RunRecord, RunSummary, SortKey, references};
 use crate::tui::widgets::theme::{Theme, bar, sign};
 
@@ -54,53 +54,15 @@ static COLUMNS: [Column; 17] = [
     column("run", 3, 0, true, |_, run, _| run.id.to_string(), |_| String::new()),
     column("", 1, 0, false, |shared, run, _| sign(shared.run_state(run)).into(), |_| "○".into()),
     column("state", 9, 3, false, |shared, run, _| shared.run_state(run).name().into(), |_| "published".into()),
-    column(
-        "steps",
-        7,
-        1,
-        false,
-        |_, run, _| match has_steps(run) {
-            false => of(run, |record| record.spec.workload.short_kind().to_owned()),
-            true => of_training(run, |training| training.steps.to_string()),
-        },
-        |row| row.steps.map_or("–".into(), |steps| steps.to_string()),
-    ),
+    column("steps", 7, 1, false, |_, run, _| steps(run), |row| dash(row.steps)),
     column("np", 3, 0, true, |_, run, _| run.np_in_words().unwrap_or("?".into()), |row| row.np.to_string()),
-    column(
-        "epochs",
-        6,
-        6,
-        true,
-        |_, run, _| of(run, |_| dash(run.epochs_in_words())),
-        |row| row.epochs.map_or("–".into(), |epochs| epochs.to_string()),
-    ),
-    column(
-        "img/s",
-        6,
-        1,
-        true,
-        |shared, run, _| dash(shared.shown_rate(run)),
-        |row| dash(row.images_per_sec_of_all().map(units::rate)),
-    ),
+    column("epochs", 6, 6, true, |_, run, _| of(run, |_| dash(run.epochs_in_words())), |row| dash(row.epochs)),
+    column("img/s", 6, 1, true, |shared, run, _| dash(shared.shown_rate(run)), |row| dash(row.images_per_sec_of_all().map(rate))),
     column("speed-up", 8, 2, true, |_, _, gained| dash(gained.speedup.map(times)), |row| dash(row.speedup.map(times))),
     column("", 10, 7, false, |_, _, _| SPEEDUP_BAR.into(), |_| String::new()),
-    column(
-        "eff.",
-        5,
-        3,
-        true,
-        |_, _, gained| dash(gained.scaling_efficiency.map(units::percent)),
-        |row| dash(row.scaling_efficiency().map(units::percent)),
-    ),
-    column(
-        "time",
-        7,
-        5,
-        true,
-        |_, run, _| dash(run.training_seconds.map(units::seconds)),
-        |row| dash(row.seconds.map(|[_, high]| units::seconds(high))),
-    ),
-    column("target", 7, 8, true, |_, run, _| dash(run.figures.seconds_to_target.map(units::seconds)), |_| dash(None)),
+    column("eff.", 5, 3, true, |_, _, gained| efficiency(gained.scaling_efficiency), |row| efficiency(row.scaling_efficiency())),
+    column("time", 7, 5, true, |_, run, _| time(run.training_seconds), |row| time(row.seconds.map(|[_, high]| high))),
+    column("target", 7, 8, true, |_, run, _| time(run.figures.seconds_to_target), |_| time(None)),
     column(
         "sooner",
         6,
@@ -114,10 +76,10 @@ static COLUMNS: [Column; 17] = [
         8,
         2,
         true,
-        |_, run, _| dash(run.test.map(|test| format!("{:.1} %", test.accuracy * 100.0))),
-        |row| dash(row.accuracy.filter(|[low, high]| low == high).map(|[_, accuracy]| format!("{:.1} %", accuracy * 100.0))),
+        |_, run, _| accuracy(run.test.map(|test| test.accuracy)),
+        |row| accuracy(row.exact_accuracy()),
     ),
-    column("dev-s", 6, 9, true, |_, run, _| dash(run.device_seconds().map(units::rate)), |_| dash(None)),
+    column("dev-s", 6, 9, true, |_, run, _| dash(run.device_seconds().map(rate)), |_| dash(None::<String>)),
     column("data", 9, 9, false, |_, run, _| of(run, data), |_| String::new()),
     column(NAME, 12, 4, false, |_, run, _| run.record.as_ref().map_or(String::new(), name), |row| row.label.clone()),
 ];
@@ -126,12 +88,31 @@ fn of(run: &RunSummary, text: impl Fn(&RunRecord) -> String) -> String {
     run.record.as_ref().map_or("?".into(), text)
 }
 
-fn of_training(run: &RunSummary, text: impl Fn(&TrainingSpec) -> String) -> String {
-    run.record.as_ref().map_or("?".into(), |record| record.training().map_or("–".into(), text))
+/// The steps of a training; of any other run its kind.
+fn steps(run: &RunSummary) -> String {
+    of(run, |record| {
+        if has_steps(run) {
+            dash(record.training().map(|training| training.steps))
+        } else {
+            record.spec.workload.short_kind().to_owned()
+        }
+    })
 }
 
-fn dash(text: Option<String>) -> String {
-    text.unwrap_or_else(|| "–".into())
+fn dash(value: Option<impl ToString>) -> String {
+    value.map_or("–".into(), |value| value.to_string())
+}
+
+fn efficiency(part: Option<f64>) -> String {
+    dash(part.map(units::percent))
+}
+
+fn time(seconds: Option<f64>) -> String {
+    dash(seconds.map(units::seconds))
+}
+
+fn accuracy(part: Option<f64>) -> String {
+    dash(part.map(|part| format!("{:.1} %", part * 100.0)))
 }
 
 fn times(ratio: f64) -> String {
@@ -149,7 +130,7 @@ fn data(record: &RunRecord) -> String {
 
 /// What the user called it, and the note behind; a benchmark also by what it measures, for which there is no other column.
 fn name(record: &RunRecord) -> String {
-    let said = record.name.iter().chain(&record.note).map(|text| safe::line(text).into_owned());
+    let said = record.name.iter().chain(&record.note).map(|text| printable::line(text).into_owned());
     let measured = record.spec.benchmark().map(|benchmark| benchmark.model.to_string());
     measured.into_iter().chain(said).collect::<Vec<_>>().join(" · ")
 }

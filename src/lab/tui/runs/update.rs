@@ -39,8 +39,7 @@ pub fn sort_by(runs: &mut Runs, shared: &mut Shared, title: &str) {
     match order_of(title) {
         Some(order) => (runs.sort, runs.reverse) = (order, runs.sort == order && !runs.reverse),
         None => {
-            let orders: Vec<&str> = SortKey::ALL.into_iter().map(SortKey::name).collect();
-            shared.inform(format!("runs are not sorted by {title}, but by {}", orders.join(", ")));
+            shared.inform(format!("runs are not sorted by {title}, but by {}", SortKey::names()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the screen knows of the course: the lessons, and how far the learner has come.
+//! The course as the screen knows it: the lessons, and the progress of the learner.
 //!
 //! Files are read elsewhere; what they hold comes in as messages.
 
@@ -14,21 +14,21 @@ pub struct Course {
     pub progress: Progress,
     /// The last answer to each question, of this session or of one before.
     pub answers: BTreeMap<QuestionId, Prediction>,
-    pub shown: Option<Shown>,
+    pub shown: Option<RunVerdicts>,
     /// The learner writes Rust: lessons hide the lines in other languages.
     pub writes_rust: bool,
 }
 
-/// What a run shows of each step, as far as it was asked for.
+/// The verdicts on the steps of a run.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct RunVerdicts {
     pub run: RunId,
     /// Steps that were on.
     pub steps: StepSet,
     pub verdicts: Vec<Verdict>,
 }
 
-/// How a step stands.
+/// The state of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Proven by two runs, or written by the learner.
@@ -53,7 +53,7 @@ impl Mark {
 
 impl Course {
     pub fn mark(&self, step: Step) -> Mark {
-        let failed = |shown: &Shown| {
+        let failed = |shown: &RunVerdicts| {
             let verdict = shown.verdicts.iter().find(|verdict| verdict.step == step);
             shown.steps.contains(step) && verdict.is_some_and(|verdict| verdict.outcome == Outcome::Failed)
         };
@@ -85,7 +85,8 @@ impl Course {
     pub fn judged(&mut self, judged: Judged) -> Option<String> {
         let Judged { record, verdicts, first, reading } = judged;
         let run = record.id;
-        self.shown = Some(Shown { run, steps: record.training().map(|training| training.steps).unwrap_or_default(), verdicts });
+        self.shown =
+            Some(RunVerdicts { run, steps: record.training().map(|training| training.steps).unwrap_or_default(), verdicts });
         // A run that is judged a second time brings no news.
         let is_news = |(level, steps): &(Level, StepSet)| steps.iter().any(|step| !self.progress.has(step, *level));
         let news: Vec<String> =

@@ -5,7 +5,7 @@
 use crate::domain::benchmark::IterationReport;
 use crate::domain::event::{EpochReport, Event, EventLine};
 use crate::domain::history::{History, Keep, Process};
-use crate::domain::logged::{Logged, LoggedSoFar};
+use crate::domain::user_metrics::{Logged, LoggedSoFar};
 use crate::tui::shared::phases::EPOCHS;
 
 /// Buckets that a curve keeps; a longer one puts two into one.
@@ -67,7 +67,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    fn of(point: Point) -> Bucket {
+    fn new(point: Point) -> Bucket {
         Bucket { first: point, second: point, gap: (!point.value.is_finite()).then_some(point) }
     }
 
@@ -111,7 +111,7 @@ impl Curve {
         if self.filled < self.stride
             && let Some(bucket) = self.buckets.last_mut()
         {
-            *bucket = bucket.merge(Bucket::of(point));
+            *bucket = bucket.merge(Bucket::new(point));
             self.filled += 1;
             return;
         }
@@ -120,7 +120,7 @@ impl Curve {
             self.buckets = halves.flatten().collect();
             self.stride *= 2;
         }
-        self.buckets.push(Bucket::of(point));
+        self.buckets.push(Bucket::new(point));
         self.filled = 1;
     }
 
@@ -163,7 +163,7 @@ impl Curve {
             let places = (0..last).step_by((half / 4).max(1)).chain([last]);
             buckets.extend(places.map(|at| {
                 let (from, to) = (at.saturating_sub(half), (at + half + 1).min(stretch.len()));
-                Bucket::of(Point { value: (sums[to] - sums[from]) / (to - from) as f64, ..stretch[at].first })
+                Bucket::new(Point { value: (sums[to] - sums[from]) / (to - from) as f64, ..stretch[at].first })
             }));
         }
         Some(Curve { last: buckets.last().map(|bucket| bucket.second), buckets, ..*self })
@@ -210,7 +210,7 @@ pub struct Curves {
 
 impl Curves {
     /// The curves of a run that is not followed.
-    pub fn of(events: impl IntoIterator<Item = EventLine>) -> Curves {
+    pub fn from_events(events: impl IntoIterator<Item = EventLine>) -> Curves {
         let (mut curves, mut history) = (Curves::default(), History::new(Keep::Epochs(EPOCHS)));
         for line in events {
             history.take(&line);

@@ -54,7 +54,7 @@ pub struct Phases<'a> {
 }
 
 impl<'a> Phases<'a> {
-    pub fn of(history: &'a History) -> Phases<'a> {
+    pub fn new(history: &'a History) -> Phases<'a> {
         Phases { history }
     }
 
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn judge(processes: &[(f64, f64)]) -> Result<Straggler, f64> {
-        let steps = Phases::of(&history(1, processes)).mean_steps(1);
+        let steps = Phases::new(&history(1, processes)).mean_steps(1);
         let steps: Vec<MeanStep> = steps.into_iter().map(|(step, _)| step).collect();
         straggler(&steps)
     }
@@ -175,9 +175,9 @@ mod tests {
         let mut history = history(1, &[(10.0, 1.0), (10.0, 1.0)]);
         let ahead = EpochReport { epoch: 2, ..EpochReport::sample() };
         history.take(&EventLine { time_s: 2.0, process: 0, event: Event::Epoch(ahead) });
-        let all = Phases::of(&history);
+        let all = Phases::new(&history);
         assert_eq!((all.newest(), all.epochs()), (Some(1), vec![1, 2]));
         assert_eq!(all.mean_steps(2).len(), 1);
-        assert_eq!(Phases::of(&History::new(Keep::Everything)).newest(), None);
+        assert_eq!(Phases::new(&History::new(Keep::Everything)).newest(), None);
     }
 }

@@ -73,7 +73,7 @@ pub struct Hardware {
 }
 
 impl Hardware {
-    pub fn of(sample: &TelemetrySample) -> Hardware {
+    pub fn from_sample(sample: &TelemetrySample) -> Hardware {
         let gpus = sample.devices.iter().filter(|device| device.kind == DeviceKind::Gpu).count();
         let cores = sample.devices.iter().map(|device| device.core_percent.len()).sum();
         Hardware { host: sample.host.clone(), gpus, cores }

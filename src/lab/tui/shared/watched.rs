@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport};
 use crate::domain::history::{Attempt, Commits, History, HostRanks, Keep, Process, Test, TrainingStep};
-use crate::domain::logged::LoggedSoFar;
 use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
+use crate::domain::user_metrics::LoggedSoFar;
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::shared::curves::Curves;
 use crate::tui::shared::phases::{EPOCHS, Phases};
@@ -51,7 +51,7 @@ impl Watched {
 
     /// Where the time of every process went.
     pub fn phases(&self) -> Phases<'_> {
-        Phases::of(&self.history)
+        Phases::new(&self.history)
     }
 
     /// Process 0: the root, where there is one.

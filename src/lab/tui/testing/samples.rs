@@ -295,7 +295,7 @@ pub fn curves(np: usize) -> crate::tui::shared::curves::Curves {
         }
         Some(line)
     };
-    crate::tui::shared::curves::Curves::of(updates(np, 3, 0).into_iter().filter_map(event))
+    crate::tui::shared::curves::Curves::from_events(updates(np, 3, 0).into_iter().filter_map(event))
 }
 
 fn device(kind: DeviceKind) -> DeviceSample {

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use crate::domain::event::{Event, EventLine};
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::app::update::update;
 use crate::tui::chart::graph::Tab;
 use crate::tui::devices::tests::gpus;
@@ -249,7 +249,7 @@ fn the_projector_has_its_words_on_the_smallest_screen() {
     type_text(&mut empty, "P");
     assert!(text(&empty, 60, 16).contains("[x]10"), "{}", text(&empty, 60, 16));
     press(&mut empty, KeyCode::Esc);
-    let places = crate::tui::app::places::of(&empty).unwrap().panes;
+    let places = crate::tui::app::places::current(&empty).unwrap().panes;
     assert!(places.iter().any(|(pane, _)| *pane == empty.focus), "the keys go to a pane that is on the screen");
 }
 

@@ -5,12 +5,12 @@ use crossterm::event::KeyCode;
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::update::update;
 use crate::tui::log::state::LogTab;
 use crate::tui::message::Message;
 use crate::tui::next_run::fields::Field;
+use crate::tui::runs::confirm::{Confirm, What};
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text};
 
@@ -79,7 +79,7 @@ fn quit_is_at_once_when_idle_and_asks_when_a_run_is_going() {
     for (answer, done, effects) in [('l', true, vec![]), ('s', true, vec![Effect::Stop(RunId(2))]), ('n', false, vec![])] {
         let mut state = samples::running();
         type_text(&mut state, "q");
-        assert!(state.windows.get::<crate::tui::runs::confirm::Quit>().is_some() && !state.done);
+        assert!(state.windows.get::<Confirm>().is_some_and(|asked| asked.what == What::Quit) && !state.done);
         assert_eq!(press(&mut state, KeyCode::Char(answer)), effects);
         assert_eq!(state.done, done, "{answer}");
     }

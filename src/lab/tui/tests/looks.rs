@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{cut_out, pane, picture, text, type_text, window};
@@ -19,13 +19,11 @@ fn look(name: &str, state: &State, sizes: &[(u16, u16)]) {
 
 /// Some panes of a screen, and its header.
 fn parts(name: &str, state: &State, panes: &[Pane]) {
-    for (width, height) in [(80, 24), (120, 40)] {
-        let header = cut_out(state, Rect::new(0, 0, width, 2), width, height);
-        let in_front = |shown: Pane| State { slot: if shown.shares_slot() { shown } else { state.slot }, ..state.clone() };
-        let panes = panes.iter().map(|shown| pane(&in_front(*shown), *shown, width, height));
-        let all: Vec<String> = std::iter::once(header).chain(panes).collect();
-        insta::assert_snapshot!(format!("{name}_{width}x{height}"), all.join("\n"));
-    }
+    let header = cut_out(state, Rect::new(0, 0, 80, 2), 80, 24);
+    let in_front = |shown: Pane| State { slot: if shown.shares_slot() { shown } else { state.slot }, ..state.clone() };
+    let panes = panes.iter().map(|shown| pane(&in_front(*shown), *shown, 80, 24));
+    let all: Vec<String> = std::iter::once(header).chain(panes).collect();
+    insta::assert_snapshot!(format!("{name}_80x24"), all.join("\n"));
 }
 
 #[test]
@@ -40,7 +38,7 @@ fn never_used() {
 
 #[test]
 fn running() {
-    look("running", &samples::running(), &SIZES);
+    look("running", &samples::running(), &[SIZES[0], SIZES[2]]);
 }
 
 #[test]

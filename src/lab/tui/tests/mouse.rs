@@ -4,8 +4,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use crate::domain::step::Step;
 use crate::runs::RunId;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::next_run::fields::Field;

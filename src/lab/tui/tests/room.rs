@@ -3,8 +3,8 @@
 use crossterm::event::KeyCode;
 use ratatui::layout::Rect;
 
-use crate::tui::actions::pane::Pane;
-use crate::tui::app::places::{in_area, of};
+use crate::tui::actions::Pane;
+use crate::tui::app::places::{current, in_area};
 use crate::tui::app::update::update;
 use crate::tui::devices::tests::gpus;
 use crate::tui::message::Message;
@@ -20,7 +20,7 @@ fn sized(mut state: State, (columns, rows): (u16, u16)) -> State {
 }
 
 fn shown(state: &State) -> Vec<Pane> {
-    of(state).unwrap().panes.iter().map(|(pane, _)| *pane).collect()
+    current(state).unwrap().panes.iter().map(|(pane, _)| *pane).collect()
 }
 
 #[test]

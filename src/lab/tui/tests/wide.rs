@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::columns;
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::app::layout::places;
 use crate::tui::app::places::wish;
 use crate::tui::app::view;
@@ -67,7 +67,7 @@ fn views(name: &str) -> Vec<(String, State)> {
                 view.slot = pane;
             }
             views.push((format!("{pane:?}, zoomed: {zoom}"), view.clone()));
-            (view.log.wraps, view.log.left) = (false, 3);
+            (view.log.cuts, view.log.left) = (true, 3);
             views.push((format!("{pane:?} unwrapped, zoomed: {zoom}"), view));
         }
     }
@@ -77,7 +77,7 @@ fn views(name: &str) -> Vec<(String, State)> {
         Box::new(crate::tui::runs::details::Details { run, is_training: true, scroll: 0 }),
         Box::new(crate::tui::runs::details::Details { run, is_training: false, scroll: 9 }),
         Box::new(crate::tui::runs::compare::Compare { run, scroll: 0 }),
-        Box::new(crate::tui::runs::confirm::ConfirmDelete { run }),
+        Box::new(crate::tui::runs::confirm::Confirm { run, what: crate::tui::runs::confirm::What::Delete }),
         Box::new(crate::tui::devices::details::Details { scroll: 0 }),
         Box::new(crate::tui::devices::details::Details { scroll: 20 }),
         Box::new(crate::tui::devices::ask::Ask { text: typed() }),

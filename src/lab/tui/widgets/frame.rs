@@ -10,7 +10,7 @@ use ratatui::widgets::{Block, BorderType, Padding};
 
 use super::theme::Theme;
 use crate::columns;
-use crate::domain::safe;
+use crate::domain::printable;
 
 /// Whether a pane has the keyboard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
 /// Takes out whatever could do more on a terminal than be read, wherever on the screen it comes from.
 pub fn safe_signs(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
-        if let Cow::Owned(clean) = safe::line(cell.symbol()) {
+        if let Cow::Owned(clean) = printable::line(cell.symbol()) {
             cell.set_symbol(if (1..=2).contains(&columns::width(&clean)) { &clean } else { " " });
         }
     }

@@ -20,12 +20,12 @@ pub struct List {
     pub typed: String,
     /// How many there are; a warning where there is none.
     pub count: String,
-    pub rows: Vec<Row>,
+    pub rows: Vec<ListRow>,
     pub chosen: usize,
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Row {
+pub struct ListRow {
     pub key: String,
     pub text: String,
     /// Where it belongs, at the right end.

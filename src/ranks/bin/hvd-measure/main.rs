@@ -2,6 +2,7 @@
 
 mod bench;
 mod collectives;
+mod feed;
 mod nvcnn;
 
 use std::ffi::OsString;

@@ -97,8 +97,8 @@ impl PointToPoint for MpiPoint<'_> {
 
     fn exchange(&self, round: &Round, data: &mut [f32], scratch: &mut [f32], times: Option<&mut Times>) -> Result<(), CommError> {
         let last = |parts: &[Part]| parts.iter().map(|part| part.range.end).max().unwrap_or_default();
-        let needed = [round.sends(), round.reduces(), round.copies()].map(last).into_iter().max();
-        assert!(needed <= Some(data.len()) && round.slots().iter().all(|slot| slot.end <= scratch.len()), "too few numbers");
+        let needed = [&round.sends, &round.reduces, &round.copies].map(|parts| last(parts)).into_iter().max();
+        assert!(needed <= Some(data.len()) && round.slots.iter().all(|slot| slot.end <= scratch.len()), "too few numbers");
         let is_timed = times.is_some();
         let mut seen = Times::default();
         let stamp = |times: &mut Vec<i64>| {
@@ -116,26 +116,26 @@ impl PointToPoint for MpiPoint<'_> {
         // receives that are under way do not overlap with each other, and what is both sent and added to is added to only
         // when it has left. All requests are complete before this returns.
         unsafe {
-            let post = |index: usize| self.receive(&round.reduces()[index], scratch.add(round.slots()[index].start));
+            let post = |index: usize| self.receive(&round.reduces[index], scratch.add(round.slots[index].start));
             // Receives first: then no message waits in memory of MPI's.
-            reduces.extend((0..round.window()).map(post));
-            copies.extend(round.copies().iter().map(|part| self.receive(part, data.add(part.range.start))));
-            for part in round.sends() {
+            reduces.extend((0..round.window).map(post));
+            copies.extend(round.copies.iter().map(|part| self.receive(part, data.add(part.range.start))));
+            for part in &round.sends {
                 stamp(&mut seen.handed);
                 sends.push(self.send(part, data.add(part.range.start)));
             }
             // In the order of the senders, so that the sum has the same bits each time.
-            for (index, part) in round.reduces().iter().enumerate() {
-                let request = &mut reduces[index % round.window()];
+            for (index, part) in round.reduces.iter().enumerate() {
+                let request = &mut reduces[index % round.window];
                 MPI_Wait(request, RSMPI_STATUS_IGNORE);
                 stamp(&mut seen.reduced);
-                if round.sends_what_it_adds() {
+                if round.sends_what_it_adds {
                     wait_for_all(sends);
                     sends.clear();
                 }
-                add(data, &part.range, scratch.add(round.slots()[index].start));
-                if index + round.window() < round.reduces().len() {
-                    reduces[index % round.window()] = post(index + round.window());
+                add(data, &part.range, scratch.add(round.slots[index].start));
+                if index + round.window < round.reduces.len() {
+                    reduces[index % round.window] = post(index + round.window);
                 }
             }
         }

@@ -2,9 +2,10 @@
 
 use super::plan::{Part, Round};
 use super::point::Times;
-use crate::comm::clock_sync::{Correction, numbers};
+use crate::comm::clock_sync::Correction;
 use crate::comm::communicator::Communicator;
 use crate::comm::error::CommError;
+use crate::comm::numbers::allgather_numbers;
 use crate::domain::collective::MessageReport;
 
 /// What one rank saw of an execution, in nanoseconds of its own clock.
@@ -50,8 +51,8 @@ pub fn gather(comm: &dyn Communicator, log: &Log, clock: Option<&Correction>) ->
     let common = |at: i64| clock.map_or(at, |clock| clock.on_root(at));
     let words = |entry: &Entry| [entry.round as i64, entry.part.peer as i64, entry.part.range.start as i64, common(entry.at)];
     let sent = log.sent.iter().flat_map(words);
-    let bytes: Vec<u8> = std::iter::once(common(log.began)).chain(sent).flat_map(i64::to_le_bytes).collect();
-    let all: Vec<Vec<i64>> = comm.allgather(&bytes)?.iter().map(|bytes| numbers(bytes)).collect();
+    let own: Vec<i64> = std::iter::once(common(log.began)).chain(sent).collect();
+    let all = allgather_numbers(comm, &own)?;
     let zero = all.iter().filter_map(|words| words.first()).min().copied().unwrap_or_default();
     let seconds = |at: i64| (at - zero) as f64 / 1e9;
     let report = |entry: &Entry| {

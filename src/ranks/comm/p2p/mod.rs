@@ -4,10 +4,8 @@ mod executor;
 mod log;
 mod plan;
 mod point;
-mod thread;
 
 pub use self::executor::Executor;
 pub use self::log::{Log, gather};
 pub use self::plan::{Part, Plan, Round};
 pub use self::point::{PointToPoint, Times, now};
-pub use self::thread::ThreadPoint;

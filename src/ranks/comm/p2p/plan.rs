@@ -18,16 +18,16 @@ pub struct Plan {
 /// plan makes one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Round {
-    pub(super) sends: Vec<Part>,
+    pub sends: Vec<Part>,
     /// What is added, in the order of the senders.
-    pub(super) reduces: Vec<Part>,
-    pub(super) copies: Vec<Part>,
+    pub reduces: Vec<Part>,
+    pub copies: Vec<Part>,
     /// Where in the scratch memory the numbers of each of these arrive.
-    pub(super) slots: Vec<Range<usize>>,
+    pub slots: Vec<Range<usize>>,
     /// Receives that are under way at a time, of those that are added.
-    pub(super) window: usize,
+    pub window: usize,
     /// What is added is also sent: so it must have left before.
-    pub(super) sends_what_it_adds: bool,
+    pub sends_what_it_adds: bool,
 }
 
 /// Numbers from or to another rank.
@@ -94,30 +94,6 @@ impl Plan {
 }
 
 impl Round {
-    pub fn sends(&self) -> &[Part] {
-        &self.sends
-    }
-
-    pub fn reduces(&self) -> &[Part] {
-        &self.reduces
-    }
-
-    pub fn copies(&self) -> &[Part] {
-        &self.copies
-    }
-
-    pub fn slots(&self) -> &[Range<usize>] {
-        &self.slots
-    }
-
-    pub fn window(&self) -> usize {
-        self.window
-    }
-
-    pub fn sends_what_it_adds(&self) -> bool {
-        self.sends_what_it_adds
-    }
-
     fn new(messages: &[Message], rank: usize, longest: usize) -> Round {
         let parts = |peer: fn(&Message) -> usize, is_wanted: &dyn Fn(&Message) -> bool| {
             let mut messages: Vec<&Message> = messages.iter().filter(|message| is_wanted(message)).collect();

@@ -2,13 +2,12 @@
 //!
 //! Never judges whether a checkpoint fits the training at hand.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, View};
+use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
 use serde::Deserialize;
 use zerocopy::IntoBytes as _;
 
@@ -67,8 +66,12 @@ fn write(path: &Path, checkpoint: &Checkpoint) -> io::Result<u64> {
     let mut metadata = metadata(checkpoint);
     metadata.insert("sha256".into(), seal(&metadata, &checkpoint.tensors));
     let metadata: HashMap<String, String> = metadata.into_iter().collect();
-    let tensors = checkpoint.tensors.iter().map(|(name, (shape, values))| (name, Floats { shape, values }));
-    safetensors::serialize_to_file(tensors, Some(metadata), path).map_err(|error| match error {
+    let tensors = checkpoint.tensors.iter();
+    let tensors =
+        tensors.map(|(name, (shape, values))| Ok((name, TensorView::new(Dtype::F32, shape.clone(), values.as_bytes())?)));
+    let tensors: Result<Vec<_>, SafeTensorError> = tensors.collect();
+    let written = tensors.and_then(|tensors| safetensors::serialize_to_file(tensors, Some(metadata), path));
+    written.map_err(|error| match error {
         SafeTensorError::IoError(error) => error,
         other => io::Error::other(other),
     })?;
@@ -105,29 +108,6 @@ fn seal(metadata: &BTreeMap<String, String>, tensors: &BTreeMap<String, (Vec<usi
         digester.add(values);
     }
     digester.hex()
-}
-
-struct Floats<'a> {
-    shape: &'a [usize],
-    values: &'a [f32],
-}
-
-impl View for Floats<'_> {
-    fn dtype(&self) -> Dtype {
-        Dtype::F32
-    }
-
-    fn shape(&self) -> &[usize] {
-        self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        self.values.as_bytes().into()
-    }
-
-    fn data_len(&self) -> usize {
-        self.values.len() * 4
-    }
 }
 
 /// Bytes of the longest header that safetensors reads.

@@ -1,7 +1,7 @@
 //! What the pipeline's time goes to: each stage by image, and who waits for whom.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::domain::pipeline::{PipelineReport, Stage};
 
@@ -17,68 +17,56 @@ pub struct Prepared {
     pub asked: Instant,
 }
 
-/// Running sums of all threads, in nanoseconds.
+/// Running sums of all threads.
 #[derive(Default)]
-pub(super) struct Clocks {
-    stages: [AtomicU64; 5],
-    images: AtomicU64,
-    mirrored: AtomicU64,
-    accurate: AtomicU64,
-    threads_waited: AtomicU64,
-    model_waited: AtomicU64,
-    asked: AtomicU64,
-    ready: AtomicU64,
-}
+pub(super) struct Clocks(Mutex<Totals>);
 
 impl Clocks {
+    /// The stage ends now; the next one begins.
     pub(super) fn spent(&self, stage: Stage, since: &mut Instant) {
-        let now = Instant::now();
-        self.stages[stage as usize].fetch_add((now - *since).as_nanos() as u64, Ordering::Relaxed);
-        *since = now;
+        let took = since.elapsed();
+        *since += took;
+        self.sums().stages[stage as usize] += took;
     }
 
     /// One more image is ready, and what was done to it.
     pub(super) fn image(&self, mirrored: bool, accurate: bool) {
-        self.images.fetch_add(1, Ordering::Relaxed);
-        self.mirrored.fetch_add(u64::from(mirrored), Ordering::Relaxed);
-        self.accurate.fetch_add(u64::from(accurate), Ordering::Relaxed);
+        let mut sums = self.sums();
+        sums.images += 1;
+        sums.mirrored += u64::from(mirrored);
+        sums.accurate += u64::from(accurate);
     }
 
     pub(super) fn thread_waited(&self, since: Instant) {
-        self.threads_waited.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        self.sums().threads_waited += since.elapsed();
     }
 
     /// The model has asked for a batch when so many were ready, and waited.
     pub(super) fn model_asked(&self, ready: usize, since: Instant) {
-        self.model_waited.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        self.ready.fetch_add(ready as u64, Ordering::Relaxed);
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        let mut sums = self.sums();
+        sums.model_waited += since.elapsed();
+        sums.ready += ready as u64;
+        sums.asked += 1;
     }
 
     pub(super) fn totals(&self) -> Totals {
-        let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
-        Totals {
-            stages: std::array::from_fn(|at| read(&self.stages[at])),
-            images: read(&self.images),
-            mirrored: read(&self.mirrored),
-            accurate: read(&self.accurate),
-            threads_waited: read(&self.threads_waited),
-            model_waited: read(&self.model_waited),
-            asked: read(&self.asked),
-            ready: read(&self.ready),
-        }
+        *self.sums()
+    }
+
+    fn sums(&self) -> MutexGuard<'_, Totals> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The sums at a moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
-    stages: [u64; 5],
+    stages: [Duration; 5],
     images: u64,
     mirrored: u64,
     accurate: u64,
-    threads_waited: u64,
-    model_waited: u64,
+    threads_waited: Duration,
+    model_waited: Duration,
     asked: u64,
     ready: u64,
 }
@@ -87,8 +75,8 @@ impl Totals {
     /// What the time since then went to.
     pub(super) fn since(&self, before: &Totals, seconds: f64, threads: usize, queue_size: usize) -> PipelineReport {
         let images = self.images - before.images;
-        let per_image = |at: usize| (self.stages[at] - before.stages[at]) as f64 / 1e3 / images.max(1) as f64;
-        let part = |nanoseconds: u64, of: f64| (nanoseconds as f64 / 1e9 / of.max(1e-9)).clamp(0.0, 1.0);
+        let per_image = |at: usize| (self.stages[at] - before.stages[at]).as_secs_f64() * 1e6 / images.max(1) as f64;
+        let part = |waited: Duration, of: f64| (waited.as_secs_f64() / of.max(1e-9)).clamp(0.0, 1.0);
         PipelineReport {
             threads,
             seconds,

@@ -5,8 +5,8 @@
 use std::time::Instant;
 
 use super::chrome::Lines;
-use crate::comm::clock_sync::{self, Correction};
-use crate::comm::{Activity, CommError, Communicator};
+use crate::comm::clock_sync::Correction;
+use crate::comm::{Activity, CommError, Communicator, allgather_numbers};
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::trainer::pipeline::Prepared;
 use crate::trainer::recorder::Span;
@@ -56,8 +56,8 @@ impl Calls {
         let mut last: Vec<(i64, usize)> = Vec::with_capacity(begun.len());
         let mut chunks = begun.chunks(PIECE / 8);
         loop {
-            let bytes: Vec<u8> = chunks.next().unwrap_or_default().iter().flat_map(|(_, at)| at.to_le_bytes()).collect();
-            let ranks: Vec<Vec<i64>> = comm.allgather(&bytes)?.iter().map(|bytes| clock_sync::numbers(bytes)).collect();
+            let own: Vec<i64> = chunks.next().unwrap_or_default().iter().map(|(_, at)| *at).collect();
+            let ranks = allgather_numbers(comm, &own)?;
             if ranks.iter().all(Vec::is_empty) {
                 break;
             }

@@ -129,8 +129,7 @@ impl Timeline {
         };
         let clock = clock_sync::compare(comm, || nanoseconds(self.launched, Instant::now()))?;
         // The trace begins with the process that was launched first, as viewers know no time before zero.
-        let launches = comm.allgather(&(-clock.ahead).to_le_bytes())?;
-        let zero = launches.iter().flat_map(|bytes| clock_sync::numbers(bytes)).min().unwrap_or(0);
+        let zero = comm::allgather_numbers(comm, &[-clock.ahead])?.concat().into_iter().min().unwrap_or(0);
         let rank = topology.rank.0;
         let alone = if process == rank { String::new() } else { format!(", process {process}") };
         let mut lines = Lines::of_rank(rank);

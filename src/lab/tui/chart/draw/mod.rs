@@ -2,16 +2,15 @@
 //!
 //! A line ends where a value was not a number.
 
-mod ending;
 mod fit;
-mod handover;
+mod marks;
 mod plot;
 mod scale;
 mod timeline;
 mod trace;
 
-use crate::tui::actions::pane::Pane;
-use crate::tui::chart::state::{Chart, shown as shown_runs, unlike};
+use crate::tui::actions::Pane;
+use crate::tui::chart::state::{Chart, other_kinds, shown as shown_runs};
 use crate::tui::shared::state::{Shared, kind_of};
 use crate::tui::widgets::frame::{self, Focus, behind_name};
 use ratatui::Frame;
@@ -21,8 +20,8 @@ use ratatui::widgets::Paragraph;
 
 use crate::columns::{self, cut, wrap};
 use crate::runs::RunId;
-use crate::tui::chart::draw::ending::ending;
-use crate::tui::chart::draw::plot::{Common, Shown};
+use crate::tui::chart::draw::marks::ending;
+use crate::tui::chart::draw::plot::{Common, ShownRun};
 use crate::tui::chart::graph::{Graph, Tab};
 
 /// A name in the legend is cut to no less than this.
@@ -56,7 +55,7 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus
     }
 }
 
-fn common<'a>(chart: &Chart, shared: &Shared, runs: &'a [Shown<'a>]) -> Common<'a> {
+fn common<'a>(chart: &Chart, shared: &Shared, runs: &'a [ShownRun<'a>]) -> Common<'a> {
     let range = &chart.range;
     Common {
         theme: shared.theme,
@@ -95,12 +94,12 @@ pub fn legend_hit(chart: &Chart, shared: &Shared, area: Rect, at: Position) -> O
 }
 
 /// The shown runs whose curves have been read, with their colours and letters.
-fn curves<'a>(chart: &'a Chart, shared: &'a Shared) -> Vec<Shown<'a>> {
+fn curves<'a>(chart: &'a Chart, shared: &'a Shared) -> Vec<ShownRun<'a>> {
     let shown = |run: RunId| {
         let slot = shared.pins.slot(run)?;
         let ending = ending(chart, shared, run).map(|(sign, _)| sign);
         let (letter, style) = (shared.pins.letter(run)?, shared.theme.run(slot));
-        Some(Shown { run, letter, style, slot, curves: chart.curves(shared, run)?, ending })
+        Some(ShownRun { run, letter, style, slot, curves: chart.curves(shared, run)?, ending })
     };
     shown_runs(shared).into_iter().filter_map(shown).collect()
 }
@@ -142,9 +141,9 @@ fn beside(area: Rect) -> [Rect; 2] {
 
 /// Which runs are not drawn beside the one on the screen, and why: nothing where all are.
 fn not_drawn(shared: &Shared, room: usize) -> String {
-    let unlike = unlike(shared);
+    let other_kinds = other_kinds(shared);
     let kind = |run: RunId| shared.summary(run).and_then(kind_of).unwrap_or("run").to_owned();
-    let [first, others @ ..] = unlike.as_slice() else { return String::new() };
+    let [first, others @ ..] = other_kinds.as_slice() else { return String::new() };
     let own = shared.watched.as_ref().map_or_else(String::new, |watched| kind(watched.id));
     let text = match others.len() {
         0 => format!(" run {first} is a {}: not drawn beside a {own} ", kind(*first)),

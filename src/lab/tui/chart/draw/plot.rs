@@ -13,7 +13,7 @@ use crate::columns;
 use crate::domain::units;
 use crate::runs::RunId;
 use crate::tui::chart::draw::fit::{Fitted, fitted, lower_bound};
-use crate::tui::chart::draw::handover;
+use crate::tui::chart::draw::marks::handovers;
 use crate::tui::chart::draw::scale::Scale;
 use crate::tui::chart::draw::trace::{Trace, View};
 use crate::tui::chart::graph::{Graph, decimals};
@@ -21,7 +21,7 @@ use crate::tui::shared::curves::{Along, Curve, Curves};
 use crate::tui::widgets::theme::Theme;
 
 /// A run as the chart shows it.
-pub struct Shown<'a> {
+pub struct ShownRun<'a> {
     pub run: RunId,
     pub letter: char,
     pub style: Style,
@@ -40,12 +40,12 @@ pub struct Common<'a> {
     pub magnification: u32,
     pub cursor: Option<f64>,
     /// The first is drawn in front.
-    pub runs: &'a [Shown<'a>],
+    pub runs: &'a [ShownRun<'a>],
 }
 
 /// A narrower plot has the names of its runs in the title only.
 const NAMED_WIDTH: u16 = 30;
-/// Without colours a letter stands in each curve so often.
+/// Without colours a letter marks each curve once in this many columns.
 const LETTER_COLUMNS: usize = 14;
 
 /// The parts of a plot, with what stands at its axes.
@@ -108,11 +108,11 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     let line = format!("{bound:>width$}└{}", "─".repeat(plot.width as usize), width = gutter as usize);
     buffer.set_string(axis.x, axis.y, line, theme.dim());
     x_axis(buffer, Rect { x: plot.x, width: plot.width, ..axis }, below.y, &view, common);
-    let trace = |run: &Shown| {
+    let trace = |run: &ShownRun| {
         let curve = graph.curve(run.curves);
         // The loss of single batches jumps up and down.
         let smooth = if graph == Graph::Loss { curve.smoothed() } else { None };
-        (Trace::of(curve, &view), smooth.map(|smooth| Trace::of(&smooth, &view)))
+        (Trace::new(curve, &view), smooth.map(|smooth| Trace::new(&smooth, &view)))
     };
     let traces: Vec<(Trace, Option<Trace>)> = common.runs.iter().map(trace).collect();
     if traces.iter().all(|(measured, _)| *measured == Trace::default()) {
@@ -121,7 +121,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
         Paragraph::new(Line::styled(text, theme.dim()).centered()).render(middle, buffer);
     }
     // What is drawn later lies in front.
-    common.runs.iter().take(1).for_each(|run| handover::draw(buffer, plot, run.curves, &view, theme));
+    common.runs.iter().take(1).for_each(|run| handovers(buffer, plot, run.curves, &view, theme));
     let mut pen = Pen { buffer, plot, view: &view, theme };
     for (run, (measured, smooth)) in common.runs.iter().zip(&traces).rev() {
         pen.measured(run, measured, smooth.is_some());
@@ -172,12 +172,12 @@ impl Pen<'_> {
         is_blank(self.buffer, Position::new(self.plot.x + column, self.plot.y + row))
     }
 
-    fn marker(&self, run: &Shown) -> Marker {
+    fn marker(&self, run: &ShownRun) -> Marker {
         if self.theme.ascii { Marker::Custom(run.letter.to_ascii_lowercase()) } else { self.theme.marker() }
     }
 
     /// Lines, dim where a smooth one says where they go, lone points, and a cross at the bottom where values were no numbers.
-    fn measured(&mut self, run: &Shown, trace: &Trace, is_smoothed: bool) {
+    fn measured(&mut self, run: &ShownRun, trace: &Trace, is_smoothed: bool) {
         let (marker, style) =
             if is_smoothed { (self.theme.marker(), self.theme.dim()) } else { (self.marker(run), Style::new()) };
         self.lines(run, trace, marker, style, &[0.0]);
@@ -192,7 +192,7 @@ impl Pen<'_> {
     }
 
     /// The lines of a trace in the colour of its run and this style, once for each distance above its place.
-    fn lines(&mut self, run: &Shown, trace: &Trace, marker: Marker, style: Style, above: &[f64]) {
+    fn lines(&mut self, run: &ShownRun, trace: &Trace, marker: Marker, style: Style, above: &[f64]) {
         let colour = run.style.fg.unwrap_or(Color::Reset);
         let canvas = Canvas::default().marker(marker).x_bounds([self.view.from, self.view.to]).y_bounds([0.0, 1.0]);
         let lines = canvas.paint(|context| {
@@ -203,7 +203,7 @@ impl Pen<'_> {
             }
             context.draw(&Points { coords: &trace.lone, color: colour });
         });
-        // A cell that was dim is so no more.
+        // A cell that was dim loses its dimness.
         let mut apart = Buffer::empty(self.plot);
         lines.render(self.plot, &mut apart);
         for at in self.plot.positions().filter(|at| !is_blank(&apart, *at)) {
@@ -213,7 +213,7 @@ impl Pen<'_> {
     }
 
     /// The run's letter at the end of its curve, and along it where there are no colours.
-    fn letters(&mut self, run: &Shown, trace: &Trace, taken: &mut Vec<Cell>) {
+    fn letters(&mut self, run: &ShownRun, trace: &Trace, taken: &mut Vec<Cell>) {
         let rows = trace.rows(self.view);
         let cells = || rows.iter().enumerate().filter_map(|(column, row)| Some((column as u16, (*row)?)));
         let style = run.style.add_modifier(Modifier::BOLD);
@@ -236,7 +236,7 @@ impl Pen<'_> {
     }
 
     /// The run's name beside its letter, or above or below it, where nothing else is. Returns the cells that it takes.
-    fn name(&mut self, run: &Shown, (column, row): Cell) -> Vec<Cell> {
+    fn name(&mut self, run: &ShownRun, (column, row): Cell) -> Vec<Cell> {
         let (text, plot) = (format!("run {}", run.run), self.plot);
         let wide = text.len() as u16;
         let left = (column + 1).checked_sub(wide);
@@ -245,7 +245,7 @@ impl Pen<'_> {
             // Apart from the letters of other runs, whose name it would be taken for.
             let (first, last) = (from.saturating_sub(2), (from + wide + 1).min(plot.width - 1));
             let has_room = from + wide <= plot.width && *at < plot.height;
-            has_room && (first..=last).all(|x| (x, *at) == (column, row) || self.is_empty((x, *at)))
+            has_room && (first..=last).all(|x| x == column || self.is_empty((x, *at)))
         };
         let Some((from, row)) = places.into_iter().flatten().find(is_free) else { return Vec::new() };
         self.buffer.set_string(plot.x + from, plot.y + row, text, run.style);
@@ -280,17 +280,17 @@ fn read(curve: &Curve, common: &Common) -> Option<(f64, f64)> {
     Some((point.x(common.along), point.value))
 }
 
-/// What it shows, and of each run the newest value or that under the cursor.
+/// The name of the graph, and the value of each run: the newest, or the one under the cursor.
 fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &Common, width: u16) -> Vec<Line<'static>> {
     let theme = common.theme;
     let name = if chosen { theme.strong() } else { theme.dim() };
-    let value = |run: &Shown| match read(graph.curve(run.curves), common) {
+    let value = |run: &ShownRun| match read(graph.curve(run.curves), common) {
         Some((_, value)) if value.is_finite() => graph.value(value),
         Some(_) => "no number".to_owned(),
         None => "–".to_owned(),
     };
     let entries = |named: bool| {
-        let entry = |run: &Shown| {
+        let entry = |run: &ShownRun| {
             let name = if named { format!("run {} ", run.run) } else { String::new() };
             [Span::styled(format!("  {} ", run.letter), run.style), Span::raw(name), Span::styled(value(run), theme.strong())]
         };
@@ -321,7 +321,7 @@ fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &
 
 fn x_axis(buffer: &mut Buffer, axis: Rect, below: u16, view: &View, common: &Common) {
     let theme = common.theme;
-    // In the middle below its tick, and never beyond the plot.
+    // Centred below its tick, inside the plot.
     let place = |x: f64, label: &str| {
         let (column, width) = (view.column(x)?, columns::width(label) as u16);
         let most = axis.right().saturating_sub(width).max(axis.x);

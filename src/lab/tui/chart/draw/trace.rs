@@ -55,7 +55,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    pub fn of(curve: &Curve, view: &View) -> Trace {
+    pub fn new(curve: &Curve, view: &View) -> Trace {
         let mut trace = Trace::default();
         // The end of the line so far, and whether it has been joined with anything.
         let mut pen: Option<(Spot, bool)> = None;
@@ -134,7 +134,7 @@ mod tests {
             curve.push(Point { epoch: step, step, seconds: step, value: *value });
         }
         let view = View { along: Along::Step, from: 0.0, to: 9.0, scale: Scale::exact(0.0, 10.0), width: 10, height: 5 };
-        Trace::of(&curve, &view)
+        Trace::new(&curve, &view)
     }
 
     #[test]

@@ -12,8 +12,7 @@ use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine, Metrics}
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::layout::{Wish, places};
 use crate::tui::chart::graph::{Graph, Tab};
 use crate::tui::message::Message;
@@ -80,7 +79,7 @@ fn with(updates: Vec<RunUpdate>) -> State {
 
 fn curves(loss: impl Fn(usize) -> f64) -> crate::tui::shared::curves::Curves {
     let event = |update| if let RunUpdate::Event(line) = update { Some(line) } else { None };
-    crate::tui::shared::curves::Curves::of(written(1, 3, 0, 0.0, loss).into_iter().filter_map(event))
+    crate::tui::shared::curves::Curves::from_events(written(1, 3, 0, 0.0, loss).into_iter().filter_map(event))
 }
 
 /// Run 6 on the screen; 1 is the baseline; 3, 4 and 5 are pinned.
@@ -116,10 +115,18 @@ fn text(buffer: &Buffer) -> String {
     rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned() + "\n").collect()
 }
 
+fn look_at(name: &str, state: &State, (width, height): (u16, u16)) {
+    insta::assert_snapshot!(format!("chart_{name}_{width}x{height}"), text(&pane(state, width, height, false)));
+}
+
 fn look(name: &str, state: &State) {
-    for (width, height) in [(80, 24), (120, 40), (200, 60)] {
-        insta::assert_snapshot!(format!("chart_{name}_{width}x{height}"), text(&pane(state, width, height, false)));
-    }
+    look_at(name, state, (80, 24));
+}
+
+/// Where more room shows more than the same in more cells.
+fn look_wide(name: &str, state: &State) {
+    look(name, state);
+    look_at(name, state, (200, 60));
 }
 
 #[test]
@@ -130,7 +137,7 @@ fn looks() {
         state
     });
     look("no_step_yet", &with(written(2, 0, 0, 0.0, falling)));
-    look("running", &running());
+    look_wide("running", &running());
     look("pinned", &pinned());
     look("nan", &with(written(2, 1, 60, 0.0, |step| if (50..70).contains(&step) { f64::NAN } else { falling(step) })));
     let keys = |keys: &str| {
@@ -159,7 +166,7 @@ fn looks_with_long_names() {
     for run in &mut state.shared.runs {
         run.record.as_mut().unwrap().name = Some(format!("a very long name of an experiment, {}", "é日本".repeat(9)));
     }
-    look("long_names", &state);
+    look_wide("long_names", &state);
 }
 
 #[test]
@@ -172,7 +179,7 @@ fn looks_of_the_timeline() {
     };
     look("timeline", &timeline(2, 0.12));
     look("timeline_even", &timeline(4, 0.0));
-    look("timeline_of_16", &timeline(16, 1.5));
+    look_wide("timeline_of_16", &timeline(16, 1.5));
     let mut early = with(written(2, 0, 30, 0.0, falling));
     press(&mut early, KeyCode::Left);
     look("timeline_early", &early);

@@ -7,7 +7,7 @@ use super::parts::{Segment, View, marked};
 use super::totals;
 use crate::columns::cut;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
-use crate::tui::devices::state::Row;
+use crate::tui::devices::state::DeviceRow;
 use crate::tui::widgets::theme::Theme;
 
 /// Index, a short bar, the load and a column between two devices.
@@ -25,7 +25,7 @@ const TEMPERATURE: usize = 6;
 const LEAST_BAR: usize = 4;
 
 /// Every device, in as few columns as fit into `height`; `None` where not all fit.
-pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Option<Vec<Vec<Segment>>> {
+pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Option<Vec<Vec<Segment>>> {
     // A GPU of a hundred, or a part of one, has a longer index.
     let is_short = rows.iter().all(|row| row.slice().is_none() && row.device.index < 100);
     let most = width / if is_short { TIGHT } else { LEAST };
@@ -46,11 +46,11 @@ pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Option<Ve
     Some(lines)
 }
 
-fn height_of(rows: &[Row], across: usize) -> usize {
+fn height_of(rows: &[DeviceRow], across: usize) -> usize {
     rows.chunk_by(|a, b| a.sample.host == b.sample.host).map(|host| 1 + host.len().div_ceil(across)).sum()
 }
 
-fn segment(view: View, row: Row, place: usize, width: usize) -> Segment {
+fn segment(view: View, row: DeviceRow, place: usize, width: usize) -> Segment {
     let (theme, device) = (view.theme, row.device);
     if width < LEAST {
         let mut spans = vec![marked(view, place, &device.index.to_string(), TIGHT_INDEX)];

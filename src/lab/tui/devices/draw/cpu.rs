@@ -7,14 +7,14 @@ use ratatui::text::{Line, Span};
 
 use crate::columns::cut;
 use crate::domain::device::{DeviceProcess, Reading};
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::tui::devices::draw::cells::{self, percent_bar};
 use crate::tui::devices::draw::graph;
-use crate::tui::devices::state::Row;
+use crate::tui::devices::state::DeviceRow;
 use crate::tui::widgets::theme::Theme;
 
-/// Without the reason why there is no GPU where `why` is false.
-pub fn lines(view: View, row: Row, width: usize, why: bool) -> Vec<Line<'static>> {
+/// The lines of a host, with the reason why it has no GPU if `why`.
+pub fn lines(view: View, row: DeviceRow, width: usize, why: bool) -> Vec<Line<'static>> {
     let theme = view.theme;
     let device = row.device;
     let cores = device.core_percent.len();
@@ -36,7 +36,7 @@ pub fn lines(view: View, row: Row, width: usize, why: bool) -> Vec<Line<'static>
 }
 
 /// All cores together: two minutes, load and memory as bars, and what processor it is.
-fn whole(view: View, row: Row, width: usize) -> Line<'static> {
+fn whole(view: View, row: DeviceRow, width: usize) -> Line<'static> {
     let (theme, device) = (view.theme, row.device);
     let is_wide = width >= 70;
     let (history, load, memory) = if is_wide { (18, 14, 10) } else { (8, 4, 4) };
@@ -66,7 +66,7 @@ fn rank(theme: Theme, process: &DeviceProcess, cores: usize, total: Option<u64>,
     if let (Reading::Value(percent), true) = (&process.utilization_percent, cores > 0 && width >= 70) {
         text.push_str(&format!("  {:.0} % of all", percent / cores as f64));
     }
-    text.push_str(&format!("  pid {}  {}", process.pid, safe::line(&process.command)));
+    text.push_str(&format!("  pid {}  {}", process.pid, printable::line(&process.command)));
     let used: usize = spans.iter().map(Span::width).sum();
     spans.push(Span::raw(cut(&text, width.saturating_sub(used))));
     Line::from(spans)

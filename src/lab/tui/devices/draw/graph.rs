@@ -13,7 +13,7 @@ use ratatui::widgets::canvas::{Canvas, Line as Stroke};
 use crate::columns;
 use crate::columns::cut;
 use crate::telemetry::Point;
-use crate::tui::devices::state::{Beside, Row};
+use crate::tui::devices::state::{Beside, DeviceRow};
 use crate::tui::widgets::theme::Theme;
 
 const SPAN_S: f64 = 120.0;
@@ -26,8 +26,8 @@ const MOST_HEIGHT: u16 = 24;
 /// Scale and axis left of the graph.
 const SCALE: u16 = 5;
 
-/// As many graphs as have room, the chosen device's among them.
-pub fn grid(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
+/// Draws as many graphs as fit, the chosen device's among them.
+pub fn grid(frame: &mut Frame, area: Rect, view: View, rows: &[DeviceRow]) {
     if area.height < LEAST_GRAPH || area.width < LEAST_WIDTH || rows.is_empty() {
         return;
     }
@@ -53,7 +53,7 @@ pub fn grid(frame: &mut Frame, area: Rect, view: View, rows: &[Row]) {
 }
 
 /// The load of the last two minutes, in one of the `lines` that it takes: as high as they are together is 100 %.
-pub fn small(view: View, row: Row, width: usize, lines: usize, line: usize) -> Span<'static> {
+pub fn small(view: View, row: DeviceRow, width: usize, lines: usize, line: usize) -> Span<'static> {
     let theme = view.theme;
     let history = view.devices.history.of(&row.sample.host, row.device);
     let Some(history) = history else { return Span::raw(" ".repeat(width)) };
@@ -90,7 +90,7 @@ fn braille(left: usize, right: usize) -> char {
 }
 
 /// The load, and what was asked for beside it: neither lies over the other. Where there is no room for both, it is what was asked for.
-fn graph(frame: &mut Frame, area: Rect, view: View, row: Row) {
+fn graph(frame: &mut Frame, area: Rect, view: View, row: DeviceRow) {
     let Some(other) = view.devices.beside else { return plot(frame, area, view, row, None, false) };
     let halves = match area {
         _ if area.width >= 2 * LEAST_WIDTH => Layout::horizontal([Constraint::Fill(1); 2]).areas(area),
@@ -104,7 +104,7 @@ fn graph(frame: &mut Frame, area: Rect, view: View, row: Row) {
 }
 
 /// `alone` where it has taken the place of the load.
-fn plot(frame: &mut Frame, area: Rect, view: View, row: Row, figure: Option<Beside>, alone: bool) {
+fn plot(frame: &mut Frame, area: Rect, view: View, row: DeviceRow, figure: Option<Beside>, alone: bool) {
     let theme = view.theme;
     let [title, body, axis] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
     frame.render_widget(legend(view, row, area, figure, alone), title);
@@ -138,7 +138,7 @@ fn measured(columns: &[Option<f64>]) -> impl Iterator<Item = (f64, f64)> {
 }
 
 /// Which device and which figure, with the newest ones.
-fn legend(view: View, row: Row, area: Rect, figure: Option<Beside>, alone: bool) -> Line<'static> {
+fn legend(view: View, row: DeviceRow, area: Rect, figure: Option<Beside>, alone: bool) -> Line<'static> {
     let theme = view.theme;
     let device = row.device;
     let facts = device.facts();

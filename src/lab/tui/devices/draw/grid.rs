@@ -8,7 +8,7 @@ use super::totals;
 use crate::columns::{self, cut};
 use crate::domain::device::{DeviceSample, Reading};
 use crate::domain::units;
-use crate::tui::devices::state::Row;
+use crate::tui::devices::state::DeviceRow;
 use crate::tui::widgets::theme::Theme;
 
 /// Columns of a cell: a number, a sign and a space, or the sign alone.
@@ -21,9 +21,9 @@ const MEAN: usize = 7;
 /// The ranks of a host that has one device, whose mean is its figure.
 const RANKS: usize = 11;
 
-/// As many as fit, all of them where that is possible at all.
-pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Vec<Vec<Segment>> {
-    let hosts: Vec<&[Row]> = rows.chunk_by(|a, b| a.sample.host == b.sample.host).collect();
+/// As many devices as fit: all of them if possible.
+pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Vec<Vec<Segment>> {
+    let hosts: Vec<&[DeviceRow]> = rows.chunk_by(|a, b| a.sample.host == b.sample.host).collect();
     let drawn = match hosts.len() {
         0 | 1 => None,
         _ => CELLS.into_iter().find_map(|cell| by_host(view, &hosts, width, height, cell)),
@@ -32,7 +32,7 @@ pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Vec<Vec<S
 }
 
 /// A line a host: its name, its devices, their mean. `None` where not all hosts have room, also not side by side.
-fn by_host(view: View, hosts: &[&[Row]], width: usize, height: usize, cell: usize) -> Option<Vec<Vec<Segment>>> {
+fn by_host(view: View, hosts: &[&[DeviceRow]], width: usize, height: usize, cell: usize) -> Option<Vec<Vec<Segment>>> {
     let most = hosts.iter().map(|rows| rows.len()).max()?;
     let needed = |name: usize| 1 + name + 1 + most * cell + if most == 1 { RANKS } else { MEAN } + 1;
     let down = height.saturating_sub(1);
@@ -56,16 +56,16 @@ fn by_host(view: View, hosts: &[&[Row]], width: usize, height: usize, cell: usiz
 }
 
 /// All hosts together.
-fn total(theme: Theme, hosts: &[&[Row]], width: usize) -> Line<'static> {
+fn total(theme: Theme, hosts: &[&[DeviceRow]], width: usize) -> Line<'static> {
     totals::line(theme, &hosts.iter().map(|rows| rows[0].sample).collect::<Vec<_>>(), width)
 }
 
 /// The place of each host's first device among all.
-fn starts(hosts: &[&[Row]]) -> Vec<usize> {
+fn starts(hosts: &[&[DeviceRow]]) -> Vec<usize> {
     hosts.iter().scan(0, |next, rows| Some(std::mem::replace(next, *next + rows.len()))).collect()
 }
 
-fn host(view: View, rows: &[Row], first: usize, name: usize, most: usize, cell: usize, width: usize) -> Vec<Segment> {
+fn host(view: View, rows: &[DeviceRow], first: usize, name: usize, most: usize, cell: usize, width: usize) -> Vec<Segment> {
     let theme = view.theme;
     let processes = || rows.iter().flat_map(|row| &row.device.processes);
     let has_failed = processes().any(|process| view.failed(process).is_some());
@@ -86,7 +86,7 @@ fn host(view: View, rows: &[Row], first: usize, name: usize, most: usize, cell: 
 }
 
 /// All devices one after the other, in lines of eights where that hides none, each with the index of its first.
-fn packed(view: View, rows: &[Row], hosts: &[&[Row]], width: usize, height: usize) -> Vec<Vec<Segment>> {
+fn packed(view: View, rows: &[DeviceRow], hosts: &[&[DeviceRow]], width: usize, height: usize) -> Vec<Vec<Segment>> {
     let theme = view.theme;
     let room = |cell: usize| (width.saturating_sub(INDEX + 1) / cell).max(1);
     let eights = |cell: usize| if room(cell) < 8 { room(cell) } else { room(cell) / 8 * 8 };
@@ -117,7 +117,7 @@ fn packed(view: View, rows: &[Row], hosts: &[&[Row]], width: usize, height: usiz
     lines
 }
 
-fn one(view: View, row: &Row, place: usize, cell: usize) -> Segment {
+fn one(view: View, row: &DeviceRow, place: usize, cell: usize) -> Segment {
     let (theme, device) = (view.theme, row.device);
     let (text, style) = match (&device.utilization_percent, device.lost()) {
         (_, Some(_)) => ("✗".to_owned(), theme.warn()),
@@ -139,7 +139,7 @@ fn one(view: View, row: &Row, place: usize, cell: usize) -> Segment {
 }
 
 /// The device under the cursor in words, for what its cell does not say.
-pub fn words(theme: Theme, row: Row, several_hosts: bool, width: usize) -> Line<'static> {
+pub fn words(theme: Theme, row: DeviceRow, several_hosts: bool, width: usize) -> Line<'static> {
     let host = if several_hosts { format!("{} ", row.sample.host) } else { String::new() };
     let device = row.device;
     let facts = device.facts();

@@ -1,8 +1,8 @@
-//! What the devices are doing, in whatever room there is: a table, totals, graphs of the last minutes, processes.
+//! What the devices are doing, in the room that there is: a table, totals, graphs of the last minutes, processes.
 //!
 //! A figure that a device does not give is `N/A`, not 0; under the cursor the reason is shown.
 
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::devices::state::Devices;
 use crate::tui::shared::ranks;
 use crate::tui::shared::state::Shared;
@@ -15,7 +15,7 @@ use ratatui::widgets::Paragraph;
 
 use crate::columns::{self, cut};
 use crate::domain::device::Reading;
-use crate::tui::devices::state::{DeviceOrder, PACKED_FROM, Row};
+use crate::tui::devices::state::{DeviceOrder, DeviceRow, PACKED_FROM};
 use crate::tui::widgets::theme::Theme;
 
 mod brief;
@@ -28,7 +28,7 @@ mod processes;
 mod table;
 mod totals;
 
-/// What the pane would like to have for a graph.
+/// The lines that a graph should have.
 const WISHED_GRAPH: u16 = 5;
 
 pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, focus: Focus) {
@@ -70,12 +70,12 @@ pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, f
     }
 }
 
-fn is_grid(rows: &[Row]) -> bool {
+fn is_grid(rows: &[DeviceRow]) -> bool {
     rows.len() >= PACKED_FROM
 }
 
 /// The devices, and the line under the cursor below them: always where a device is a cell only.
-fn upper_and_focus(view: View, inner: Rect, rows: &[Row]) -> [Rect; 2] {
+fn upper_and_focus(view: View, inner: Rect, rows: &[DeviceRow]) -> [Rect; 2] {
     let under_cursor = u16::from((view.focus.here || is_grid(rows)) && inner.height >= 4);
     Layout::vertical([Constraint::Fill(1), Constraint::Length(under_cursor)]).areas(inner)
 }
@@ -100,7 +100,7 @@ pub fn hit(devices: &Devices, shared: &Shared, focus: Focus, inner: Rect, at: Po
 ///     └-2 min ─── -1 min ─── now
 ///   rank 0   4711  ada  GPU 0  61 GiB  91 %  hvd-train
 /// ```
-fn laid_out(area: Rect, view: View, rows: &[Row]) -> (Vec<Vec<Segment>>, [usize; 3]) {
+fn laid_out(area: Rect, view: View, rows: &[DeviceRow]) -> (Vec<Vec<Segment>>, [usize; 3]) {
     let (width, height) = (area.width as usize, area.height as usize);
     if !is_grid(rows) && !rows.iter().any(|row| is_gpu(row.device)) {
         return cpus(view, rows, width, height);
@@ -121,7 +121,7 @@ fn laid_out(area: Rect, view: View, rows: &[Row]) -> (Vec<Vec<Segment>>, [usize;
 }
 
 /// The lines that show most of every device without hiding any, and the room that they get.
-fn gpus(view: View, rows: &[Row], width: usize, height: usize) -> (Vec<Vec<Segment>>, usize) {
+fn gpus(view: View, rows: &[DeviceRow], width: usize, height: usize) -> (Vec<Vec<Segment>>, usize) {
     let two_lines = 2 * (rows.len() + 2) + usize::from(WISHED_GRAPH) <= height;
     let table = table::Table::fitting(width, two_lines, rows);
     // Several hosts have their totals as headings in the table.
@@ -143,7 +143,7 @@ fn gpus(view: View, rows: &[Row], width: usize, height: usize) -> (Vec<Vec<Segme
 }
 
 /// Hosts without a GPU, one below the other; a graph of the chosen one where there is room.
-fn cpus(view: View, rows: &[Row], width: usize, height: usize) -> (Vec<Vec<Segment>>, [usize; 3]) {
+fn cpus(view: View, rows: &[DeviceRow], width: usize, height: usize) -> (Vec<Vec<Segment>>, [usize; 3]) {
     let of_hosts = |why: bool| -> Vec<Vec<Segment>> {
         let lines =
             |(place, row)| cpu::lines(view, row, width, why).into_iter().map(move |line| Segment::line(Some(place), line));
@@ -167,7 +167,7 @@ fn say(frame: &mut Frame, area: Rect, theme: Theme, text: &str) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// What kind, where, and in what order.
+/// The kind of devices, their hosts and their order.
 fn heading(view: View, width: usize) -> Vec<Span<'static>> {
     let theme = view.theme;
     let mut hosts = view.devices.hosts();
@@ -201,7 +201,7 @@ fn filter_line(view: View) -> Option<Line<'static>> {
 }
 
 /// The figure under the cursor in full: its value, or why there is none.
-fn fact_line(view: View, row: Row, width: usize) -> Line<'static> {
+fn fact_line(view: View, row: DeviceRow, width: usize) -> Line<'static> {
     let theme = view.theme;
     let facts = row.device.facts();
     let Some((name, fact)) = facts.get(view.devices.field.min(facts.len().saturating_sub(1))) else { return Line::raw("") };

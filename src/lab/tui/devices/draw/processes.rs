@@ -8,9 +8,9 @@ use ratatui::text::{Line, Span};
 
 use crate::columns::{self, cut};
 use crate::domain::device::{DeviceProcess, Reading};
-use crate::domain::{safe, units};
+use crate::domain::{printable, units};
 use crate::tui::devices::draw::cells::{left, right};
-use crate::tui::devices::state::Row;
+use crate::tui::devices::state::DeviceRow;
 
 /// The digits of the highest id that 32 bits hold, and a column before them.
 const PID: usize = 11;
@@ -22,8 +22,8 @@ const UTIL: usize = 9;
 /// A command of fewer columns says nothing.
 const COMMAND: usize = 6;
 
-/// As many of the lines as there is room for; how many more there are is said in the last of them, or in the head where one
-/// process is all there is room for.
+/// The lines that fit. The last of them says how many more there are, or the head does if one
+/// process is all that fits.
 fn fitted(mut lines: Vec<Line<'static>>, all: usize, view: View, width: usize, height: usize) -> Vec<Line<'static>> {
     if all <= height || height < 2 {
         lines.truncate(height);
@@ -49,7 +49,7 @@ fn fitted(mut lines: Vec<Line<'static>>, all: usize, view: View, width: usize, h
 }
 
 /// Lines that would show all: a head and one a process; none where there is none.
-pub fn count(rows: &[Row]) -> usize {
+pub fn count(rows: &[DeviceRow]) -> usize {
     match rows.iter().map(|row| row.device.processes.len()).sum() {
         0 => 0,
         processes => 1 + processes,
@@ -57,9 +57,9 @@ pub fn count(rows: &[Row]) -> usize {
 }
 
 /// Head and a line a process, ranks that failed first, as far as there is room.
-pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Vec<Line<'static>> {
+pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Vec<Line<'static>> {
     let theme = view.theme;
-    let mut found: Vec<(Row, &DeviceProcess)> =
+    let mut found: Vec<(DeviceRow, &DeviceProcess)> =
         rows.iter().flat_map(|row| row.device.processes.iter().map(|process| (*row, process))).collect();
     if found.is_empty() {
         return Vec::new();
@@ -123,7 +123,7 @@ pub fn lines(view: View, rows: &[Row], width: usize, height: usize) -> Vec<Line<
             known(process.memory_bytes.map(|bytes| units::bytes(*bytes)), memory_width, right),
             known(process.utilization_percent.map(|percent| format!("{percent:.0} %")), UTIL, right),
         ];
-        lines.push(line(cells, &safe::line(&process.command), text));
+        lines.push(line(cells, &printable::line(&process.command), text));
     }
     fitted(lines, all, view, width, height)
 }

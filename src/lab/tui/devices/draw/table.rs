@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use crate::columns::cut;
 use crate::tui::devices::draw::cells::Cell;
 use crate::tui::devices::draw::{cells, graph, totals};
-use crate::tui::devices::state::Row;
+use crate::tui::devices::state::DeviceRow;
 
 struct Column {
     title: &'static str,
@@ -74,7 +74,7 @@ pub struct Table {
 
 impl Table {
     /// Two lines only where they are allowed, fit, and show what one does not.
-    pub fn fitting(width: usize, two_lines: bool, rows: &[Row]) -> Table {
+    pub fn fitting(width: usize, two_lines: bool, rows: &[DeviceRow]) -> Table {
         let room = width.saturating_sub(INDEX);
         let least = |columns: &[&Column]| columns.iter().map(|column| column.width + 1).sum::<usize>();
         let beside = room.saturating_sub(least(&UPPER).max(least(&LOWER)) + 1).min(*TALL_HISTORY.end());
@@ -91,12 +91,12 @@ impl Table {
     }
 
     /// Lines of all rows, with a heading a host where there are several.
-    pub fn height_of(&self, view: View, rows: &[Row]) -> usize {
+    pub fn height_of(&self, view: View, rows: &[DeviceRow]) -> usize {
         (rows.len() + 1) * self.lines.len() + headings(view)
     }
 
     /// Head and rows, with the place of the device that each is of, in `height` lines, around the cursor where not all fit.
-    pub fn lines(&self, view: View, rows: &[Row], height: usize) -> Vec<Vec<Segment>> {
+    pub fn lines(&self, view: View, rows: &[DeviceRow], height: usize) -> Vec<Vec<Segment>> {
         let mut head: Vec<Vec<Segment>> = (0..self.lines.len()).map(|line| Segment::line(None, self.head(view, line))).collect();
         let room = height.saturating_sub(head.len());
         let cursor = view.cursor;
@@ -152,7 +152,7 @@ impl Table {
         Line::from(spans)
     }
 
-    fn row(&self, view: View, row: Row, line: usize, under_cursor: bool) -> Line<'static> {
+    fn row(&self, view: View, row: DeviceRow, line: usize, under_cursor: bool) -> Line<'static> {
         let (theme, device) = (view.theme, row.device);
         let focused = view.focus.here;
         let index = match (line, row.slice(), is_gpu(device)) {

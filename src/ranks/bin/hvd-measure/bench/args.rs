@@ -81,6 +81,6 @@ impl Args {
     }
 }
 
-pub fn refusal(problem: &str) -> Stop {
+fn refusal(problem: &str) -> Stop {
     Stop { text: format!("{PROGRAM}: {problem}"), code: 2 }
 }

@@ -9,27 +9,20 @@ mod training;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use hvd_lab::comm::{self, Communicator, StallLimits, Starved};
+use hvd_lab::comm::{self, Communicator};
 use hvd_lab::domain::benchmark::style::{Row, Start};
 use hvd_lab::domain::benchmark::{BenchmarkSpec, Iterations, Style};
 use hvd_lab::domain::event::Event;
-use hvd_lab::host::starved;
-use hvd_lab::trainer::config::Stop;
 use hvd_lab::trainer::distributed::AllreduceOptions;
+use hvd_lab::trainer::launch::{Failure, Launch};
 use hvd_lab::trainer::report::Reporter;
-use hvd_lab::trainer::{device, shortage, startup};
+use hvd_lab::trainer::startup::{self, Refused};
 
+use args::Args;
 pub use args::PROGRAM;
-use args::{Args, refusal};
-use feed::Feed;
 use training::{Bench, LEARNING_RATE};
-
-/// What the lab says a rank failed in.
-const DURING: &str = "the benchmark";
-/// Ranks that have not come for so long are worth a warning.
-const STALL_WARNING: Duration = Duration::from_secs(10);
 
 pub fn main(flags: Vec<OsString>) -> ExitCode {
     let launched = Instant::now();
@@ -38,46 +31,18 @@ pub fn main(flags: Vec<OsString>) -> ExitCode {
         Ok(args) => args,
         Err(stop) => return startup::refuse_flags(&stop),
     };
-    let (spec, exchange, events) = (args.spec(), args.exchange(), args.events);
-    let needs = format!("a batch of {} images of {} with {}", spec.batch_size, spec.input(), spec.model);
-    shortage::explain(PROGRAM, DURING, needs, "Lower --batch-size or --image-size, or start fewer ranks on a host", events);
-    device::keep_freed_memory();
+    let (spec, exchange) = (args.spec(), args.exchange());
+    let launch = Launch { program: PROGRAM, during: "the benchmark", events: args.events };
+    launch.prepare(format!("a batch of {} images of {} with {}", spec.batch_size, spec.input(), spec.model));
     // Threads take this with them, and libtorch's have not been started yet.
     let memory = place::prefer_node(spec.mem_node);
-    let warnings = Reporter::new(comm::launched_index(), events);
-    let limits = StallLimits { warning: STALL_WARNING, shutdown: Duration::ZERO, starved: Starved(starved::of_this_session) };
-    let comm = match comm::connect(true, limits, move |message| warnings.event(Event::Warning { message: message.to_owned() })) {
+    let comm = match launch.connect() {
         Ok(comm) => comm,
-        Err(error) => return startup::explain(&Stop { text: format!("{PROGRAM}: {error}"), code: 1 }),
+        Err(code) => return code,
     };
-    let mut report = Reporter::new(comm::launched_index(), events);
-    report.set_verbose(comm.topology().is_root());
-    match run(&spec, exchange, memory, &*comm, &report, launched) {
-        Ok(()) => ExitCode::SUCCESS,
-        // The others may wait for this rank.
-        Err(failure) => {
-            let (cause, code) = match failure {
-                Failure::Refused(cause) => (cause, 2),
-                Failure::Broken(error) => (format!("{error:#}"), startup::exit_code(&error) as u8),
-            };
-            report.event(Event::Fatal { during: DURING.to_owned(), cause: cause.clone() });
-            startup::explain(&Stop { code, ..refusal(&format!("process {}: {cause}", comm::launched_index())) });
-            comm.abort(i32::from(code))
-        }
-    }
-}
-
-/// Why nothing more is measured.
-enum Failure {
-    /// The request cannot be met here.
-    Refused(String),
-    Broken(anyhow::Error),
-}
-
-impl<E: Into<anyhow::Error>> From<E> for Failure {
-    fn from(error: E) -> Failure {
-        Failure::Broken(error.into())
-    }
+    let report = launch.reporter(&*comm);
+    let measured = run(&spec, exchange, memory, &*comm, &report, launched);
+    launch.end(&*comm, &report, measured.map_err(Failure::Own))
 }
 
 /// `memory` is why memory cannot come from where it should, if it cannot.
@@ -88,12 +53,9 @@ fn run(
     comm: &dyn Communicator,
     report: &Reporter,
     launched: Instant,
-) -> Result<(), Failure> {
+) -> anyhow::Result<()> {
     let topology = comm.topology();
-    if let Some(problem) = spec.misfit(&place::room(spec), topology.local_size.0) {
-        return Err(Failure::Refused(problem));
-    }
-    memory.map_err(Failure::Refused)?;
+    spec.misfit(&place::room(spec), topology.local_size.0).map_or(memory, Err).map_err(Refused)?;
 
     // One device for each rank, and where it really is.
     let placement = place::device(spec, &topology);
@@ -101,9 +63,8 @@ fn run(
     let places = place::of_all(comm, &placement, report)?;
 
     // One synthetic batch, or real images.
-    let feed = Feed::new(spec, comm::launched_index(), &topology, &placement).map_err(Failure::Refused)?;
-    let data = feed.data.clone();
-    feed.notes.iter().filter(|_| topology.is_root()).for_each(|note| report.warning(note));
+    let (feed, data, notes) = feed::open(spec, comm::launched_index(), &topology, &placement).map_err(Refused)?;
+    notes.iter().filter(|_| topology.is_root()).for_each(|note| report.warning(note));
 
     // The model, the optimizer that averages gradients over the ranks, and the root's weights for all.
     let mut bench = Bench::new(spec, exchange, comm, &placement, feed)?;

@@ -2,20 +2,22 @@
 
 use std::time::Instant;
 
+use anyhow::Context;
 use hvd_lab::comm::{self, CommError, Communicator};
 use hvd_lab::domain::benchmark::{BenchmarkSpec, IterationReport};
 use hvd_lab::domain::phase::{Phase, PhaseSeconds};
 use hvd_lab::domain::pipeline::PipelineReport;
-use hvd_lab::trainer::accumulation::AccumulationStep;
 use hvd_lab::trainer::device::{self, Placement};
 use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
-use hvd_lab::trainer::model::{self, Dropout, Mode, Model};
+use hvd_lab::trainer::model::{self, Dropout, Model};
 use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
+use hvd_lab::trainer::pass::{Pass, Update};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::stopwatch::Clock;
 use tch::Tensor;
 
-use super::feed::{Feed, SEED};
+use super::feed::SEED;
+use crate::feed::Feed;
 
 /// Of a single rank, as in Horovod's benchmark.
 pub const LEARNING_RATE: f64 = 0.01;
@@ -69,16 +71,11 @@ impl<'a> Bench<'a> {
     /// One batch: images, forward, backward with its allreduces, update.
     pub fn step(&mut self) -> anyhow::Result<()> {
         self.clock.begin_step();
-        let batch = self.feed.next()?;
+        let batch = self.feed.next()?.context("there are no more photos")?;
         self.clock.lap(Phase::Data);
-        let scores = self.model.forward(&batch.images, Mode::Training(&mut self.dropout));
-        let loss = scores.cross_entropy_for_logits(&batch.labels);
-        self.clock.lap(Phase::Forward);
-        AccumulationStep::at(0, 1, 1).backward(&loss, self.model.params_mut(), &mut *self.optimizer);
-        self.clock.lap(Phase::Backward);
-        let gradients = self.optimizer.synchronize(self.model.params())?;
-        self.clock.lap(Phase::AllreduceExposed);
-        self.optimizer.step(self.model.params_mut(), &gradients, LEARNING_RATE);
+        let pass =
+            Pass { model: &mut *self.model, optimizer: &mut *self.optimizer, dropout: &mut self.dropout, clock: &mut self.clock };
+        let (_, loss) = pass.train(&batch, Update::each(LEARNING_RATE), |_, _| {})?;
         self.clock.lap(Phase::Optimizer);
         self.loss = Some(loss.detach());
         Ok(())

@@ -134,8 +134,7 @@ impl<'a> Bench<'a> {
         let ranks = self.peers.size();
         let sum = |place: usize| (ranks * (place % 1000) + ranks * (ranks - 1) / 2) as f32;
         let wrong = self.target[..elements].iter().enumerate().filter(|(place, number)| **number != sum(*place)).count();
-        let all = self.comm.allgather(&(wrong as u64).to_le_bytes())?;
-        Ok(all.into_iter().map(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes)).sum())
+        Ok(allgather_numbers(self.comm, &[wrong as u64])?.concat().into_iter().sum())
     }
 
     fn row(&self, work: Work<'_>, elements: usize) -> Result<AllreduceReport, CommError> {

@@ -12,104 +12,48 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use hvd_lab::comm::{self, Communicator, MpiComm, StallLimits};
+use hvd_lab::comm::{self, Communicator, MpiComm, StallLimits, allgather_numbers};
 use hvd_lab::domain::collective::{CollectivesSpec, Method};
 use hvd_lab::domain::event::{Event, TopologyReport};
 use hvd_lab::host::{self, cpu::host_memory};
-use hvd_lab::trainer::config::Stop;
+use hvd_lab::trainer::launch::{Failure, Launch};
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::{device, host_report, startup};
 
 pub use args::PROGRAM;
-use args::{Args, Request, refusal};
+use args::{Args, Request};
 use link::Link;
 use measure::{Bench, Way};
 use table::Table;
 
 pub fn main(flags: Vec<OsString>) -> ExitCode {
     let launched = Instant::now();
-    let args = match Args::read(flags) {
-        Ok(args) => args,
+    let read = Args::read(flags).and_then(|args| Ok((args.events, args.build_info, args.request()?)));
+    let read = read.and_then(|(events, build_info, request)| {
+        let schedule = request.schedule().map(once::read_schedule).transpose()?;
+        Ok((events, build_info, request, schedule))
+    });
+    let (events, request, schedule) = match read {
+        Ok((_, true, ..)) => return startup::print_build_info(),
+        Ok((events, _, request, schedule)) => (events, request, schedule),
         Err(stop) => return startup::refuse_flags(&stop),
     };
-    let (events, build_info) = (args.events, args.build_info);
-    let request = match args.request() {
-        Ok(request) => request,
-        Err(stop) => return startup::refuse_flags(&stop),
-    };
-    let schedule = match request.schedule().map(once::read_schedule).transpose() {
-        Ok(schedule) => schedule,
-        Err(stop) => return explain(&stop),
-    };
-    if build_info {
-        let (mpi, standard) = (comm::library_version(), comm::standard_version());
-        return startup::explain(&Stop {
-            text: serde_json::json!({ "mpi": mpi, "mpi_standard": standard }).to_string(),
-            code: 0,
-        });
-    }
-    let mut report = Reporter::new(comm::launched_index(), events);
+    let launch = Launch { program: PROGRAM, during: "measuring", events };
     // Messages are sent between ranks that are awake: a late one is a failure of the launch, which the launcher sees.
     let comm = match MpiComm::connect(StallLimits::default(), |_| {}) {
         Ok(comm) => comm,
-        Err(error) => {
-            return explain(&Stop { text: format!("{PROGRAM}: {error}"), code: 1 });
-        }
+        Err(error) => return startup::refuse_as(PROGRAM, &error),
     };
-    report.set_verbose(comm.topology().is_root());
-    if let Some(schedule) = schedule {
-        return match once::run(&schedule, &comm) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(stop) => startup::explain(&stop),
-        };
-    }
-    match run(&request, &comm, &report, launched) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(wrong) => {
-            let cause =
-                format!("{} of the sums wrong", if wrong == 1 { "1 number is".into() } else { format!("{wrong} numbers are") });
-            fail(&comm, &report, "the check", &Stop { text: cause, code: 1 })
-        }
-        Err(Failure::Refused(stop)) => fail(&comm, &report, "start", &stop),
-        // The others may wait for this rank.
-        Err(Failure::Broken(error)) => {
-            fail(&comm, &report, "measuring", &Stop { text: format!("{PROGRAM}: {error:#}"), code: 1 });
-            comm.abort(1)
-        }
-    }
+    let report = launch.reporter(&comm);
+    let measured = match schedule {
+        Some(schedule) => once::run(&schedule, &comm),
+        None => run(&request, &comm, &report, launched),
+    };
+    launch.end(&comm, &report, measured)
 }
 
-/// Why nothing more is measured.
-enum Failure {
-    /// All ranks know it.
-    Refused(Stop),
-    Broken(anyhow::Error),
-}
-
-impl<E: Into<anyhow::Error>> From<E> for Failure {
-    fn from(error: E) -> Failure {
-        Failure::Broken(error.into())
-    }
-}
-
-/// Before there are ranks: one process speaks for all.
-fn explain(stop: &Stop) -> ExitCode {
-    if comm::launched_index() == 0 { startup::explain(stop) } else { ExitCode::from(stop.code) }
-}
-
-/// The root says why, once.
-fn fail(comm: &MpiComm, report: &Reporter, during: &str, stop: &Stop) -> ExitCode {
-    if !comm.topology().is_root() {
-        return ExitCode::from(stop.code);
-    }
-    let cause = stop.text.strip_prefix(&format!("{PROGRAM}: ")).unwrap_or(&stop.text);
-    report.event(Event::Fatal { during: during.to_owned(), cause: cause.to_owned() });
-    startup::explain(&refusal(cause));
-    ExitCode::from(stop.code)
-}
-
-/// Measures all of it; how many numbers were wrong.
-fn run(request: &Request, comm: &MpiComm, report: &Reporter, launched: Instant) -> Result<u64, Failure> {
+/// Measures all of it. A wrong sum is a failure, at the end.
+fn run(request: &Request, comm: &MpiComm, report: &Reporter, launched: Instant) -> Result<(), Failure> {
     let topology = comm.topology();
     let (cores, found) = device::bind(&topology);
     report.event(Event::Topology(TopologyReport {
@@ -127,12 +71,13 @@ fn run(request: &Request, comm: &MpiComm, report: &Reporter, launched: Instant) 
     }));
     host_report::start(comm, report)?;
 
-    let local_size = least(comm, topology.local_size.0 as u64)? as usize;
+    let local_sizes = allgather_numbers(comm, &[topology.local_size.0])?.concat();
+    let local_size = local_sizes.into_iter().min().unwrap_or_default();
     let ways = ways(request, comm, report)?;
     let methods: Vec<Method> = ways.iter().map(|way| way.method).collect();
     let spec = request.spec(&methods, local_size);
     if let Some(problem) = spec.problem(topology.size.0) {
-        return Err(Failure::Refused(refusal(&problem)));
+        return Err(Failure::refused(problem));
     }
     refuse_what_does_not_fit(&spec, comm)?;
 
@@ -164,7 +109,12 @@ fn run(request: &Request, comm: &MpiComm, report: &Reporter, launched: Instant) 
     }
     table.end(&rows);
     report.event(startup::finished(0, began.elapsed().as_secs_f64(), launched));
-    Ok(rows.iter().filter_map(|row| row.wrong).sum())
+    let cause = match rows.iter().filter_map(|row| row.wrong).sum::<u64>() {
+        0 => return Ok(()),
+        1 => "1 number is of the sums wrong".to_owned(),
+        wrong => format!("{wrong} numbers are of the sums wrong"),
+    };
+    Err(Failure::Agreed { during: "the check", cause, code: 1 })
 }
 
 /// How each method is done. With `all`, what does not work here is left out.
@@ -175,7 +125,7 @@ fn ways<'a>(request: &Request, comm: &'a MpiComm, report: &Reporter) -> Result<V
         match Way::new(method, comm, numbers) {
             Ok(way) => ways.push(way),
             Err(why) if request.is_all => report.line(&format!("# {method} is left out: {why}")),
-            Err(why) => return Err(Failure::Refused(refusal(&format!("--algorithm {method} cannot be measured: {why}")))),
+            Err(why) => return Err(Failure::refused(format!("--algorithm {method} cannot be measured: {why}"))),
         }
     }
     Ok(ways)
@@ -186,21 +136,9 @@ fn refuse_what_does_not_fit(spec: &CollectivesSpec, comm: &MpiComm) -> Result<()
     let needed = spec.memory_bytes(comm.topology().local_size.0);
     let available = host_memory().0;
     let is_too_much = available > 0 && needed > available;
-    match most(comm, if is_too_much { needed } else { 0 })? {
-        0 => Ok(()),
-        needed => Err(Failure::Refused(refusal(&spec.does_not_fit(needed)))),
+    let lacking = allgather_numbers(comm, &[if is_too_much { needed } else { 0 }])?.concat();
+    match lacking.into_iter().max() {
+        None | Some(0) => Ok(()),
+        Some(needed) => Err(Failure::refused(spec.does_not_fit(needed))),
     }
-}
-
-fn of_all(comm: &dyn Communicator, value: u64) -> Result<impl Iterator<Item = u64>, comm::CommError> {
-    let all = comm.allgather(&value.to_le_bytes())?;
-    Ok(all.into_iter().map(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes)))
-}
-
-fn most(comm: &dyn Communicator, value: u64) -> Result<u64, comm::CommError> {
-    Ok(of_all(comm, value)?.max().unwrap_or_default())
-}
-
-fn least(comm: &dyn Communicator, value: u64) -> Result<u64, comm::CommError> {
-    Ok(of_all(comm, value)?.min().unwrap_or_default())
 }

@@ -3,13 +3,15 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
 use hvd_lab::comm::MpiComm;
 use hvd_lab::comm::p2p::{Executor, Plan, PointToPoint};
 use hvd_lab::domain::collective::{Schedule, prove};
 use hvd_lab::host::read;
 use hvd_lab::trainer::config::Stop;
+use hvd_lab::trainer::launch::Failure;
 
-use super::args::{PROGRAM, refusal};
+use super::args::refusal;
 
 /// Schedules are for reading: one of more bytes is none.
 const MOST_BYTES: u64 = 1 << 20;
@@ -39,21 +41,18 @@ pub fn read_schedule(path: &Path) -> Result<Schedule, Stop> {
 ///
 /// # Errors
 /// Another number of ranks, or a wrong sum.
-pub fn run(schedule: &Schedule, comm: &MpiComm) -> Result<(), Stop> {
+pub fn run(schedule: &Schedule, comm: &MpiComm) -> Result<(), Failure> {
     let peers = comm.point_to_point();
     if peers.size() != schedule.ranks {
-        return Err(refusal(&format!("--schedule is for {} ranks, and there are {}", schedule.ranks, peers.size())));
+        return Err(Failure::refused(format!("--schedule is for {} ranks, and there are {}", schedule.ranks, peers.size())));
     }
     // Small whole numbers: their sums are exact in any order.
     let value = |rank: usize, index: usize| (rank + index % 1000) as f32;
     let mut data: Vec<f32> = (0..schedule.elements).map(|index| value(peers.rank(), index)).collect();
-    let failed = |why: String| Stop { text: format!("{PROGRAM}: {why}"), code: 1 };
-    Executor::new(schedule, peers.rank()).run(&peers, &mut data, &mut Vec::new()).map_err(|error| failed(error.to_string()))?;
+    Executor::new(schedule, peers.rank()).run(&peers, &mut data, &mut Vec::new())?;
     let due = |index: usize| (0..schedule.ranks).map(|rank| value(rank, index)).sum::<f32>();
     match data.iter().enumerate().find(|(index, sum)| **sum != due(*index)) {
         None => Ok(()),
-        Some((index, sum)) => {
-            Err(failed(format!("rank {}: number {index} is {sum}, and the sum is {}", peers.rank(), due(index))))
-        }
+        Some((index, sum)) => Err(Failure::Own(anyhow!("number {index} is {sum}, and the sum is {}", due(index)))),
     }
 }

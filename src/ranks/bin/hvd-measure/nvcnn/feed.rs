@@ -2,25 +2,20 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hvd_lab::comm::{self, Communicator};
 use hvd_lab::dataset::images::{self, ImageSource, Part};
 use hvd_lab::domain::nvcnn::{NvcnnSpec, PREFETCH, Schedule};
 use hvd_lab::domain::topology::Topology;
-use hvd_lab::trainer::batches::{self, Batch};
 use hvd_lab::trainer::device::Placement;
+use hvd_lab::trainer::launch::{Failure, agreed};
 use hvd_lab::trainer::pipeline::{
-    self, Cropping, Decoding, Operations, Order, Pipeline, PipelineError, PipelineReport, Planned, Prepared, SHUFFLE_BUFFER,
-    Settings, VALIDATION_PART, View, check_size,
+    self, Cropping, Decoding, Operations, Order, Pipeline, Planned, SHUFFLE_BUFFER, Settings, VALIDATION_PART, View, check_size,
 };
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::Device;
 
-use super::failure::{Failure, agreed};
-
-/// Between two reports of the image pipeline, for whoever watches.
-const TELL_EVERY: Duration = Duration::from_secs(3);
+use crate::feed::{Feed, Source, check_classes};
 
 /// The photos of one part of a set.
 pub struct Photos {
@@ -44,10 +39,10 @@ impl Photos {
             let (here, there) = (by_rank[0], by_rank[rank]);
             let differ =
                 format!("rank 0 finds {here} images in {folder}, and rank {rank} {there}: give every host the same files");
-            return Err(Failure::Agreed(differ));
+            return Err(Failure::refused(differ));
         }
         match check_size(&photos.order(spec, &comm.topology())) {
-            Err(error) if part == Part::Train => Err(Failure::Agreed(error.to_string())),
+            Err(error) if part == Part::Train => Err(Failure::refused(error.to_string())),
             _ => Ok(Some(photos)),
         }
     }
@@ -55,10 +50,7 @@ impl Photos {
     fn find(spec: &NvcnnSpec, folder: &str, part: Part) -> Result<Photos, String> {
         let most = spec.model.classes();
         let images = images::open(Path::new(folder), part, most, spec.bad_records).map_err(|error| error.to_string())?;
-        let classes = images.source.classes();
-        if classes > most {
-            return Err(format!("{folder} has {classes} classes, and {} has outputs for {most}", spec.model));
-        }
+        check_classes(spec.model, folder, images.source.classes())?;
         let left_out = images.left_out.iter().map(ToString::to_string).collect();
         Ok(Photos { source: images.source.into(), left_out, notes: images.notes })
     }
@@ -69,121 +61,57 @@ impl Photos {
 
     /// How a rank walks through them.
     pub fn order(&self, spec: &NvcnnSpec, topology: &Topology) -> Order {
-        Order {
-            images: self.len(),
-            rank: topology.rank.0,
-            ranks: topology.size.0,
-            seed: spec.seed,
-            batch_size: spec.batch_size,
-            shuffle_buffer: spec.shuffle_buffer.unwrap_or(SHUFFLE_BUFFER),
-        }
+        Order::new(self.len(), topology, spec.seed, spec.batch_size, spec.shuffle_buffer.unwrap_or(SHUFFLE_BUFFER))
     }
 }
 
-/// Batches in their order.
-pub struct Feed {
-    batches: Batches,
-    left_out: Vec<String>,
+/// Noise, which is on the device from the start: nothing is read.
+pub fn synthetic(spec: &NvcnnSpec, process: usize, placement: &Placement) -> Feed {
+    let noise = stream(spec.seed, process, 0, Purpose::Synthetic);
+    Feed::new(Source::synthetic(spec.model, spec.input(), spec.batch_size, noise, placement.device))
+}
+
+/// Shuffled and distorted, from this step on.
+///
+/// # Collective
+/// Every rank calls it. All can decode, or none goes on.
+pub fn training(
+    spec: &NvcnnSpec,
+    photos: Photos,
+    comm: &dyn Communicator,
+    placement: &Placement,
+    (schedule, step): (Schedule, usize),
+) -> Result<Feed, Failure> {
+    let view = match spec.no_distortions {
+        true => View::Validation { part: VALIDATION_PART },
+        false => View::Train { cropping: Cropping::default(), flip: 0.5, colour: spec.distort_color },
+    };
+    let (epoch, within) = (step / schedule.steps_per_epoch, step % schedule.steps_per_epoch);
+    let epochs = schedule.epochs().saturating_sub(epoch);
+    let order = photos.order(spec, &comm.topology()).train(epoch, epochs).skip(within);
+    of_photos(photos, order, settings(spec, view, &comm.topology(), placement), comm, placement.device)
+}
+
+/// This rank's share of the photos, each once, as nvcnn tests.
+///
+/// # Collective
+/// As [`training`].
+pub fn test(spec: &NvcnnSpec, photos: Photos, comm: &dyn Communicator, placement: &Placement) -> Result<Feed, Failure> {
+    let order = photos.order(spec, &comm.topology()).validate();
+    let settings = settings(spec, View::Validation { part: VALIDATION_PART }, &comm.topology(), placement);
+    of_photos(photos, order, Settings { once: true, ..settings }, comm, placement.device)
+}
+
+fn of_photos(
+    photos: Photos,
+    order: impl Iterator<Item = Planned> + Send + 'static,
+    settings: Settings,
+    comm: &dyn Communicator,
     device: Device,
-    /// Of the last batch, if threads prepared it.
-    pub prepared: Option<Prepared>,
-}
-
-enum Batches {
-    Synthetic { images: batches::Images, batch_size: usize },
-    Photos(Pipeline),
-}
-
-impl Feed {
-    /// Noise, which is on the device from the start: nothing is read.
-    pub fn synthetic(spec: &NvcnnSpec, process: usize, placement: &Placement) -> Feed {
-        let (batch_size, device) = (spec.batch_size, placement.device);
-        let mut noise = stream(spec.seed, process, 0, Purpose::Synthetic);
-        let images = batches::Images::synthetic_at(spec.model, spec.input(), batch_size, batch_size, &mut noise, device);
-        Feed { batches: Batches::Synthetic { images, batch_size }, left_out: Vec::new(), device, prepared: None }
-    }
-
-    /// Shuffled and distorted, from this step on.
-    ///
-    /// # Collective
-    /// Every rank calls it. All can decode, or none goes on.
-    pub fn training(
-        spec: &NvcnnSpec,
-        photos: Photos,
-        comm: &dyn Communicator,
-        placement: &Placement,
-        (schedule, step): (Schedule, usize),
-    ) -> Result<Feed, Failure> {
-        let view = match spec.no_distortions {
-            true => View::Validation { part: VALIDATION_PART },
-            false => View::Train { cropping: Cropping::default(), flip: 0.5, colour: spec.distort_color },
-        };
-        let (epoch, within) = (step / schedule.steps_per_epoch, step % schedule.steps_per_epoch);
-        let epochs = schedule.epochs().saturating_sub(epoch);
-        let order = photos.order(spec, &comm.topology()).train(epoch, epochs).skip(within);
-        Feed::of_photos(photos, order, settings(spec, view, &comm.topology(), placement), comm, placement.device)
-    }
-
-    /// This rank's share of the photos, each once, as nvcnn tests.
-    ///
-    /// # Collective
-    /// As [`Feed::training`].
-    pub fn test(spec: &NvcnnSpec, photos: Photos, comm: &dyn Communicator, placement: &Placement) -> Result<Feed, Failure> {
-        let order = photos.order(spec, &comm.topology()).validate();
-        let settings = settings(spec, View::Validation { part: VALIDATION_PART }, &comm.topology(), placement);
-        Feed::of_photos(photos, order, Settings { once: true, ..settings }, comm, placement.device)
-    }
-
-    fn of_photos(
-        photos: Photos,
-        order: impl Iterator<Item = Planned> + Send + 'static,
-        settings: Settings,
-        comm: &dyn Communicator,
-        device: Device,
-    ) -> Result<Feed, Failure> {
-        let started = Pipeline::start(photos.source, order, settings).map_err(|error| error.to_string());
-        Ok(Feed { batches: Batches::Photos(agreed(comm, started)?), left_out: photos.left_out, device, prepared: None })
-    }
-
-    /// The next batch; none at the end.
-    ///
-    /// # Errors
-    /// A bad image, where these end the run.
-    pub fn next(&mut self) -> Result<Option<Batch>, PipelineError> {
-        match &mut self.batches {
-            Batches::Synthetic { images, batch_size } => Ok(Some(images.batch(&vec![0; *batch_size]))),
-            Batches::Photos(pipeline) => {
-                let ready = pipeline.next_batch()?;
-                self.prepared = ready.as_ref().map(|batch| batch.prepared);
-                Ok(ready.map(|batch| Batch::of_planes(self.device, batch.side, &batch.images, &batch.labels)))
-            }
-        }
-    }
-
-    /// What the pipeline's time went to since this was last asked; nothing of synthetic images.
-    pub fn report(&mut self) -> Option<PipelineReport> {
-        match &mut self.batches {
-            Batches::Synthetic { .. } => None,
-            Batches::Photos(pipeline) => Some(pipeline.report()),
-        }
-    }
-
-    /// The same of the last seconds, every few seconds.
-    pub fn lately(&mut self) -> Option<PipelineReport> {
-        match &mut self.batches {
-            Batches::Synthetic { .. } => None,
-            Batches::Photos(pipeline) => pipeline.lately(TELL_EVERY),
-        }
-    }
-
-    /// Files and images that were left out so far, each in one line.
-    pub fn left_out(&self) -> Vec<String> {
-        let images = match &self.batches {
-            Batches::Synthetic { .. } => Vec::new(),
-            Batches::Photos(pipeline) => pipeline.left_out(),
-        };
-        self.left_out.iter().cloned().chain(images.iter().map(ToString::to_string)).collect()
-    }
+) -> Result<Feed, Failure> {
+    let started = Pipeline::start(photos.source, order, settings).map_err(|error| error.to_string());
+    let pipeline = Box::new(agreed(comm, started)?);
+    Ok(Feed::new(Source::Photos { pipeline, device, unusable: photos.left_out }))
 }
 
 fn settings(spec: &NvcnnSpec, view: View, topology: &Topology, placement: &Placement) -> Settings {

@@ -3,7 +3,6 @@
 //! Read it from top to bottom: the images, the model, the optimizer, the broadcast that stands before the loop (nvcnn's `sync`),
 //! and the loop. `feed` opens the photos, `test` is `--eval`; the rules of the rate and of LARC are in `domain::nvcnn`.
 
-mod failure;
 mod feed;
 mod output;
 mod test;
@@ -11,9 +10,9 @@ mod test;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use hvd_lab::comm::{self, Communicator, Compression, StallLimits, Starved};
+use hvd_lab::comm::{self, Communicator};
 use hvd_lab::dataset::images::Part;
 use hvd_lab::domain::benchmark::style::nvcnn;
 use hvd_lab::domain::benchmark::{HostRoom, Iterations};
@@ -23,29 +22,25 @@ use hvd_lab::domain::phase::Phase;
 use hvd_lab::domain::topology::Topology;
 use hvd_lab::domain::units;
 use hvd_lab::host::cpu::host_memory;
-use hvd_lab::host::{access, files, starved};
-use hvd_lab::trainer::accumulation::AccumulationStep;
+use hvd_lab::host::{access, files};
 use hvd_lab::trainer::checkpoint::Claim;
 use hvd_lab::trainer::config::try_writing;
 use hvd_lab::trainer::device::{self, Wish};
-use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, FUSION_THRESHOLD_MB, broadcast_state};
+use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
 use hvd_lab::trainer::evaluate::TopSums;
-use hvd_lab::trainer::model::{self, Dropout, Mode};
-use hvd_lab::trainer::nvcnn::{Args, PROGRAM, config_report, settings, steps, stop};
+use hvd_lab::trainer::launch::{Failure, Launch, agreed, gathered};
+use hvd_lab::trainer::model::{self, Dropout};
+use hvd_lab::trainer::nvcnn::{Args, PROGRAM, config_report, settings, steps};
 use hvd_lab::trainer::optimizer::{Nesterov, Optimizer};
+use hvd_lab::trainer::pass::{Pass, Update};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::resume::{self, ResumeState};
-use hvd_lab::trainer::shortage;
 use hvd_lab::trainer::startup;
 use hvd_lab::trainer::stop as asked;
 use hvd_lab::trainer::timeline::{self, Timeline};
 
-use failure::{Failure, agreed, gathered};
-use feed::{Feed, Photos};
-
-/// Ranks that have not come for so long are worth a warning.
-const STALL_WARNING: Duration = Duration::from_secs(10);
+use feed::Photos;
 
 pub fn main(flags: Vec<OsString>) -> ExitCode {
     let launched = Instant::now();
@@ -56,40 +51,17 @@ pub fn main(flags: Vec<OsString>) -> ExitCode {
         Ok(read) => read,
         Err(stop) => return startup::refuse_flags(&stop),
     };
-    let needs = format!("a batch of {} images of {} with {}", spec.batch_size, spec.input(), spec.model);
-    shortage::explain(
-        PROGRAM,
-        "training",
-        needs,
-        "Lower --batch-size or --image-size, or start fewer ranks on a host",
-        args.events,
-    );
-    device::keep_freed_memory();
-    let warnings = Reporter::new(comm::launched_index(), args.events);
-    let limits = StallLimits { warning: STALL_WARNING, shutdown: Duration::ZERO, starved: Starved(starved::of_this_session) };
-    let comm = match comm::connect(true, limits, move |message| warnings.event(Event::Warning { message: message.to_owned() })) {
-        Ok(comm) => comm,
-        Err(error) => return startup::explain(&stop(1, &error.to_string())),
-    };
-    let mut report = Reporter::new(comm::launched_index(), args.events);
-    report.set_verbose(comm.topology().is_root());
-    report.number_checkpoints_by("step");
+    let launch = Launch { program: PROGRAM, during: "training", events: args.events };
+    launch.prepare(format!("a batch of {} images of {} with {}", spec.batch_size, spec.input(), spec.model));
     let timeline = Timeline::new(spec.timeline.as_deref().map(Path::new), launched);
-    let comm = timeline.observe(comm);
-    match run(&spec, &*comm, &report, timeline) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Agreed(cause)) if comm.topology().is_root() => {
-            report.event(Event::Fatal { during: "the start".to_owned(), cause: cause.clone() });
-            startup::explain(&stop(2, &cause))
-        }
-        Err(Failure::Agreed(_)) => ExitCode::from(2),
-        Err(Failure::Own(error)) => {
-            let (cause, code) = (format!("{error:#}"), startup::exit_code(&error));
-            report.event(Event::Fatal { during: "training".to_owned(), cause: cause.clone() });
-            startup::explain(&stop(1, &format!("process {}: {cause}", comm::launched_index())));
-            comm.abort(code)
-        }
-    }
+    let comm = match launch.connect() {
+        Ok(comm) => timeline.observe(comm),
+        Err(code) => return code,
+    };
+    let mut report = launch.reporter(&*comm);
+    report.number_checkpoints_by("step");
+    let trained = run(&spec, &*comm, &report, timeline);
+    launch.end(&*comm, &report, trained)
 }
 
 fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timeline: Timeline) -> Result<(), Failure> {
@@ -122,10 +94,8 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
 
     // Nesterov's momentum, on gradients that are averaged over the ranks (Horovod: hvd.DistributedOptimizer).
     let nesterov = Nesterov::new(model.params(), MOMENTUM, WEIGHT_DECAY, spec.larc());
-    let options =
-        AllreduceOptions { fusion_threshold_bytes: FUSION_THRESHOLD_MB << 20, overlap: true, compression: Compression::None };
     let mut optimizer: Box<dyn Optimizer> =
-        Box::new(DistributedOptimizer::new(Box::new(nesterov), comm, model.params(), options));
+        Box::new(DistributedOptimizer::new(Box::new(nesterov), comm, model.params(), AllreduceOptions::default()));
 
     // The root takes the newest checkpoint, if there is one. A checkpoint's number is that of its last step.
     let log_dir = spec.log_dir.as_deref().map(Path::new).filter(|_| topology.is_root());
@@ -157,11 +127,11 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
     let mut feed = match photos {
         Some(_) if spec.eval && found.epoch == 0 => {
             let folder = spec.log_dir.as_deref().unwrap_or_default();
-            return Err(Failure::Agreed(format!("--eval: {folder} holds no checkpoint of {}: train it first", spec.model)));
+            return Err(Failure::refused(format!("--eval: {folder} holds no checkpoint of {}: train it first", spec.model)));
         }
-        Some(photos) if spec.eval => Feed::test(spec, photos, comm, &placement)?,
-        Some(photos) => Feed::training(spec, photos, comm, &placement, (schedule, found.epoch))?,
-        None => Feed::synthetic(spec, process, &placement),
+        Some(photos) if spec.eval => feed::test(spec, photos, comm, &placement)?,
+        Some(photos) => feed::training(spec, photos, comm, &placement, (schedule, found.epoch))?,
+        None => feed::synthetic(spec, process, &placement),
     };
     if spec.eval {
         test::test(spec, comm, report, &*model, &placement, &mut feed)?;
@@ -192,24 +162,17 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
         let Some(batch) = feed.next()? else { break };
         clock.lap(Phase::Data);
         feed.prepared.into_iter().for_each(|batch| timeline.images(batch));
-        let mut dropout = Dropout::new(model.dropout_rate(), stream(spec.seed, process, step, Purpose::Dropout));
-        let scores = model.forward(&batch.images, Mode::Training(&mut dropout));
-        let loss = scores.cross_entropy_for_logits(&batch.labels);
         // The optimizer adds the gradients of this part of the loss.
         let penalty = tch::no_grad(|| model.params().flat.dot(&model.params().flat) * (WEIGHT_DECAY / 2.0));
-        clock.lap(Phase::Forward);
-        AccumulationStep::at(0, 1, 1).backward(&(&loss * spec.loss_scale), model.params_mut(), &mut *optimizer);
-        clock.lap(Phase::Backward);
-        let mut gradients = optimizer.synchronize(model.params())?;
-        clock.lap(Phase::AllreduceExposed);
-        if spec.loss_scale != 1.0 {
-            let _ = gradients.g_div_scalar_(spec.loss_scale);
-        }
-        if step == found.epoch {
-            startup::report_gradients(report, 0, model.params(), &gradients);
-        }
+        let mut dropout = Dropout::new(model.dropout_rate(), stream(spec.seed, process, step, Purpose::Dropout));
         let lr = decay.rate(step);
-        optimizer.step(model.params_mut(), &gradients, lr);
+        let pass = Pass { model: &mut *model, optimizer: &mut *optimizer, dropout: &mut dropout, clock: &mut clock };
+        let update = Update { loss_scale: spec.loss_scale, ..Update::each(lr) };
+        let (scores, loss) = pass.train(&batch, update, |params, gradients| {
+            if step == found.epoch {
+                startup::report_gradients(report, 0, params, gradients);
+            }
+        })?;
         sums.add(&scores, &batch, &loss);
         let loss = loss.double_value(&[]); // the host waits for the device here, once a step
         clock.lap(Phase::Optimizer);

@@ -2,11 +2,11 @@
 
 use hvd_lab::comm::Communicator;
 use hvd_lab::trainer::evaluate::TopMetrics;
+use hvd_lab::trainer::launch::{Failure, gathered};
 use hvd_lab::trainer::pipeline::PipelineReport;
 use hvd_lab::trainer::report::Reporter;
 
-use super::failure::{Failure, gathered};
-use super::feed::Feed;
+use crate::feed::Feed;
 
 /// Images that were left out and are named at the end.
 const MOST_NAMED: usize = 20;

@@ -8,11 +8,11 @@ use hvd_lab::domain::event::Event;
 use hvd_lab::domain::nvcnn::NvcnnSpec;
 use hvd_lab::trainer::device::Placement;
 use hvd_lab::trainer::evaluate::TopSums;
+use hvd_lab::trainer::launch::Failure;
 use hvd_lab::trainer::model::{Mode, Model};
 use hvd_lab::trainer::report::Reporter;
 
-use super::failure::Failure;
-use super::feed::Feed;
+use crate::feed::Feed;
 
 /// # Collective
 /// Every rank calls it, with its own share.
@@ -48,7 +48,7 @@ pub fn test(
     let of = |figure: usize| batches.chunks_exact(4).map(move |batch| batch[figure]);
     let images: f64 = of(3).sum();
     if images == 0.0 {
-        return Err(Failure::Agreed("no validation image can be used: check the data folder".into()));
+        return Err(Failure::refused("no validation image can be used: check the data folder"));
     }
     let mean = |figure: usize| of(figure).zip(of(3)).map(|(part, images)| part * images).sum::<f64>() / images;
     let [top_1, top_5] = [1, 2].map(|figure| of(figure).collect::<Vec<f64>>());

@@ -2,7 +2,7 @@
 
 use super::super::decode::{Decoding, Window};
 use super::{decoder, jpegs};
-use crate::dataset::jpeg;
+use crate::dataset::{jpeg, testing};
 
 #[test]
 fn a_cut_off_image_is_refused_wherever_it_ends() {
@@ -45,7 +45,7 @@ fn a_bomb_and_a_part_outside_of_the_image_are_refused() {
     let Some(mut decoder) = decoder(Decoding::default()) else { return };
     let (_, bytes) = jpegs().swap_remove(0);
     let mut refused = |bytes: &[u8], window| decoder.decode(bytes, window, 1).map(drop).unwrap_err();
-    let bomb = jpeg::bomb(65_000, 65_000);
+    let bomb = testing::bomb(65_000, 65_000);
     let window = Window { x: 0, y: 0, width: 10, height: 10 };
     assert!(refused(&bomb, window).contains("65000 x 65000 pixels"));
     assert!(refused(&bytes, Window { x: 50, ..window }).contains("not inside the image"));

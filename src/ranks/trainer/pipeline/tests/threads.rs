@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::super::{Operations, Order, Pipeline, PipelineError, Settings, Stage, View, check_size, threads_for};
 use super::{decoder, jpegs};
 use crate::dataset::images::{self, BadRecords, ImageSource, Part};
-use crate::dataset::jpeg;
+use crate::dataset::testing;
 use crate::trainer::pipeline::{Cropping, Dct, Decoding, compare_transforms};
 
 /// Two classes of images, the first name's image damaged if asked: 24 in all.
@@ -115,7 +115,7 @@ fn bad_images_end_the_run_or_are_named_once_and_left_out() {
         return;
     }
     let cut_off = &jpegs()[0].1[..200];
-    let bomb = jpeg::bomb(65_000, 65_000);
+    let bomb = testing::bomb(65_000, 65_000);
     let folder = photos(&[("dog/05.jpg", cut_off), ("dog/06.jpg", &bomb), ("cat/00.jpg", b"")]);
     for threads in [1, 4] {
         let error = run(folder.path(), threads, 2, BadRecords::Stop).unwrap_err().to_string();

@@ -1,0 +1,142 @@
+//! A program of the user's own, seen from outside: who its ranks are, and what its output and its files tell of the training.
+//!
+//! Never changes what the program does.
+
+mod command;
+mod event_file;
+mod ranks;
+mod tags;
+mod tensorboard;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::adapter::Adapter;
+use super::output::Line;
+use crate::domain::command::CommandSpec;
+use crate::domain::event::TopologyReport;
+use crate::domain::job::RunSpec;
+use crate::domain::units;
+use crate::domain::user_metrics::Logged;
+use crate::process;
+pub(super) use command::{environment, tags, words, write_module};
+use ranks::Ranks;
+pub(super) use ranks::number as rank_number;
+pub(super) use tags::RankTags;
+use tensorboard::TensorBoard;
+
+/// For a look at TensorBoard files while the program runs, and for the last one.
+const LOOK: Duration = Duration::from_millis(100);
+const LAST_LOOK: Duration = Duration::from_secs(10);
+/// Bytes that may be left of files: a record that was never whole.
+const LITTLE: u64 = 8 << 20;
+/// Between two readings of a bar that is drawn over itself, of one process.
+const BAR_EVERY: Duration = Duration::from_millis(500);
+
+/// Whether the patterns of a run are regular expressions.
+///
+/// # Errors
+/// The first that is none, in one sentence.
+pub fn check_patterns(spec: &CommandSpec) -> Result<(), String> {
+    Adapter::new(spec).map(|_| ())
+}
+
+/// What is read of one launch.
+pub(super) struct OwnProgram {
+    adapter: Adapter,
+    tensorboard: Option<TensorBoard>,
+    ranks: Ranks,
+    /// When the bar of a process was read.
+    drawn: BTreeMap<usize, Instant>,
+    /// It has told a figure of its training.
+    pub has_figures: bool,
+    /// It is one process, without a launcher.
+    pub is_alone: bool,
+    /// What is to be said of it at once: that ranks of it are not seen.
+    told: Option<String>,
+    /// It was told that the program starts ranks which the lab does not see.
+    is_inside_told: bool,
+}
+
+impl OwnProgram {
+    /// For a program that is about to be started.
+    ///
+    /// # Errors
+    /// As [`Adapter::new`].
+    pub fn new(run: &RunSpec, spec: &CommandSpec) -> Result<OwnProgram, String> {
+        let tensorboard = spec.tensorboard.as_deref().map(|folder| TensorBoard::new(Path::new(folder)));
+        let np = run.knows_np().then_some(run.resources.np);
+        let is_alone = run.starts_alone();
+        let ranks = Ranks::new(np, is_alone, std::process::id(), spec.own_launcher());
+        Ok(OwnProgram {
+            adapter: Adapter::new(spec)?,
+            tensorboard,
+            ranks,
+            drawn: BTreeMap::new(),
+            has_figures: false,
+            is_alone,
+            told: command::unseen(spec),
+            is_inside_told: false,
+        })
+    }
+
+    /// What a line says, with the process that printed it.
+    pub fn read(&mut self, line: &Line) -> Vec<(usize, Logged)> {
+        let (process, text) = match line {
+            Line::Event { .. } | Line::Lost { .. } => return Vec::new(),
+            // What no rank is named for: the launcher does not tag lines, or it is its own line and has no figures.
+            Line::Launcher(text) => (0, text),
+            Line::Rank { process, text } => (*process, text),
+            Line::Drawn { process, text } => {
+                let last = self.drawn.entry(*process).or_insert_with(|| Instant::now() - BAR_EVERY);
+                if last.elapsed() < BAR_EVERY {
+                    return Vec::new();
+                }
+                *last = Instant::now();
+                (*process, text)
+            }
+        };
+        let read = self.adapter.read(text);
+        self.has_figures |= !read.is_empty();
+        read.into_iter().map(|logged| (process, logged)).collect()
+    }
+
+    /// Once a second: ranks that were found in this run's processes. `child` is the process that was started.
+    pub fn new_ranks(&mut self, folder: &Path, child: Option<u32>) -> Vec<TopologyReport> {
+        self.ranks.look(|| process::of_run(folder), child)
+    }
+
+    /// Once: that a program which was taken for one process has started ranks, or is about to.
+    pub fn news(&mut self) -> Option<String> {
+        if let Some(told) = self.told.take() {
+            self.is_inside_told = self.is_alone;
+            return Some(told);
+        }
+        let (np, by) = self.ranks.inside.filter(|_| !std::mem::replace(&mut self.is_inside_told, self.ranks.inside.is_some()))?;
+        Some(format!(
+            "the program starts {np} ranks of its own (found by the variables of {by}). The lab sees one process: all that they print counts as \
+             its own, and figures of several ranks are mixed. Write their launcher itself behind --, such as `hvd-lab run -- torchrun \
+             --nproc-per-node {np} train.py` or `hvd-lab run -- mpirun -np {np} ...`"
+        ))
+    }
+
+    /// Once a second: what is new in its TensorBoard files.
+    pub fn read_files(&mut self, take: &mut dyn FnMut(Logged)) {
+        if let Some(board) = &mut self.tensorboard {
+            board.look(LOOK, take);
+        }
+    }
+
+    /// What its files tell that nobody has read yet. Returns what is to be said if not all of it was read.
+    pub fn finish(&mut self, take: &mut dyn FnMut(Logged)) -> Option<String> {
+        let board = self.tensorboard.as_mut()?;
+        if board.look(LAST_LOOK, take) <= LITTLE {
+            return None;
+        }
+        let (left_out, seconds) = (units::bytes(board.look_at_ends(take)), LAST_LOOK.as_secs());
+        Some(format!(
+            "hvd-lab: the program's TensorBoard files are so large that {left_out} before their ends were not read: it would take more than {seconds} s"
+        ))
+    }
+}
