@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::{Bounded, count};
 use super::launcher::{LauncherWords, OwnLauncher};
-use super::user_metrics::{FIGURES, Field};
 use super::printable;
+use super::user_metrics::{FIGURES, Field};
 
 /// A program of the user's own, as a run starts it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,11 +12,11 @@ use super::benchmark::{IterationReport, PlacementReport};
 use super::bounds::Bounded;
 use super::collective::{AllreduceReport, LinkReport, MessagesReport};
 use super::device::{RankPlace, TelemetrySample};
-use super::user_metrics::Logged;
 use super::phase::PhaseSeconds;
 use super::pipeline::{PipelineReport, TransformsReport};
 use super::step::StepSet;
 use super::topology::Topology;
+use super::user_metrics::Logged;
 pub use seen::{Instead, ScheduleReport, Seen, UpdateReport, is_told};
 pub use wire::{MARKER, SECRET_VARIABLE, SOCKET_VARIABLE};
 

@@ -7,8 +7,8 @@ use crate::domain::event::{
     BroadcastReport, CheckpointAction, CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine,
     TopologyReport,
 };
-use crate::domain::user_metrics::LoggedSoFar;
 use crate::domain::pipeline::{PipelineReport, TransformsReport};
+use crate::domain::user_metrics::LoggedSoFar;
 
 /// How much of a run's events stays in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
