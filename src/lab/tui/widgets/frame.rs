@@ -59,6 +59,23 @@ pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height)
 }
 
+/// One entry after the other, each whole in a line of at most `width` columns, if it is not wider itself.
+pub fn flow<const N: usize>(
+    first: Line<'static>,
+    entries: impl IntoIterator<Item = [Span<'static>; N]>,
+    width: usize,
+) -> Vec<Line<'static>> {
+    let mut lines = vec![first];
+    for entry in entries {
+        let wide: usize = entry.iter().map(Span::width).sum();
+        match lines.last_mut() {
+            Some(line) if line.width() + wide <= width => line.extend(entry),
+            _ => lines.push(Line::from_iter(entry)),
+        }
+    }
+    lines
+}
+
 /// Takes out whatever could do more on a terminal than be read, wherever on the screen it comes from.
 pub fn safe_signs(buffer: &mut Buffer) {
     for cell in &mut buffer.content {

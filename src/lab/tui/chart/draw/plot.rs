@@ -18,6 +18,7 @@ use crate::tui::chart::draw::scale::Scale;
 use crate::tui::chart::draw::trace::{Trace, View};
 use crate::tui::chart::graph::{Graph, decimals};
 use crate::tui::shared::curves::{Along, Curve, Curves};
+use crate::tui::widgets::frame::flow;
 use crate::tui::widgets::theme::Theme;
 
 /// A run as the chart shows it.
@@ -308,15 +309,7 @@ fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &
     let row = graph.row();
     let looks = [(row.name, true), (row.name, false), (row.short_name, false)];
     let (text, named) = looks.into_iter().find(fits).unwrap_or(looks[1]);
-    let mut lines = vec![title(text)];
-    for entry in entries(named) {
-        let wide: usize = entry.iter().map(Span::width).sum();
-        match lines.last_mut() {
-            Some(line) if line.width() + wide <= usize::from(width) => line.extend(entry),
-            _ => lines.push(Line::from_iter(entry)),
-        }
-    }
-    lines
+    flow(title(text), entries(named), width.into())
 }
 
 fn x_axis(buffer: &mut Buffer, axis: Rect, below: u16, view: &View, common: &Common) {

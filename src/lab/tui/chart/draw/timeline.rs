@@ -15,6 +15,7 @@ use crate::domain::phase::Phase;
 use crate::domain::units;
 use crate::tui::shared::phases::{MeanStep, Straggler, straggler};
 use crate::tui::shared::watched::Watched;
+use crate::tui::widgets::frame::flow;
 use crate::tui::widgets::theme::Theme;
 
 /// Room for a table of milliseconds below the bars.
@@ -75,17 +76,11 @@ fn verdict(theme: Theme, steps: &[MeanStep], found: &Result<Straggler, f64>) -> 
 }
 
 fn legend(theme: Theme, width: u16) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::default()];
-    for phase in Phase::OF_STEP {
+    let entry = |phase: Phase| {
         let (sign, style) = look(theme, phase);
-        let entry = [Span::styled(format!(" {sign}"), style), Span::styled(format!(" {}", phase.name()), theme.dim())];
-        let wide: usize = entry.iter().map(Span::width).sum();
-        match lines.last_mut() {
-            Some(line) if line.width() + wide <= usize::from(width) => line.extend(entry),
-            _ => lines.push(Line::from_iter(entry)),
-        }
-    }
-    lines
+        [Span::styled(format!(" {sign}"), style), Span::styled(format!(" {}", phase.name()), theme.dim())]
+    };
+    flow(Line::default(), Phase::OF_STEP.map(entry), width.into())
 }
 
 /// Told apart by shade and letter as well as by colour.
