@@ -19,6 +19,7 @@
 //! - `lab::columns`: how wide a text is on a terminal, and nothing else. Names only `domain`.
 //! - `lab::download`: fetches the images, and alone names the network.
 //! - `lab::lease`: who has which GPU or core of a shared machine, and who waits for one; beneath `launch`. Names `domain` and `host`.
+//! - `lab::process`: finds, proves, signals and locks the processes of runs; beneath `runs`. Names `domain` and `host`.
 //! - `lab::simulate`: a model of scaling, over `domain` and `runs`. Never a clock or a random number.
 //! - `ranks::comm`: never a tensor, a file or a terminal. `ranks::trainer`: never the launcher or the screen.
 //! - Only `tui` names ratatui and crossterm; only `telemetry/nvml.rs` NVML.

@@ -233,15 +233,12 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
         return Err(LaunchError::CheckpointsGone { id, folder: folder.log_dir() });
     }
     let again = StartRequest {
-        spec: record.spec.clone(),
-        preset: record.preset.clone(),
         data_dir: record.data_dir.clone(),
         program: record.program.clone(),
-        exercise: None,
         trial: record.trial,
-        name: None,
         offline: record.offline,
         force: record.force,
+        ..StartRequest::new(record.spec.clone(), record.preset.clone())
     };
     plan(again, &folder)?;
     folder.change_record(|record| {

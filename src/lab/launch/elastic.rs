@@ -13,11 +13,12 @@ use crate::runs::RunRecord;
 /// The resources of one launch after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Elastic {
-    now: Resources,
+    /// Of the next launch.
+    pub now: Resources,
     most: usize,
     resets: usize,
     /// Finds the hosts, if the run does not name them.
-    discovery: Option<Discovery>,
+    pub discovery: Option<Discovery>,
 }
 
 impl Elastic {
@@ -32,21 +33,6 @@ impl Elastic {
         // Each launch gets the hosts that are found then.
         let now = Resources { max_np: None, host_discovery_script: None, elastic_timeout_s: None, ..resources.clone() };
         Elastic { now, most, resets: 0, discovery: Discovery::of(resources) }
-    }
-
-    /// What the next launch asks for.
-    pub fn resources(&self) -> &Resources {
-        &self.now
-    }
-
-    /// What says which hosts there are; `None` where the run's own settings do.
-    pub fn discovery(&self) -> Option<&Discovery> {
-        self.discovery.as_ref()
-    }
-
-    /// What it has learned of them since.
-    pub fn learn(&mut self, discovery: Discovery) {
-        self.discovery = Some(discovery);
     }
 
     /// Hosts that are better than those of the next launch, as they come.
@@ -181,9 +167,9 @@ mod tests {
         let mut run = elastic(3, Some(2), Some(2), None);
         let said = run.reset(&verdict(ONE)).unwrap().unwrap();
         assert_eq!(said, "process 1 died (reset 1 of 2)");
-        assert_eq!((run.resources().np, run.going_on().as_str()), (2, "going on with 2 ranks from the last checkpoint"));
+        assert_eq!((run.now.np, run.going_on().as_str()), (2, "going on with 2 ranks from the last checkpoint"));
         run.reset(&verdict(ONE)).unwrap();
-        assert_eq!(run.resources().np, 2, "the place of a process that died is still there");
+        assert_eq!(run.now.np, 2, "the place of a process that died is still there");
         assert!(run.reset(&verdict(ONE)).unwrap_err().contains("gone on 2 times before"));
         assert_eq!(run.in_words(), " (it lost ranks 2 times and went on)");
     }
@@ -200,15 +186,15 @@ mod tests {
         let gone = |host: &str, ranks| verdict(Some(Lost { ranks, host: Some(host.into()) }));
         let mut run = elastic(5, Some(2), None, Some("a:2,b.lab:2,c"));
         run.reset(&gone("b", 2)).unwrap();
-        assert_eq!((run.resources().np, run.resources().hosts.as_deref()), (3, Some("a:2,c:1")));
+        assert_eq!((run.now.np, run.now.hosts.as_deref()), (3, Some("a:2,c:1")));
         assert!(run.reset(&gone("a.lab", 2)).unwrap_err().contains("1 rank is left, fewer than --min-np 2"));
         let mut run = elastic(2, Some(1), None, Some("10.0.0.1:1,10.0.0.2:1"));
         run.reset(&gone("10.0.0.2", 0)).unwrap();
-        assert_eq!((run.resources().np, run.resources().hosts.as_deref()), (1, Some("10.0.0.1:1")));
+        assert_eq!((run.now.np, run.now.hosts.as_deref()), (1, Some("10.0.0.1:1")));
         // It died before its ranks could report.
         let mut run = elastic(4, Some(1), None, Some("a:2,b:2"));
         run.reset(&gone("b", 0)).unwrap();
-        assert_eq!((run.resources().np, run.resources().hosts.as_deref()), (2, Some("a:2")));
+        assert_eq!((run.now.np, run.now.hosts.as_deref()), (2, Some("a:2")));
     }
 
     #[test]
@@ -222,20 +208,20 @@ mod tests {
             ..Resources::ranks(2)
         };
         let mut run = Elastic::new(&resources);
-        assert!(run.resources().problem().is_none(), "each launch is a run with hosts");
+        assert!(run.now.problem().is_none(), "each launch is a run with hosts");
         assert_eq!(run.take(&found("a:1")).unwrap_err(), "1 slot is there, and --min-np is 2");
         run.take(&found("a:1,b:2")).unwrap();
-        assert_eq!((run.resources().np, run.resources().hosts.as_deref()), (3, Some("a:1,b:2")));
+        assert_eq!((run.now.np, run.now.hosts.as_deref()), (3, Some("a:1,b:2")));
         for (hosts, is_better) in
             [("a:1,b:2", false), ("b:2,a:1", false), ("a:1,b:2,c:1", true), ("a:2,b:2", true), ("b:2", true), ("a:1", false)]
         {
             assert_eq!(run.is_better(&found(hosts)), is_better, "{hosts}");
         }
         run.take(&found("a:9")).unwrap();
-        assert_eq!(run.resources().np, 4, "no more than --max-np");
+        assert_eq!(run.now.np, 4, "no more than --max-np");
         assert!(!run.is_better(&found("a:9,b:9")));
         // What is left is looked for again.
         assert!(run.reset(&verdict(ONE)).unwrap().is_some());
-        assert_eq!(run.resources().np, 4);
+        assert_eq!(run.now.np, 4);
     }
 }

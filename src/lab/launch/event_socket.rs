@@ -28,7 +28,7 @@ const LONGEST_NUMBER: usize = 21;
 const RETRY: Duration = Duration::from_millis(100);
 
 pub(super) struct EventSocket {
-    path: PathBuf,
+    pub path: PathBuf,
     /// A folder with a shorter path than the job's, where that is too long.
     _short: Option<Scratch>,
     /// Dropped when no further connection is to be accepted.
@@ -52,10 +52,6 @@ impl EventSocket {
         let (open, closed) = oneshot::channel();
         let task = tokio::spawn(accept(listener, secret.to_owned(), lines, closed));
         Ok(EventSocket { path, _short: short, open: Some(open), task })
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Takes the events that are still on their way, and no new connection. The job's channel closes behind the last event.
@@ -144,7 +140,7 @@ mod tests {
         let folder = Scratch::new().unwrap();
         let (sender, mut lines) = mpsc::channel(8);
         let mut socket = EventSocket::listen(&folder, "5ec2e7", sender).unwrap();
-        let path = socket.path().to_owned();
+        let path = socket.path.clone();
         tokio::task::spawn_blocking(move || speak(&path)).await.unwrap();
         socket.close();
         let mut all = Vec::new();
@@ -195,10 +191,10 @@ mod tests {
         let folder = Scratch::under(&deep, &scratch::LAUNCH).unwrap();
         let (sender, mut lines) = mpsc::channel(8);
         let mut socket = EventSocket::listen(&folder, "5ec2e7", sender).unwrap();
-        say(socket.path(), b"5ec2e7 0\n1 {}\n");
+        say(&socket.path, b"5ec2e7 0\n1 {}\n");
         assert!(matches!(lines.recv().await, Some(Line::Event { process: 0, .. })));
         socket.close();
-        let elsewhere = socket.path().parent().unwrap().to_owned();
+        let elsewhere = socket.path.parent().unwrap().to_owned();
         drop(socket);
         assert!(!elsewhere.exists(), "it goes with the job");
     }

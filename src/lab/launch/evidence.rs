@@ -6,7 +6,7 @@ use super::notice::Aborts;
 use super::printed_errors::PrintedErrors;
 use super::work::Work;
 use crate::domain::bounds::MAX_VERSIONS;
-use crate::domain::event::{ConfigReport, EventLine, TopologyReport};
+use crate::domain::event::{ConfigReport, TopologyReport};
 use crate::domain::history::{Fatal, History, Keep, Process, TrainingStep};
 
 /// Last lines of each process that are kept for a verdict.
@@ -72,11 +72,6 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// The next event of a process.
-    pub fn take(&mut self, line: &EventLine) {
-        self.history.take(line);
-    }
-
     /// The processes that have introduced themselves, with what they said.
     pub fn introduced(&self) -> impl Iterator<Item = (usize, &TopologyReport)> {
         let processes = self.history.attempt().into_iter().flat_map(|attempt| &attempt.processes);

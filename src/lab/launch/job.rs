@@ -156,7 +156,7 @@ impl Job {
             .envs(line.env.iter().map(|(name, value)| (name, value)))
             .env(process::RUN_DIR_VARIABLE, folder.path())
             .env(SECRET_VARIABLE, &options.secret)
-            .env(SOCKET_VARIABLE, events.as_ref().map_or(Path::new(""), EventSocket::path))
+            .env(SOCKET_VARIABLE, events.as_ref().map_or(Path::new(""), |events| &events.path))
             .current_dir(line.directory.as_deref().unwrap_or(folder.path()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -214,7 +214,7 @@ impl Job {
 
     /// The lease for the next launch, once nothing of this one is left.
     pub fn take_lease(&mut self) -> Option<Lease> {
-        self.lease.take().map(JobLease::into_lease)
+        self.lease.take().map(|kept| kept.lease)
     }
 
     /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.

@@ -221,7 +221,7 @@ impl RunWriter {
             line.iter().for_each(|line| self.thin.skipped(line.clone()));
         }
         if let Some(line) = &line {
-            self.evidence.take(line);
+            self.evidence.history.take(line);
         }
         Ok(line.map(|line| line.event))
     }
@@ -265,7 +265,7 @@ impl RunWriter {
             self.thin.skipped(line);
             return Ok(());
         }
-        self.evidence.take(&line);
+        self.evidence.history.take(&line);
         self.events.line(&line.to_line())
     }
 

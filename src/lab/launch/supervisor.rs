@@ -148,11 +148,11 @@ impl Supervisor {
         }
         let (lock, is_resumed) = (self.lock.clone(), self.is_resumed);
         let prepared = async {
-            self.wait_for_build().await.map_err(|error| (error.to_string(), Vec::new()))?;
+            self.wait_for_build().await.map_err(plain)?;
             let notes = self.look_at_hosts().await?;
-            let images = self.prepare().await.map_err(|message| (message, Vec::new()))?;
+            let images = self.prepare().await.map_err(plain)?;
             // Last, so that no run waits for devices on which nothing runs yet.
-            let lease = self.get_devices().await.map_err(|error| (error.to_string(), Vec::new()))?;
+            let lease = self.get_devices().await.map_err(plain)?;
             Ok((notes, images, lease))
         };
         let prepared = tokio::select! {
@@ -162,7 +162,7 @@ impl Supervisor {
             _ = terminate.recv(), if !is_resumed => {
                 // Whatever was asking another host goes as well.
                 process::signal_own_session(Signal::SIGKILL);
-                let message = Work::of(&self.record.spec.workload).stopped_early().into();
+                let message = Work::of(&self.record.spec.workload).stopped_early();
                 return self.end(Verdict::plain(RunState::Stopped, message), None);
             }
         };
@@ -185,12 +185,11 @@ impl Supervisor {
 
     /// Look at the other hosts of the run, if it has any: what is odd about them, or why none of them gets a rank, in a sentence and
     /// in lines.
-    async fn look_at_hosts(&mut self) -> Result<Vec<String>, (String, Vec<String>)> {
-        let plain = |message: String| (message, Vec::new());
+    async fn look_at_hosts(&mut self) -> Result<Vec<String>, Refusal> {
         if !self.record.spec.resources.names_hosts() {
             return Ok(Vec::new());
         }
-        self.set(RunState::Preparing, "looking at the hosts").map_err(|error| plain(error.to_string()))?;
+        self.set(RunState::Preparing, "looking at the hosts").map_err(plain)?;
         let (record, folder) = (self.record.clone(), self.folder.path().to_owned());
         let looking = tokio::task::spawn_blocking(move || preflight::before_run(&record, &folder));
         let outlook = looking.await.map_err(|error| plain(format!("looking at the hosts failed: {error}")))?.map_err(plain)?;
@@ -233,6 +232,13 @@ impl Supervisor {
         });
         Ok(Some(lease.await?))
     }
+}
+
+/// Why no rank was started: a sentence, and if there is more than one thing to fix, a line for each.
+type Refusal = (String, Vec<String>);
+
+fn plain(error: impl ToString) -> Refusal {
+    (error.to_string(), Vec::new())
 }
 
 /// Until the folder is not ours any more: removed, moved, or given up by another host.

@@ -75,7 +75,7 @@ fn before_any_reports(launcher: &str) -> Evidence {
 }
 
 fn tell(evidence: &mut Evidence, process: usize, event: Event) {
-    evidence.take(&EventLine { time_s: 1.0, process, event });
+    evidence.history.take(&EventLine { time_s: 1.0, process, event });
 }
 
 fn epoch_ends(evidence: &mut Evidence, epoch: usize) {

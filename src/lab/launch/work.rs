@@ -29,43 +29,38 @@ impl Work {
         }
     }
 
+    fn words(self) -> Words {
+        let [preparing, going, beginning, did, unit] = match self {
+            Work::Training => ["the images", "training", "training", "trained", "epoch"],
+            Work::Photos => ["the images", "training", "training", "trained", "step"],
+            Work::Test => ["the launcher", "testing", "the test", "tested", "image"],
+            Work::Collectives => ["the launcher", "measuring", "measuring", "measured", "row"],
+            Work::Benchmark => ["the launcher", "measuring", "measuring", "measured", "iteration"],
+            Work::Program => ["the program", "running", "the program", "run", "line"],
+        };
+        Words { preparing, going, beginning, did, unit }
+    }
+
     /// Before the ranks are started.
-    pub fn preparing(self) -> &'static str {
-        match self {
-            Work::Training | Work::Photos => "looking for the images",
-            Work::Collectives | Work::Benchmark | Work::Test => "looking for the launcher",
-            Work::Program => "looking for the program",
-        }
+    pub fn preparing(self) -> String {
+        format!("looking for {}", self.words().preparing)
     }
 
     /// Once all ranks have reported.
     pub fn going(self) -> &'static str {
-        match self {
-            Work::Training | Work::Photos => "training",
-            Work::Test => "testing",
-            Work::Collectives | Work::Benchmark => "measuring",
-            Work::Program => "running",
-        }
+        self.words().going
     }
 
-    pub fn stopped_early(self) -> &'static str {
-        match self {
-            Work::Training | Work::Photos => "stopped before training began",
-            Work::Test => "stopped before the test began",
-            Work::Collectives | Work::Benchmark => "stopped before measuring began",
-            Work::Program => "stopped before the program began",
-        }
+    pub fn stopped_early(self) -> String {
+        format!("stopped before {} began", self.words().beginning)
     }
 
     /// `trained 3 epochs`.
     pub fn finished(self, done: usize) -> String {
-        let did = match self {
-            Work::Program => return "the program has ended well".into(),
-            Work::Training | Work::Photos => "trained",
-            Work::Test => "tested",
-            Work::Collectives | Work::Benchmark => "measured",
-        };
-        format!("{did} {}", self.counted(done))
+        if self == Work::Program {
+            return "the program has ended well".into();
+        }
+        format!("{} {}", self.words().did, self.counted(done))
     }
 
     /// `stopped after 3 epochs`.
@@ -78,14 +73,18 @@ impl Work {
 
     /// `3 epochs`, `3 rows`.
     pub fn counted(self, done: usize) -> String {
-        let noun = match self {
-            Work::Training => "epoch",
-            Work::Photos => "step",
-            Work::Collectives => "row",
-            Work::Benchmark => "iteration",
-            Work::Test => "image",
-            Work::Program => "line",
-        };
-        units::counted(done, noun)
+        units::counted(done, self.words().unit)
     }
+}
+
+/// The words for one kind of work.
+struct Words {
+    /// What is looked for before the ranks start.
+    preparing: &'static str,
+    going: &'static str,
+    /// What has not begun if the run is stopped early.
+    beginning: &'static str,
+    did: &'static str,
+    /// What is counted.
+    unit: &'static str,
 }

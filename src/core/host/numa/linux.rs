@@ -8,31 +8,6 @@ use nix::libc;
 const MAX_NODES: usize = 1024;
 const WORD: usize = libc::c_ulong::BITS as usize;
 
-/// Where memory is taken from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Policy {
-    Default,
-    Preferred,
-    Bind,
-    Interleave,
-    Local,
-    Other(i32),
-}
-
-impl From<i32> for Policy {
-    fn from(mode: i32) -> Policy {
-        // The upper bits are flags.
-        match mode & 0xff {
-            libc::MPOL_DEFAULT => Policy::Default,
-            libc::MPOL_PREFERRED => Policy::Preferred,
-            libc::MPOL_BIND => Policy::Bind,
-            libc::MPOL_INTERLEAVE => Policy::Interleave,
-            libc::MPOL_LOCAL => Policy::Local,
-            other => Policy::Other(other),
-        }
-    }
-}
-
 /// The core that this thread is on just now.
 pub fn running_on() -> Option<usize> {
     // SAFETY: takes nothing and only returns a number.
@@ -61,18 +36,19 @@ pub fn memory() -> Option<String> {
     // SAFETY: mode and mask are writable, and the mask has as many bits as its length says.
     let done = unsafe { libc::syscall(libc::SYS_get_mempolicy, &mut mode as *mut i32, mask.as_mut_ptr(), MAX_NODES, nothing, 0) };
     let is_set = |node: &usize| mask[node / WORD] >> (node % WORD) & 1 == 1;
-    (done == 0).then(|| in_words(mode.into(), &(0..MAX_NODES).filter(is_set).collect::<Vec<_>>()))
+    (done == 0).then(|| in_words(mode, &(0..MAX_NODES).filter(is_set).collect::<Vec<_>>()))
 }
 
-fn in_words(policy: Policy, nodes: &[usize]) -> String {
+fn in_words(mode: i32, nodes: &[usize]) -> String {
     let noun = if nodes.len() == 1 { "node" } else { "nodes" };
     let nodes = nodes.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-    match policy {
-        Policy::Default | Policy::Local => "local".into(),
-        Policy::Preferred => format!("preferred on {noun} {nodes}"),
-        Policy::Bind => format!("bound to {noun} {nodes}"),
-        Policy::Interleave => format!("interleaved over {noun} {nodes}"),
-        Policy::Other(mode) => format!("by policy {mode}"),
+    // The upper bits are flags.
+    match mode & 0xff {
+        libc::MPOL_DEFAULT | libc::MPOL_LOCAL => "local".into(),
+        libc::MPOL_PREFERRED => format!("preferred on {noun} {nodes}"),
+        libc::MPOL_BIND => format!("bound to {noun} {nodes}"),
+        libc::MPOL_INTERLEAVE => format!("interleaved over {noun} {nodes}"),
+        other => format!("by policy {other}"),
     }
 }
 
@@ -89,7 +65,7 @@ mod tests {
             (libc::MPOL_INTERLEAVE, vec![0, 1], "interleaved over nodes 0,1"),
             (77, vec![], "by policy 77"),
         ] {
-            assert_eq!(in_words(mode.into(), &nodes), words);
+            assert_eq!(in_words(mode, &nodes), words);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::lease::Lease;
 
 /// The lease of a job, and how far that job is.
 pub(super) struct JobLease {
-    lease: Lease,
+    pub lease: Lease,
     since: Instant,
     /// The first epoch of this attempt: what came before it took none of its time.
     first: Option<usize>,
@@ -17,10 +17,6 @@ pub(super) struct JobLease {
 impl JobLease {
     pub fn new(lease: Lease) -> JobLease {
         JobLease { lease, since: Instant::now(), first: None }
-    }
-
-    pub fn into_lease(self) -> Lease {
-        self.lease
     }
 
     /// About once a second: the locks are still those that others look at. Returns what to report if they are not.

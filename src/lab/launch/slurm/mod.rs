@@ -95,10 +95,8 @@ pub(super) fn has_started(news: &str) -> bool {
 
 /// Where a job is, if a line says so.
 pub(super) fn news(line: &Line) -> Option<&str> {
-    match line {
-        Line::Launcher(text) => text.strip_prefix(NEWS),
-        Line::Rank { .. } | Line::Drawn { .. } | Line::Event { .. } | Line::Lost { .. } => None,
-    }
+    let Line::Launcher(text) = line else { return None };
+    text.strip_prefix(NEWS)
 }
 
 /// How Slurm ended a job.

@@ -56,7 +56,7 @@ impl Supervisor {
             match self.gather(&mut elastic, lease.as_mut(), stop).await {
                 Ok(true) => {}
                 Ok(false) => {
-                    let message = Work::of(&self.record.spec.workload).stopped_early().into();
+                    let message = Work::of(&self.record.spec.workload).stopped_early();
                     return self.end(Verdict::plain(RunState::Stopped, message), None);
                 }
                 // What was lost comes first.
@@ -69,7 +69,7 @@ impl Supervisor {
             let starting = going_on
                 .unwrap_or_else(|| if self.record.knows_np() { elastic.starting() } else { "starting the ranks".to_owned() });
             let of_this = (std::mem::take(&mut notes), because);
-            let (line, tags) = match self.command(elastic.resources(), images, of_this, lease.as_ref()) {
+            let (line, tags) = match self.command(&elastic.now, images, of_this, lease.as_ref()) {
                 Ok(command) => command,
                 Err(message) => return self.fail(message, Vec::new()),
             };
@@ -111,7 +111,7 @@ impl Supervisor {
     async fn gather(&mut self, elastic: &mut Elastic, mut lease: Option<&mut Lease>, stop: &mut Signals) -> Result<bool, String> {
         let limit_s = self.record.spec.resources.elastic_timeout_s.unwrap_or(ELASTIC_TIMEOUT_S);
         let begin = Instant::now();
-        while let Some(mut discovery) = elastic.discovery().cloned() {
+        while let Some(mut discovery) = elastic.discovery.clone() {
             let asked = tokio::select! {
                 asked = tokio::task::spawn_blocking(move || (discovery.take(), discovery)) => asked,
                 // The program goes too: whatever is left of this session is ended.
@@ -123,7 +123,7 @@ impl Supervisor {
             // Nobody else may take its devices meanwhile, also where the folder of this machine is cleaned.
             lease.iter_mut().for_each(|lease| drop(lease.keep()));
             let (hosts, discovery) = asked.map_err(|error| error.to_string())?;
-            elastic.learn(discovery);
+            elastic.discovery = Some(discovery);
             let Err(why) = hosts.and_then(|hosts| elastic.take(&hosts)) else { break };
             if begin.elapsed().as_secs_f64() >= limit_s {
                 let waited = units::clock(begin.elapsed().as_secs_f64());
