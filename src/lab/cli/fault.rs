@@ -107,8 +107,11 @@ fn follow(store: &RunStore, id: RunId, index: usize) -> anyhow::Result<ExitCode>
         let lasts = if fault.request.kind.lasts() { fault.request.seconds } else { 0.0 };
         let deadline = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_secs_f64(lasts) + NAMED_WITHIN);
         if status.state.is_over() || (!fault.request.kind.waits_for_an_epoch() && Instant::now() > deadline) {
-            let line =
-                if status.state.is_over() { format!("run {id} {}\n", printable::line(&status.end_in_words())) } else { String::new() };
+            let line = if status.state.is_over() {
+                format!("run {id} {}\n", printable::line(&status.end_in_words()))
+            } else {
+                String::new()
+            };
             super::output::print(&format!("{line}nobody has named rank {} in this time\n", fault.request.process))?;
             return Ok(ExitCode::FAILURE);
         }

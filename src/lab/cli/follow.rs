@@ -13,11 +13,11 @@ use super::interrupt;
 use super::last_words::LastWords;
 use super::output::{print, print_columns, print_json, print_json_text, say, say_bare};
 use crate::domain::event::{Event, EventLine};
-use crate::domain::user_metrics::LoggedSoFar;
-use crate::domain::run::{RunState, RunStatus};
 use crate::domain::printable;
+use crate::domain::run::{RunState, RunStatus};
 use crate::domain::step::Step;
 use crate::domain::units;
+use crate::domain::user_metrics::LoggedSoFar;
 use crate::launch::{self, CommandLine};
 use crate::runs::{Follower, RunId, RunStore, RunUpdate};
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use super::LaunchError;
 use super::fault::FAULT_REFUSED;
 use crate::domain::fault::{FaultRecord, FaultRequest};
-use crate::domain::run::RunState;
 use crate::domain::printable;
+use crate::domain::run::RunState;
 use crate::host::{files, read};
 use crate::runs::{RunId, RunStore, StoreError, Supervision};
 

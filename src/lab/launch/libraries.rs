@@ -174,8 +174,10 @@ pub fn remarks() -> Vec<(String, String)> {
     };
     let preloaded = Theirs::of_this_process().preloaded;
     let refused = preloaded.iter().find(is_refused).map(|file| {
-        let what =
-            format!("{PRELOAD} names {}, which is not there or does not fit this machine", printable::line(&file.to_string_lossy()));
+        let what = format!(
+            "{PRELOAD} names {}, which is not there or does not fit this machine",
+            printable::line(&file.to_string_lossy())
+        );
         (what, format!("`unset {PRELOAD}`: every program complains of it, and goes on without it"))
     });
     let own = own_first(&own_mpirun(), true).map(|own| (own.note, String::new()));

@@ -9,7 +9,7 @@ use super::command_line::CommandLine;
 use super::host_name::HostName;
 use super::hosts::{hosts_of, listed};
 use super::setup::Setup;
-use super::{Flavour, LaunchError, Ranks, binding, libraries, own, presets, rank_networks};
+use super::{Flavour, LaunchError, Ranks, binding, libraries, presets, rank_networks, user_program};
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::event::SECRET_VARIABLE;

@@ -12,10 +12,10 @@ use crate::domain::bounds::{Bounded, MAX_EPOCHS, MAX_RANKS, MAX_SECONDS, count, 
 use crate::domain::device::DeviceKind;
 use crate::domain::event::{EpochReport, EventLine, Metrics, TopologyReport};
 use crate::domain::history::{Attempt, History, Keep, Process};
-use crate::domain::user_metrics::{Logged, LoggedSoFar};
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::speedup::{Figures, median};
+use crate::domain::user_metrics::{Logged, LoggedSoFar};
 
 /// Epochs of each process that count: more than anybody trains, and bounded whatever the file says.
 const KEPT_EPOCHS: usize = 100_000;

@@ -10,8 +10,8 @@ use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host::process::command;
 use crate::launch::endless::Busy;
-use crate::launch::user_program::rank_number;
 use crate::launch::slurm;
+use crate::launch::user_program::rank_number;
 use crate::process::{self, Process};
 
 impl Job {

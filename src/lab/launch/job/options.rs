@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::launch::discovery::Wish;
 use crate::launch::output::Tags;
-use crate::launch::user_program::OwnProgram;
 use crate::launch::runaway::RunawayLimits;
+use crate::launch::user_program::OwnProgram;
 use crate::launch::work::Work;
 use crate::lease::Lease;
 use crate::process::LockIdentity;

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport};
 use crate::domain::history::{Attempt, Commits, History, HostRanks, Keep, Process, Test, TrainingStep};
-use crate::domain::user_metrics::LoggedSoFar;
 use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
+use crate::domain::user_metrics::LoggedSoFar;
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::shared::curves::Curves;
 use crate::tui::shared::phases::{EPOCHS, Phases};
