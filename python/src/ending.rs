@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::sync::atomic::Ordering;
 
 use hvd_lab::comm;
-use hvd_lab::trainer::children::running;
+use hvd_lab::host::process;
 use hvd_lab::trainer::report::Reporter;
 use pyo3::prelude::*;
 
@@ -35,10 +35,13 @@ pub fn abandon() {
     std::mem::forget(PHOTOS.take());
 }
 
-/// The processes that this one has started and that still run: the number of each, and its command.
+/// The processes that this one has started and that still run, which may keep its run from its end: the number of each, and its
+/// command.
 #[pyfunction]
 pub fn children() -> Vec<(u32, String)> {
-    running()
+    let own = std::process::id();
+    let is_child = |process: &process::Process| process.parent == own && !process.zombie;
+    process::all().filter(is_child).map(|child| (child.pid, process::command(child.pid))).collect()
 }
 
 /// The program has ended well: tell so, and let go of the other ranks. Nothing happens where it never started.

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use hvd_lab::comm::{self, Communicator, Compression};
+use hvd_lab::comm::{self, Communicator};
 use hvd_lab::dataset::images::{self, ImageSource, Part};
 use hvd_lab::dataset::photos::Photos as Drawn;
 use hvd_lab::domain::benchmark::style::nvcnn::{TRAINING, step as row};
@@ -21,7 +21,7 @@ use hvd_lab::domain::topology::Topology;
 use hvd_lab::trainer::batches::Batch;
 use hvd_lab::trainer::config::Stop;
 use hvd_lab::trainer::device::{self, Placement, Wish};
-use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, FUSION_THRESHOLD_MB, broadcast_told};
+use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_told};
 use hvd_lab::trainer::evaluate::MetricSums;
 use hvd_lab::trainer::model::{self, Dropout, Model};
 use hvd_lab::trainer::nvcnn::{self, Args, config_report, stall_limits};
@@ -154,14 +154,7 @@ impl Photos {
             }
             None => Arc::new(DRAWN.in_memory()?),
         };
-        let order = Order {
-            images: photos.len(),
-            rank: topology.rank.0,
-            ranks: topology.size.0,
-            seed: spec.seed,
-            batch_size: spec.batch_size,
-            shuffle_buffer: photos.len(),
-        };
+        let order = Order::new(photos.len(), &topology, spec.seed, spec.batch_size, photos.len());
         check_size(&order)?;
         let schedule = Schedule::new(Some(order.steps_per_epoch()), spec.num_batches, spec.num_epochs);
         if topology.is_root() {
@@ -183,9 +176,8 @@ impl Photos {
         let mut weights = stream(spec.seed, process, 0, Purpose::Weights);
         let model = model::build_network(named, &network, &mut weights, placement.device);
         let nesterov = Box::new(Nesterov::new(model.params(), MOMENTUM, WEIGHT_DECAY, None));
-        let options =
-            AllreduceOptions { fusion_threshold_bytes: FUSION_THRESHOLD_MB << 20, overlap: true, compression: Compression::None };
-        let optimizer: Box<dyn Optimizer> = Box::new(DistributedOptimizer::new(nesterov, comm, model.params(), options));
+        let optimizer: Box<dyn Optimizer> =
+            Box::new(DistributedOptimizer::new(nesterov, comm, model.params(), AllreduceOptions::default()));
         let plan = config_report(&spec, schedule, Some(photos.len()), topology.size.0, 0, (&*model, &*optimizer));
         report.event(Event::Config(plan));
         report.evidence(|| startup::parameters_digest(DigestMoment::InitialParameters, 0, &*model));

@@ -38,7 +38,7 @@ pub fn name() -> String {
     nix::unistd::gethostname().map_or_else(|_| "localhost".into(), |name| name.to_string_lossy().into_owned())
 }
 
-/// What nobody can guess who has not been told: 128 random bits, in hexadecimal.
+/// A secret that cannot be guessed: 128 random bits, in hexadecimal.
 ///
 /// # Errors
 /// The system gives none.
@@ -60,7 +60,7 @@ pub fn place() -> ProcessLocation {
     }
 }
 
-/// Of this boot, as macOS names it; the program is asked once.
+/// The id of this boot on macOS. `sysctl` is asked once.
 fn boot_of_macos() -> Option<String> {
     static ANSWER: OnceLock<Option<String>> = OnceLock::new();
     let ask = || {

@@ -1,6 +1,6 @@
 //! Which cores a thread may use, as far as the system has a say in that: Linux does, macOS moves threads as it likes.
 //!
-//! Never decides which: `trainer::device` and the launcher do.
+//! `trainer::device` and the launcher decide which.
 
 use std::collections::BTreeSet;
 use std::fs;

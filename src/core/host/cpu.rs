@@ -1,6 +1,6 @@
 //! The CPU as a device: use of each core and of each rank's process, where there is no GPU to watch.
 //!
-//! Never passes for a GPU: its kind is `Cpu`, and the sample says why there is no GPU.
+//! Its kind is `Cpu`, and the sample says why there is no GPU.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use super::{cgroup, process};
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
 
 /// Memory that programs can still get, and all there is, in bytes: this host's, or less where a container is limited.
-/// Both 0 where the host does not tell.
+/// Both are 0 if the host does not report them.
 pub fn host_memory() -> (u64, u64) {
     let mut system = System::new();
     system.refresh_memory();

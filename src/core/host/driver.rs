@@ -1,6 +1,6 @@
 //! Whether an NVIDIA driver is there: the set-up, the trainer and the doctor ask this one question.
 //!
-//! Device files do not tell: WSL 2 has a driver without them, and a container has its host's in /proc without the libraries.
+//! Device files cannot answer it: WSL 2 has a driver without them, and a container sees its host's in /proc without the libraries.
 
 use std::sync::OnceLock;
 

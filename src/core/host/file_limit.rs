@@ -21,7 +21,7 @@ pub fn survive() {
 /// Those of the write.
 pub fn explained<T>(written: io::Result<T>) -> io::Result<T> {
     written.map_err(|error| match getrlimit(Resource::Fsize).current {
-        // One with words of its own was explained where it came up.
+        // An error that carries a text was explained where it came up.
         Some(most) if error.kind() == io::ErrorKind::FileTooLarge && error.get_ref().is_none() => {
             let text = format!(
                 "no file may be larger than {} here ({error}). Start this in a shell without that limit (`ulimit -f` shows it)",

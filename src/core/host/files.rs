@@ -18,14 +18,14 @@ use super::{access, file_limit, owners};
 
 const PREFIX: &str = ".hvd-lab-";
 const SUFFIX: &str = ".tmp";
-/// Whoever writes a temporary file locks it at once: one of this age without a lock was left by a process that was killed.
+/// A writer locks its temporary file at once: one of this age without a lock was left by a process that was killed.
 const LEFT_OVER: Duration = Duration::from_secs(1);
 /// The same where there are no locks.
 const SURELY_LEFT_OVER: Duration = Duration::from_secs(600);
 /// What [`reserve`] keeps: more than a status of a run takes.
 const RESERVED_BYTES: usize = 16 << 10;
 
-/// Whether somebody has the lock of this file. Where nobody has, `file` has a share of it from now on.
+/// Whether another process holds the lock of this file. If not, `file` holds a shared lock from now on.
 pub fn is_held(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
@@ -90,7 +90,7 @@ pub fn export(path: &Path, replace: bool, fill: impl FnOnce(&mut File) -> io::Re
         owners::target(path)?;
         return file_limit::explained(fill(&mut owners::open(path, OpenOptions::new().write(true), 0)?));
     }
-    // Those of a file of somebody else might let that user write the new one as well.
+    // The permissions of another user's file might let that user write the new one as well.
     let own = there.filter(|there| there.is_file() && there.uid() == geteuid().as_raw());
     put(path, replace, own.map_or(access::of_user(), |there| there.permissions().mode() & 0o7777), fill)
 }
@@ -105,10 +105,10 @@ pub fn try_writing(folder: &Path) -> io::Result<()> {
     file_limit::explained(written)
 }
 
-/// Open a file, or make it, to write more behind what is there. A pipe would be waited for.
+/// Open a file to append to it, or make it. A pipe is refused, since opening it would wait.
 ///
 /// # Errors
-/// The system's, what is there is no file, or a link of another user.
+/// The system's; also if the path is not a regular file, or a link of another user.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     let file = owners::open(path, OpenOptions::new().create(true).read(true).append(true), O_NONBLOCK)?;
     if file.metadata()?.is_file() {
@@ -121,7 +121,7 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
 /// Keep some room beside a file for [`write_with_reserve`], until [`release`].
 ///
 /// # Errors
-/// There is no room, or no folder.
+/// The disk is full, or the folder is missing.
 pub fn reserve(path: &Path) -> io::Result<()> {
     if reserved(path).metadata().is_ok_and(|there| there.len() == RESERVED_BYTES as u64) {
         return Ok(());
@@ -143,7 +143,7 @@ fn reserved(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.reserved"))
 }
 
-/// The new version takes the blocks that are kept for it, and nothing else: nobody can be faster in using them.
+/// The new version is written into the blocks that were reserved for it, which no other program can take.
 fn write_into_reserved(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = owners::open(&reserved(path), OpenOptions::new().write(true), 0)?;
     file.write_all(bytes)?;
@@ -174,7 +174,7 @@ impl Drop for Temporary {
 }
 
 fn put(path: &Path, replace: bool, mode: u32, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    // A device or a pipe is nobody's old version: to rename a file over it would take it from the whole machine.
+    // Renaming a file over a device or a pipe would take it away from the whole machine.
     if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "what is there is not a regular file"));
     }
@@ -219,15 +219,15 @@ fn name(temporary: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// No other call has these words: of this process, of this host, or of another one that shares the folder. Nobody can guess them, and
-/// so nobody can be there first.
+/// A part of a file name that no other call has, in this process, on this host, or on another one that shares the folder. It cannot be
+/// guessed, so no other user can make that file first.
 pub(super) fn unique() -> String {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let count = || {
         let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         format!("{nanoseconds}-{}", CALLS.fetch_add(1, Ordering::Relaxed))
     };
-    // A system that gives no random numbers can be guessed; what is there already is not opened in any case.
+    // Without random numbers it can be guessed; an existing file is not opened in any case.
     format!("{}-{}", process::id(), super::secret().unwrap_or_else(|_| count()))
 }
 
@@ -248,7 +248,7 @@ fn sweep(folder: &Path) {
     for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_ours)) {
         let age = age(&entry);
         if age > LEFT_OVER && is_left_over(&entry.path(), age) {
-            // Somebody else may have been faster, or it is somebody else's.
+            // Another process may have removed it already, or it belongs to another user.
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::{access, file_limit, files, read};
 
 const LOCK: &str = ".being-written";
-/// Whoever fills a folder locks it at once: one of this age without a lock was left by a process that was killed.
+/// A process that fills a folder locks it at once: one of this age without a lock was left by a process that was killed.
 const LEFT_OVER: Duration = Duration::from_secs(10);
 
 /// A folder in the making. Unless it is finished, nothing is left of it.

@@ -1,6 +1,6 @@
 //! Who uses the cores of this host: all programs together, and some processes among them.
 //!
-//! Never counts a core that this process may not use.
+//! Only cores that this process may use are counted.
 
 use std::fs;
 

@@ -1,6 +1,4 @@
 //! Where this process runs: its cores, the NUMA nodes that have them, and where its memory comes from.
-//!
-//! Never binds to cores: `trainer::device` and the launcher do.
 
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! Whose files are written in folders that others can write: no link of another user is followed, and no file of another user
 //! is replaced where each learner has one.
-//!
-//! Never asks who may read: `access` does.
 
 use std::ffi::c_int;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -61,7 +59,7 @@ pub fn open(path: &Path, options: &OpenOptions, flags: c_int) -> io::Result<File
 /// Whether the new version of a shared file may take the place of what has its name. A link of one's own may go.
 ///
 /// # Errors
-/// It belongs to another user than `new`, or is no file. Whose a file is depends on the file system: some show one owner for all.
+/// It belongs to another user than `new`, or is not a file. Some file systems show one owner for all files.
 pub(super) fn may_replace(path: &Path, new: &File) -> io::Result<()> {
     let Ok(there) = path.symlink_metadata() else { return Ok(()) };
     let kind = there.file_type();

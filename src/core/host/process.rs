@@ -26,7 +26,7 @@ pub use system::{all, arguments, environment, is_open, limit_files, look_up, see
 /// Longer command lines are cut: they are recorded twice a second.
 const LONGEST: usize = 120;
 
-/// Name of the program with its arguments, or why it cannot be told: a GPU's processes may belong to another container.
+/// Name of the program with its arguments, or why it is unknown: a GPU's processes may belong to another container.
 pub fn command(pid: u32) -> String {
     let line = arguments(pid);
     let mut words = line.iter().map(|word| String::from_utf8_lossy(word).into_owned()).filter(|word| !word.is_empty());

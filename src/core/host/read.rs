@@ -1,6 +1,6 @@
 //! Reading what may come from a stranger: a file that is one and no larger than it should be, and lines of any length.
 //!
-//! Never waits for a pipe, and never keeps more than it was asked to.
+//! It does not wait for a pipe, and keeps no more bytes than it was asked to.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Read};
@@ -26,7 +26,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The content of a file of at most so many bytes.
+/// The content of a file of at most `most` bytes.
 ///
 /// # Errors
 /// As [`open`], and a larger one.

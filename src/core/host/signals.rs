@@ -1,6 +1,6 @@
 //! Signals that end a program, held back while it has something to clean up and nobody listens for them yet.
 //!
-//! Never swallows one: what came in the meantime arrives when they are let go.
+//! None is lost: those that came in the meantime arrive when they are released.
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 

@@ -1,6 +1,6 @@
-//! How long processes wanted a core and got none: a wait for someone who is starved says nothing of them.
+//! How long processes wanted a core and got none: that time does not count against a process that others wait for.
 //!
-//! Never guesses: where the kernel does not tell (`/proc/PID/task/TID/schedstat`), nobody was starved.
+//! Where the kernel does not record it (`/proc/PID/task/TID/schedstat`), no process counts as starved.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::process;
 
-/// A wait that other programs stretch is at most so many times as long: what cannot be told from a hang ends at last.
+/// Other programs may stretch a wait to at most this many times its length, so that a hang ends at last.
 const MOST: u32 = 20;
 /// A core is never there at once: less than this part of the time says nothing.
 const NOTICEABLE: f64 = 0.1;
@@ -40,7 +40,7 @@ impl Starved {
     }
 }
 
-/// What of the time that passed does not count, for someone who waited for a core for so long in it.
+/// How much of the time that passed does not count, for a process that waited this long for a core.
 fn counted(passed: Duration, waited: Duration) -> Duration {
     if waited < passed.mul_f64(NOTICEABLE) { Duration::ZERO } else { waited.min(passed - passed / MOST) }
 }

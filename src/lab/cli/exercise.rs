@@ -7,7 +7,7 @@ mod shared;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use self::shared::{What, columns, note, open_editor, reset, text, watch};
+use self::shared::{Try, What, columns, note, open_editor, reset, text, watch};
 use super::follow;
 use super::output::{Usage, print, print_exact, print_json, say};
 use crate::domain::event::EventLine;
@@ -55,17 +55,44 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let home = RunStore::default_home()?;
     let track = in_language(&args, &home)?;
-    match track {
-        Track::Program(program) => {
-            // Remembered where there is a choice.
-            let has_choice = Language::ALL.into_iter().all(|language| program.in_language(language).is_some());
-            if matches!(args.what, What::Start) && has_choice {
-                program.language.choose(&home)?;
-            }
-            Own { program, folder: Folder::of_track(&home, track), home: &home }.run(args.what)
+    let folder = Folder::of_track(&home, track);
+    match (args.what, track) {
+        (What::Path, _) => {
+            print(&format!("{}\n", folder.program().display()))?;
+            Ok(ExitCode::SUCCESS)
         }
-        Track::Collectives => ring::run(&home, args.what),
+        (What::Edit, _) => {
+            folder.start()?;
+            open_editor(&folder, track.next(&folder.read()?).map_or(1, |(_, line)| line))
+        }
+        (What::Start, _) => start(track, &folder, &home),
+        (What::Try(what), Track::Program(program)) => Own { program, folder, home: &home }.run(what),
+        (What::Try(what), Track::Collectives) => ring::run(&home, &folder, what),
     }
+}
+
+/// Makes the learner's copy, unless there is one.
+fn start(track: Track, folder: &Folder, home: &Path) -> anyhow::Result<ExitCode> {
+    if let Track::Program(program) = track
+        && Language::ALL.into_iter().all(|language| program.in_language(language).is_some())
+    {
+        // Remembered where there is a choice.
+        program.language.choose(home)?;
+    }
+    let what = if folder.start()? { "made" } else { "there already" };
+    if !matches!(track, Track::Program(program) if program.has_steps()) {
+        note(home, |progress| _ = progress.practise(track.name()));
+    }
+    print(&format!("{}\n", folder.program().display()))?;
+    let next = match (track, track.next(&folder.read()?)) {
+        (Track::Collectives, _) => "complete the two places marked TODO, then: hvd-lab exercise run --track collectives".into(),
+        (Track::Program(Program { noun, title, .. }), Some((Some(number), line))) => {
+            format!("next: {noun} {number} ({}), line {line}", title(number))
+        }
+        _ => "no TODO is left".to_owned(),
+    };
+    say(&format!("{what}; {next}"));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The exercise in the language that is asked for, else in that of the last start.
@@ -101,33 +128,16 @@ struct Own<'a> {
 }
 
 impl Own<'_> {
-    fn run(&self, what: What) -> anyhow::Result<ExitCode> {
+    fn run(&self, what: Try) -> anyhow::Result<ExitCode> {
         let Own { program, folder, .. } = self;
         match what {
-            What::Start => {
-                let what = if folder.start()? { "made" } else { "there already" };
-                if !program.has_steps() {
-                    note(self.home, |progress| _ = progress.start_exercise(program.track));
-                }
-                print(&format!("{}\n", folder.program().display()))?;
-                say(&format!("{what}; {}", self.next_in_words(&folder.read()?)));
-                Ok(ExitCode::SUCCESS)
-            }
-            What::Path => {
-                print(&format!("{}\n", folder.program().display()))?;
-                Ok(ExitCode::SUCCESS)
-            }
-            What::Edit => {
-                folder.start()?;
-                open_editor(folder, program.next(&folder.read()?).map_or(1, |(_, line)| line))
-            }
-            What::Build => Ok(if self.build()?.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
-            What::Run { json: false } => self.attempt(),
-            What::Run { json: true } => self.attempt_as_json(),
-            What::Compare => self.compare(),
-            What::Watch => watch(folder, || self.attempt()),
-            What::Reset { step, yes } => reset(folder, self.number(step)?, &program.part_named(step), yes),
-            What::Diff { step, mine, side_by_side } => {
+            Try::Build => Ok(if self.build()?.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+            Try::Run { json: false } => self.attempt(),
+            Try::Run { json: true } => self.attempt_as_json(),
+            Try::Compare => self.compare(),
+            Try::Watch => watch(folder, || self.attempt()),
+            Try::Reset { step, yes } => reset(folder, self.number(step)?, &program.part_named(step), yes),
+            Try::Diff { step, mine, side_by_side } => {
                 let diff = match (self.number(step)?, mine) {
                     (Some(number), false) => Diff::of_place(program, number),
                     (Some(number), true) => Diff::to_solution(program, &folder.read()?, number),
@@ -150,14 +160,6 @@ impl Own<'_> {
             Some(number) => {
                 Err(Usage(format!("{noun} {number} is not in this exercise: use --{noun} with a number from 1 to {count}")))
             }
-        }
-    }
-
-    fn next_in_words(&self, text: &str) -> String {
-        let Program { noun, title, .. } = self.program;
-        match self.program.next(text) {
-            Some((number, line)) => format!("next: {noun} {number} ({}), line {line}", title(number)),
-            None => "no TODO is left".into(),
         }
     }
 

@@ -19,23 +19,12 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    shell: Known,
-}
-
-/// The shells that there is a word for in the help.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Known {
-    Bash,
-    Zsh,
-    Fish,
+    #[arg(value_parser = ["bash", "zsh", "fish"])]
+    shell: String,
 }
 
 pub fn completions(args: Args, all: &Command) -> anyhow::Result<ExitCode> {
-    let shell = match args.shell {
-        Known::Bash => Shell::Bash,
-        Known::Zsh => Shell::Zsh,
-        Known::Fish => Shell::Fish,
-    };
+    let shell: Shell = args.shell.parse().map_err(anyhow::Error::msg)?;
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut shown(all), "hvd-lab", &mut text);
     print_exact(&String::from_utf8_lossy(&text))?;

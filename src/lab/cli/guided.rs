@@ -55,13 +55,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     };
     let pair = side_by_side(&store, args.step, runs)?;
-    match args.json {
-        true => super::output::print_json(&pair)?,
-        false => super::output::print(&lessons::plain_text(&format!(
+    if args.json {
+        super::output::print_json(&pair)?
+    } else {
+        super::output::print(&lessons::plain_text(&format!(
             "# {}\n\n{}",
             args.step,
             Results::Guided(Box::new(pair)).to_markdown()
-        )))?,
+        )))?
     };
     Ok(code)
 }

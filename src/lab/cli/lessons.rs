@@ -241,13 +241,12 @@ fn questions(lesson: &Lesson, progress: &Progress) -> String {
         };
         format!("{which}{}{said}", in_markdown(question))
     };
-    match lesson.questions.is_empty() {
-        true => String::new(),
-        false => {
-            let all = lesson.questions.iter().enumerate().map(one).collect::<Vec<_>>().join("\n\n");
-            let how = format!("`hvd-lab lessons answer {number} VALUE` notes your answer and tells you whether it is right.");
-            format!("\n## Predict before you run\n\n{all}\n\n{how}\n")
-        }
+    if lesson.questions.is_empty() {
+        String::new()
+    } else {
+        let all = lesson.questions.iter().enumerate().map(one).collect::<Vec<_>>().join("\n\n");
+        let how = format!("`hvd-lab lessons answer {number} VALUE` notes your answer and tells you whether it is right.");
+        format!("\n## Predict before you run\n\n{all}\n\n{how}\n")
     }
 }
 
@@ -271,12 +270,13 @@ fn with_ticks(markdown: &str) -> String {
         in_fence ^= is_fence;
         let parts: Vec<&str> = line.split('`').collect();
         // An even number of single ticks, that is pairs of them.
-        match in_fence || is_fence || parts.len().is_multiple_of(2) || line.contains("``") {
-            true => text.push_str(line),
-            false => parts.iter().enumerate().for_each(|(index, part)| match index % 2 {
+        if in_fence || is_fence || parts.len().is_multiple_of(2) || line.contains("``") {
+            text.push_str(line)
+        } else {
+            parts.iter().enumerate().for_each(|(index, part)| match index % 2 {
                 0 => text.push_str(part),
                 _ => text.push_str(&format!("`` `{part}` ``")),
-            }),
+            })
         }
         text.push('\n');
     }
@@ -286,10 +286,7 @@ fn with_ticks(markdown: &str) -> String {
 /// A row as text; a heading is underlined.
 fn plain(row: &[Piece]) -> String {
     let text: String = row.iter().map(|piece| piece.text.as_str()).collect();
-    match row.iter().any(|piece| piece.role == Role::Heading) {
-        true => underlined(&text),
-        false => format!("{}\n", text.trim_end()),
-    }
+    if row.iter().any(|piece| piece.role == Role::Heading) { underlined(&text) } else { format!("{}\n", text.trim_end()) }
 }
 
 fn underlined(text: &str) -> String {

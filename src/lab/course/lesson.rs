@@ -130,7 +130,7 @@ impl Lesson {
         let Some(rest) = text.strip_prefix("+++\n") else {
             return Err(error(1, format!("does not begin with a line {FENCE} for the front matter")));
         };
-        let Some(end) = closing_fence(rest) else {
+        let Some(end) = start_of_line(rest, FENCE) else {
             return Err(error(1, format!("the front matter is not closed by a second line {FENCE}")));
         };
         let front = &rest[..end];
@@ -141,7 +141,7 @@ impl Lesson {
         let body_line = 2 + rest[..body_at].matches('\n').count();
         let lesson = front.lesson(number).map_err(|(span, what)| error(line_of(span.start), what))?;
         let mut body = rest[body_at..].to_owned();
-        let mark = answers_mark(&body);
+        let mark = start_of_line(&body, ANSWERS);
         if let Some(at) = mark {
             if lesson.questions.is_empty() {
                 let line = body_line + body[..at].matches('\n').count();
@@ -186,28 +186,10 @@ impl Lesson {
     }
 }
 
-/// Where the line that hides answers begins.
-fn answers_mark(body: &str) -> Option<usize> {
-    let mut at = 0;
-    for line in body.split_inclusive('\n') {
-        if line.trim_end() == ANSWERS {
-            return Some(at);
-        }
-        at += line.len();
-    }
-    None
-}
-
-/// Where the line `+++` begins that ends the front matter.
-fn closing_fence(rest: &str) -> Option<usize> {
-    let mut at = 0;
-    for line in rest.split_inclusive('\n') {
-        if line.trim_end() == FENCE {
-            return Some(at);
-        }
-        at += line.len();
-    }
-    None
+/// Where the first line begins that is `wanted`, apart from blanks at its end.
+fn start_of_line(text: &str, wanted: &str) -> Option<usize> {
+    let starts = text.split_inclusive('\n').scan(0, |at, line| Some((std::mem::replace(at, *at + line.len()), line)));
+    starts.filter(|(_, line)| line.trim_end() == wanted).map(|(start, _)| start).next()
 }
 
 /// `lessons/04_broadcast.md` is number 4, slug `broadcast`.
@@ -230,15 +212,11 @@ impl FrontMatter {
             None if (1..=10).contains(&number) => {
                 return Err((self.title.span(), format!("lesson {number} is a step's: it needs `step = {number}`")));
             }
-            None => None,
-            Some(step) => match Step::from_number(*step.get_ref()).filter(|step| step.number() == number) {
-                Some(step) => Some(step),
-                None => {
-                    let what =
-                        format!("step {} in the file of lesson {number}: lessons 01 to 10 are steps 1 to 10", step.get_ref());
-                    return Err((step.span(), what));
-                }
-            },
+            Some(step) if *step.get_ref() != number || Step::from_number(number).is_none() => {
+                let what = format!("step {} in the file of lesson {number}: lessons 01 to 10 are steps 1 to 10", step.get_ref());
+                return Err((step.span(), what));
+            }
+            _ => self.step.and_then(|step| Step::from_number(step.into_inner())),
         };
         let hints = match self.hints {
             None => Vec::new(),

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Claim, Outcome};
 use crate::domain::bounds::{Bounded, MAX_COUNT, count, first, moment};
 use crate::domain::units;
+use crate::host;
 use crate::runs::RunId;
 
 /// An exercise beside the ten steps, from its start on.
@@ -35,7 +36,8 @@ impl Practised {
     }
 
     /// The program was run: it is right, or what is wrong with it.
-    pub fn attempt(&mut self, outcome: Result<(), String>, now_s: f64) {
+    pub fn attempt(&mut self, outcome: Result<(), String>) {
+        let now_s = host::now_s();
         self.attempts += 1;
         self.time_s = Some(now_s);
         match outcome {

@@ -226,24 +226,13 @@ impl Progress {
         done.chain(tried).chain(practised).chain(self.predictions.values().flatten().map(|answered| answered.time_s))
     }
 
-    /// Note that the exercise of the track collectives was started.
-    pub fn start_ring(&mut self) -> &mut Practised {
-        self.ring.get_or_insert_with(|| Practised::started(host::now_s()))
-    }
-
-    /// Note that the learner's ring was run: it is right, or what is wrong with it.
-    pub fn attempt_ring(&mut self, outcome: Result<(), String>) {
-        self.start_ring().attempt(outcome, host::now_s());
-    }
-
-    /// Note that the exercise of another track was started.
-    pub fn start_exercise(&mut self, track: &str) -> &mut Practised {
-        self.exercises.entry(track.to_owned()).or_insert_with(|| Practised::started(host::now_s()))
-    }
-
-    /// Note that the learner's program of a track was run: it is right, or what is wrong with it.
-    pub fn attempt_exercise(&mut self, track: &str, outcome: Result<(), String>) {
-        self.start_exercise(track).attempt(outcome, host::now_s());
+    /// What is known of the exercise of a track beside the ten steps; it counts as started from now on.
+    pub fn practise(&mut self, track: &str) -> &mut Practised {
+        let started = || Practised::started(host::now_s());
+        match track {
+            "collectives" => self.ring.get_or_insert_with(started),
+            track => self.exercises.entry(track.to_owned()).or_insert_with(started),
+        }
     }
 
     /// Note what the check of a run of collectives found. The last one counts.

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::built::CompileError;
+use super::build::CompileError;
 use super::program::Program;
 use crate::course::{Outcome, Shown};
 use crate::domain::job::RunSpec;

@@ -10,13 +10,48 @@ use std::{fs, io, thread};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::built::{Built, CompileError};
 use super::folder::{ExerciseError, Folder};
 use super::language::Language;
 use super::program::Program;
 use super::programs::{PROGRAMS, TEN_STEPS};
 use super::python;
 use crate::host::{access, files};
+
+/// How a build ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Built {
+    Program(PathBuf),
+    /// The compiler's errors in the learner's program; where there are none, cargo's own words.
+    Errors {
+        errors: Vec<CompileError>,
+        said: String,
+    },
+}
+
+/// One error of the compiler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompileError {
+    pub message: String,
+    /// Counted from 1; 0 where the error is at no line.
+    pub line: usize,
+    pub column: usize,
+    /// The line in the program, and what is wrong with it.
+    pub source: String,
+    pub label: Option<String>,
+    /// The first hint of the compiler.
+    pub help: Option<String>,
+    /// The number in whose place the line is.
+    pub place: Option<usize>,
+}
+
+impl CompileError {
+    /// An error without a label and a hint. `text` is the program, and `line` counts from 1; 0 is no line.
+    pub(super) fn at(program: &Program, text: &str, message: String, line: usize, column: usize) -> CompileError {
+        let source = line.checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default().trim().to_owned();
+        let place = if line > 0 { program.place_at(text, line) } else { None };
+        CompileError { message, line, column, source, label: None, help: None, place }
+    }
+}
 
 /// Names a checkout where this lab was built elsewhere.
 const SOURCE_VARIABLE: &str = "HVD_LAB_SOURCE";
@@ -64,10 +99,10 @@ fn compile(folder: &Folder, of: &'static Program, text: &str) -> Result<Built, E
     if let Some(126 | 127) = output.status.code() {
         return Err(ExerciseError::NoCargo(io::Error::other(String::from_utf8_lossy(&words).trim().to_owned())));
     }
-    let built = read(of, text, said);
-    Ok(match (built.program, output.status.success()) {
+    let (made, errors) = read(of, text, said);
+    Ok(match (made, output.status.success()) {
         (Some(program), true) => Built::Program(program),
-        _ => Built::Errors { errors: built.errors, said: String::from_utf8_lossy(&words).into_owned() },
+        _ => Built::Errors { errors, said: String::from_utf8_lossy(&words).into_owned() },
     })
 }
 
@@ -190,26 +225,20 @@ struct Span {
     label: Option<String>,
 }
 
-#[derive(Default)]
-struct Reading {
-    program: Option<PathBuf>,
-    errors: Vec<CompileError>,
-}
-
-/// What cargo said, line by line, of a program with this text.
-fn read(program: &Program, text: &str, said: impl Iterator<Item = Said>) -> Reading {
-    let mut reading = Reading::default();
+/// The program that cargo made and the errors of the compiler, by what cargo said line by line of a program with this text.
+fn read(program: &Program, text: &str, said: impl Iterator<Item = Said>) -> (Option<PathBuf>, Vec<CompileError>) {
+    let (mut made, mut errors) = (None, Vec::new());
     for line in said {
         match line {
-            Said::CompilerArtifact { executable: Some(program) } => reading.program = Some(program),
+            Said::CompilerArtifact { executable: Some(program) } => made = Some(program),
             // "aborting due to 2 previous errors" has no place and says nothing.
             Said::CompilerMessage { message } if message.level == "error" && !message.message.starts_with("aborting due") => {
-                reading.errors.push(error(program, text, &message));
+                errors.push(error(program, text, &message));
             }
             _ => {}
         }
     }
-    reading
+    (made, errors)
 }
 
 fn error(program: &Program, text: &str, message: &Message) -> CompileError {
@@ -217,13 +246,9 @@ fn error(program: &Program, text: &str, message: &Message) -> CompileError {
     let span = message.spans.iter().find(own);
     let (line, column) = span.map_or((0, 0), |span| (span.line_start, span.column_start));
     CompileError {
-        message: message.message.clone(),
-        line,
-        column,
-        source: line.checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default().trim().to_owned(),
         label: span.and_then(|span| span.label.clone()),
         help: message.children.iter().find(|child| child.level == "help").map(|child| child.message.clone()),
-        place: if line > 0 { program.place_at(text, line) } else { None },
+        ..CompileError::at(program, text, message.message.clone(), line, column)
     }
 }
 
@@ -244,7 +269,7 @@ mod tests {
 {{"reason":"compiler-message","message":{{"message":"aborting due to 1 previous error","level":"error","spans":[]}}}}
 {{"reason":"build-finished","success":false}}"#
         );
-        let reading = read(&TEN_STEPS, EXERCISE, said.lines().map(|line| serde_json::from_str(line).unwrap()));
+        let built = read(&TEN_STEPS, EXERCISE, said.lines().map(|line| serde_json::from_str(line).unwrap()));
         let expected = CompileError {
             message: "mismatched types".into(),
             line,
@@ -254,7 +279,7 @@ mod tests {
             help: Some("try true".into()),
             place: Some(1),
         };
-        assert_eq!((reading.program, reading.errors), (None, vec![expected]));
+        assert_eq!(built, (None, vec![expected]));
     }
 
     #[test]

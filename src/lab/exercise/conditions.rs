@@ -60,10 +60,7 @@ fn between(first: &Evidence) -> Option<f64> {
     let own = attempt.processes.values().map(|process| Some(process.epoch(1)?.validation.accuracy));
     let own: Vec<f64> = own.collect::<Option<_>>()?;
     let (low, high) = own.iter().fold((f64::MAX, f64::MIN), |(low, high), own| (low.min(*own), high.max(*own)));
-    match high > low {
-        true => Some(low + (high - low) / (2 * own.len()) as f64),
-        false => Some(low - BELOW).filter(|target| *target > 0.0),
-    }
+    if high > low { Some(low + (high - low) / (2 * own.len()) as f64) } else { Some(low - BELOW).filter(|target| *target > 0.0) }
 }
 
 /// Epochs until the rate has fallen once, and images of which each of three ranks gets three batches, and one to validate on.

@@ -137,9 +137,8 @@ pub fn side_by_side<'a>(removed: &'a [Line], added: &'a [Line]) -> Vec<(Option<&
     let short = |line: &Line| line.parts.iter().map(|part| part.text.len()).sum::<usize>() <= LONGEST_LINE;
     let (mut removed, mut added) = (removed, added);
     while let [line, rest @ ..] = removed {
-        let likeness = |other: &Line| match few && short(line) && short(other) {
-            true => TextDiff::from_chars(&line.text(), &other.text()).ratio(),
-            false => 0.0,
+        let likeness = |other: &Line| {
+            if few && short(line) && short(other) { TextDiff::from_chars(&line.text(), &other.text()).ratio() } else { 0.0 }
         };
         let alike = added.iter().map(likeness).enumerate().filter(|(_, likeness)| *likeness > ALIKE);
         let (taken, twin) = match alike.max_by(|(_, one), (_, other)| one.total_cmp(other)) {

@@ -4,7 +4,6 @@
 
 mod attempt;
 mod build;
-mod built;
 mod compared;
 mod conditions;
 mod diff;
@@ -17,15 +16,13 @@ mod page;
 mod places;
 mod program;
 mod programs;
-mod proofread;
 mod python;
 pub mod ring;
 mod track;
 mod trial;
 mod watch;
 
-pub use build::build;
-pub use built::{Built, CompileError};
+pub use build::{Built, CompileError, build};
 pub use compared::Compared;
 pub use conditions::Condition;
 pub use diff::Diff;
@@ -33,11 +30,11 @@ pub use folder::{ExerciseError, Folder};
 pub use interpreter::{Module, find_module};
 pub use language::Language;
 pub use page::{Piece, Role, Row, TWO_COLUMNS, rows};
+pub use places::proofread;
 pub use program::{Judged, Program};
 #[cfg(test)]
 pub use programs::PROGRAMS;
 pub use programs::{FOUR_CHANGES, FOUR_CHANGES_IN_PYTHON, NVCNN, NVCNN_IN_PYTHON, TEN_STEPS, TEN_STEPS_IN_PYTHON, of_track};
-pub use proofread::proofread;
 pub use track::{RING_SOLUTION, Track};
 pub use trial::{Attempted, Begun};
 pub use watch::Watch;

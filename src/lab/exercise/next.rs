@@ -67,11 +67,11 @@ mod tests {
         assert!(after(photos).contains("a ring allreduce, two places (`hvd-lab exercise start --track collectives`)"));
         assert!(after(Track::Collectives).contains("(`hvd-lab exercise start`)"), "the ten steps are not written yet");
         let pass = |change: &dyn Fn(&mut Progress)| drop(ProgressFile::of(home.path()).update(change).unwrap());
-        pass(&|progress| progress.attempt_exercise("nvcnn", Ok(())));
-        pass(&|progress| progress.attempt_ring(Err("not yet".into())));
+        pass(&|progress| progress.practise("nvcnn").attempt(Ok(())));
+        pass(&|progress| progress.practise("collectives").attempt(Err("not yet".into())));
         assert!(after(four).contains("--track collectives"), "photos are done");
-        pass(&|progress| progress.attempt_ring(Ok(())));
-        pass(&|progress| progress.attempt_exercise("four-changes", Ok(())));
+        pass(&|progress| progress.practise("collectives").attempt(Ok(())));
+        pass(&|progress| progress.practise("four-changes").attempt(Ok(())));
         assert_eq!(after(ten), "next: you have passed every exercise, so read lesson 14 (`hvd-lab lessons show 14`)\n");
         let lessons = Catalog::embedded().unwrap();
         let titles = [CHECK_YOUR_WORK, HOW_FAR].map(|number| lessons.lesson(number).unwrap().title.clone());

@@ -71,33 +71,32 @@ pub fn rows(diff: &Diff, width: usize, beside: bool) -> Vec<Row> {
 }
 
 fn heading(diff: &Diff, width: usize, beside: bool) -> Row {
-    match beside {
-        true => {
-            let side = (width - columns::width(RULE)) / 2;
-            let left = columns::left(&format!("- {}", diff.old), side);
-            vec![sign(format!("{left}{RULE}+ {}", diff.new))]
-        }
-        false => vec![sign(format!("- {}   + {}", diff.old, diff.new))],
+    if !beside {
+        return vec![sign(format!("- {}   + {}", diff.old, diff.new))];
     }
+    let side = (width - columns::width(RULE)) / 2;
+    let left = columns::left(&format!("- {}", diff.old), side);
+    vec![sign(format!("{left}{RULE}+ {}", diff.new))]
 }
 
 fn one_column(rows: &mut Vec<Row>, line: &Line, old: Option<usize>, new: Option<usize>, role: Role, width: usize) {
     let number = |number: Option<usize>| number.map_or(" ".repeat(DIGITS), |number| format!("{number:>DIGITS$}"));
     let before = format!("{} {} {} ", number(old), number(new), mark(role));
-    for (index, pieces) in folded(line, role, width.saturating_sub(before.len())).into_iter().enumerate() {
-        let first = if index == 0 { before.clone() } else { " ".repeat(before.len()) };
-        rows.push([vec![sign(first)], pieces].concat());
-    }
+    rows.extend(behind(&before, line, role, width));
+}
+
+/// A line in rows of at most `width` columns, with a text before the first of them and blanks before the others.
+fn behind(before: &str, line: &Line, role: Role, width: usize) -> Vec<Row> {
+    let folded = folded(line, role, width.saturating_sub(before.len())).into_iter().enumerate();
+    let first = |index: usize| if index == 0 { before.to_owned() } else { " ".repeat(before.len()) };
+    folded.map(|(index, pieces)| [vec![sign(first(index))], pieces].concat()).collect()
 }
 
 fn two_columns(rows: &mut Vec<Row>, left: Option<&Line>, right: Option<&Line>, roles: [Role; 2], width: usize) {
     let side = (width - columns::width(RULE)) / 2;
     let cells = [(left, roles[0]), (right, roles[1])].map(|(line, role)| {
         let Some(line) = line else { return Vec::new() };
-        let before = format!("{:>DIGITS$} {} ", line.number, mark(role));
-        let folded = folded(line, role, side.saturating_sub(before.len())).into_iter().enumerate();
-        let first = |index: usize| if index == 0 { before.clone() } else { " ".repeat(before.len()) };
-        folded.map(|(index, pieces)| [vec![sign(first(index))], pieces].concat()).collect::<Vec<Row>>()
+        behind(&format!("{:>DIGITS$} {} ", line.number, mark(role)), line, role, side)
     });
     for index in 0..cells[0].len().max(cells[1].len()) {
         let mut row = cells[0].get(index).cloned().unwrap_or_default();
@@ -133,11 +132,10 @@ fn folded(line: &Line, role: Role, width: usize) -> Vec<Row> {
         };
         // A letter may carry so many marks that it is wider than the row: it stands there alone.
         let fitting = rest.iter().take_while(fits).count().max(1).min(rest.len());
-        let end = match fitting == rest.len() {
-            true => fitting,
-            false => {
-                rest[..fitting].iter().rposition(|(sign, _)| *sign == " ").filter(|at| *at > further).map_or(fitting, |at| at + 1)
-            }
+        let end = if fitting == rest.len() {
+            fitting
+        } else {
+            rest[..fitting].iter().rposition(|(sign, _)| *sign == " ").filter(|at| *at > further).map_or(fitting, |at| at + 1)
         };
         let mut row = if indent > 0 { vec![sign(" ".repeat(indent))] } else { Row::new() };
         let (now, after) = rest.split_at(end);

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::program::Program;
+use super::programs::PROGRAMS;
 
 /// How the comment begins that says how the original spells a place.
 const ORIGINALS: [&str; 2] = ["Horovod: ", "nvcnn: "];
@@ -123,7 +124,7 @@ impl Program {
 
     /// What is wrong with a program in which the numbers up to `last` should be done, and the others to do; in the words of a
     /// proofreader.
-    pub fn problems(&self, text: &str, last: usize) -> Vec<String> {
+    fn problems(&self, text: &str, last: usize) -> Vec<String> {
         let lines: Vec<&str> = text.lines().collect();
         let all = self.places(text);
         let mut problems = Vec::new();
@@ -151,6 +152,20 @@ impl Program {
         }
         problems
     }
+}
+
+/// What should be fixed in the exercises and their solutions, by name.
+pub fn proofread() -> Vec<String> {
+    PROGRAMS.into_iter().flat_map(problems_of).collect()
+}
+
+fn problems_of(program: &Program) -> Vec<String> {
+    let file = program.file;
+    let exercise = (format!("the exercise {file}"), program.exercise.to_owned(), 0);
+    let solution = |number| (format!("the solution of {file} after {} {number}", program.noun), program.solution(number), number);
+    let all = std::iter::once(exercise).chain(program.numbers().map(solution));
+    all.flat_map(|(name, text, last)| program.problems(&text, last).into_iter().map(move |what| format!("{name}: {what}")))
+        .collect()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::built::{Built, CompileError};
+use super::build::{Built, CompileError};
 use super::folder::{ExerciseError, Folder};
 use super::interpreter::{MODULE_VARIABLE, Module, find_module, interpreter, on_path};
 use super::program::Program;
@@ -25,30 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// No file of the package is longer.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The package `hvd_lab`, file by file.
-const PACKAGE: [(&str, &str); 21] = [
-    ("__init__.py", include_str!("../../../python/hvd_lab/__init__.py")),
-    ("_arguments.py", include_str!("../../../python/hvd_lab/_arguments.py")),
-    ("_devices.py", include_str!("../../../python/hvd_lab/_devices.py")),
-    ("_ending.py", include_str!("../../../python/hvd_lab/_ending.py")),
-    ("_leaving.py", include_str!("../../../python/hvd_lab/_leaving.py")),
-    ("_library.py", include_str!("../../../python/hvd_lab/_library.py")),
-    ("_log.py", include_str!("../../../python/hvd_lab/_log.py")),
-    ("_numbers.py", include_str!("../../../python/hvd_lab/_numbers.py")),
-    ("_schedule.py", include_str!("../../../python/hvd_lab/_schedule.py")),
-    ("_words.py", include_str!("../../../python/hvd_lab/_words.py")),
-    ("callbacks.py", include_str!("../../../python/hvd_lab/callbacks.py")),
-    ("fashion_mnist.py", include_str!("../../../python/hvd_lab/fashion_mnist.py")),
-    ("layers.py", include_str!("../../../python/hvd_lab/layers.py")),
-    ("mnist.py", include_str!("../../../python/hvd_lab/mnist.py")),
-    ("models.py", include_str!("../../../python/hvd_lab/models.py")),
-    ("nvcnn.py", include_str!("../../../python/hvd_lab/nvcnn.py")),
-    ("optimizers.py", include_str!("../../../python/hvd_lab/optimizers.py")),
-    ("keras/__init__.py", include_str!("../../../python/hvd_lab/keras/__init__.py")),
-    ("keras/_ranks.py", include_str!("../../../python/hvd_lab/keras/_ranks.py")),
-    ("keras/callbacks.py", include_str!("../../../python/hvd_lab/keras/callbacks.py")),
-    ("keras/optimizer.py", include_str!("../../../python/hvd_lab/keras/optimizer.py")),
-];
+/// Name and text of every file of the package `hvd_lab`, written by build.rs.
+const PACKAGE: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/python.rs"));
 
 /// Python runs it before the program: it takes the secret of the run from where the program could read it.
 const FIRST: (&str, &str) = ("sitecustomize.py", include_str!("../../../python/sitecustomize.py"));
@@ -92,7 +70,7 @@ pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built
     };
     if let Some(what) = nothing {
         let message = format!("{what}. `hvd-lab exercise reset` puts the exercise back");
-        return Ok(Built::Errors { errors: vec![error(of, text, message, 0, 0)], said: String::new() });
+        return Ok(Built::Errors { errors: vec![CompileError::at(of, text, message, 0, 0)], said: String::new() });
     }
     let module = match find_module() {
         Module::There(path) => path,
@@ -118,7 +96,7 @@ pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built
             // Past wrappers that only look for it, such as pyenv's.
             Said::Python { python } if python.is_file() => real = python,
             Said::Python { .. } => {}
-            Said::Error { message, line, column } => errors.push(error(of, text, message, line, column)),
+            Said::Error { message, line, column } => errors.push(CompileError::at(of, text, message, line, column)),
         }
     }
     if !is_python {
@@ -138,18 +116,6 @@ pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built
     Ok(Built::Program(starter))
 }
 
-fn error(of: &Program, text: &str, message: String, line: usize, column: usize) -> CompileError {
-    CompileError {
-        message,
-        line,
-        column,
-        source: line.checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default().trim().to_owned(),
-        label: None,
-        help: None,
-        place: if line > 0 { of.place_at(text, line) } else { None },
-    }
-}
-
 /// What every rank runs: the learner's program, with the package on its path.
 fn script(python: &Path, module: &Path, package: &Path, program: &Path) -> Vec<u8> {
     let mut script = b"#!/bin/sh\n# Written by `hvd-lab exercise`: starts your program as one rank.\nexport ".to_vec();
@@ -164,10 +130,7 @@ fn script(python: &Path, module: &Path, package: &Path, program: &Path) -> Vec<u
 fn quoted(path: &Path) -> Vec<u8> {
     let mut quoted = vec![b'\''];
     for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'\'' => quoted.extend(br"'\''"),
-            byte => quoted.push(*byte),
-        }
+        if *byte == b'\'' { quoted.extend(br"'\''") } else { quoted.push(*byte) }
     }
     quoted.push(b'\'');
     quoted
@@ -209,7 +172,7 @@ mod tests {
             }
         }
         there.sort();
-        let mut carried = PACKAGE.map(|(name, _)| name.to_owned()).to_vec();
+        let mut carried = PACKAGE.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
         carried.sort();
         assert_eq!(carried, there);
     }
@@ -227,7 +190,7 @@ mod tests {
     fn an_error_of_the_reader_gets_its_line_and_its_step() {
         let text = TEN_STEPS_IN_PYTHON.solution(10);
         let line = 1 + text.lines().position(|line| line.starts_with("lr = ")).unwrap();
-        let error = error(&TEN_STEPS_IN_PYTHON, &text, "SyntaxError: invalid syntax".into(), line, 5);
+        let error = CompileError::at(&TEN_STEPS_IN_PYTHON, &text, "SyntaxError: invalid syntax".into(), line, 5);
         assert_eq!((error.line, error.place), (line, Some(8)));
         assert_eq!(error.source, "lr = args.base_lr * hvd.size()");
     }

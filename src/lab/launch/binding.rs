@@ -1,6 +1,4 @@
 //! Which cores the launcher gives to each rank: the words of `--bind` for each launcher.
-//!
-//! Never looks at a machine.
 
 use super::Flavour;
 use crate::domain::benchmark::{BenchmarkSpec, Binding};

@@ -1,7 +1,7 @@
 //! Programs of the ranks that are still being built: `make run` opens the screen before they are there, the first time.
 //!
-//! Never builds. Whoever builds holds the lock of a log beside this program (assets/setup/behind.py) and lets it go however it ends, so
-//! nobody waits for a build that was killed.
+//! The build holds the lock of a log beside this program (assets/setup/behind.py). The system releases it however the build ends, so a
+//! killed build is not waited for.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,6 @@ const LOG: &str = "build.log";
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Build {
     pub log: PathBuf,
-    /// Else whether it was well shows in what is there.
     pub is_going_on: bool,
 }
 

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-/// What is started for a run.
+/// The command that is started for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
     /// The launcher first.
     pub argv: Vec<String>,
     /// Set beside the variables that are there already.
     pub env: Vec<(String, String)>,
-    /// What is done beyond the ordinary, and why, one sentence each.
+    /// What it does beyond the ordinary, and why; one sentence each.
     pub notes: Vec<String>,
     /// Where it works; `None` for the folder of the run.
     pub directory: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! Start, continue and stop runs: what a screen or a verb may do to them.
 //!
-//! Never waits for a run. The supervisor does the work; this only starts it and sends it signals.
+//! The supervisor does the work: this starts it and sends it signals, and does not wait.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -169,7 +169,7 @@ pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchErr
     Ok(record.id)
 }
 
-/// What a run is given that goes on.
+/// What a run is given when it is continued.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MoreWork {
     /// In total.
@@ -257,7 +257,7 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
     spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))
 }
 
-/// Ask a run to stop; returns once the supervisor has been told. It ends the ranks, by force after 5 s.
+/// Ask a run to stop; returns once the supervisor has the signal. It ends the ranks, by force after 5 s.
 ///
 /// # Errors
 /// [`LaunchError::NotGoing`] where it is over already, [`StoreError::Elsewhere`] where nothing can be sent to it from here,
@@ -300,7 +300,7 @@ fn beginning() -> RunStatus {
     RunStatus { supervisor_place: place, ..RunStatus::new(RunState::Preparing, "starting the supervisor", host::now_s()) }
 }
 
-/// Nobody will come who could say it.
+/// No supervisor will start that could report the error.
 fn say_failed(folder: &RunFolder, status: RunStatus, error: &LaunchError) {
     // Where it cannot be written, the next look finds a run without a supervisor.
     let _ = folder.write_status(&RunStatus {

@@ -1,6 +1,6 @@
 //! Which hosts there are, as a program of the user's says: asked before a launch, and again while ranks train.
 //!
-//! Never starts a rank. A program that fails once is asked again: what it said before still holds.
+//! If the program fails once, its last answer still counts, and it is asked again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -47,7 +47,7 @@ impl Lost {
     }
 }
 
-/// What the program says while ranks train.
+/// What the program answers while ranks train.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wish(Arc<Mutex<Wished>>);
 
@@ -55,7 +55,7 @@ pub(super) struct Wish(Arc<Mutex<Wished>>);
 struct Wished {
     /// The run is to go on with other hosts after its next checkpoint.
     is_better: bool,
-    /// What is wrong with the program, or that it is well again; told once.
+    /// What is wrong with the program, or that it works again; reported once.
     news: Option<String>,
 }
 
@@ -64,7 +64,7 @@ impl Wish {
         self.with(|wished| wished.is_better)
     }
 
-    /// What nobody has told yet.
+    /// The news that has not been reported yet.
     pub fn news(&self) -> Option<String> {
         self.with(|wished| wished.news.take())
     }
@@ -143,7 +143,7 @@ impl Discovery {
                     ". It is a folder: give the program".to_owned()
                 }
                 ErrorKind::PermissionDenied => format!(". Make it executable: chmod +x {}", self.script),
-                // ENOEXEC, which has no kind of its own.
+                // ENOEXEC, for which ErrorKind has no variant.
                 _ if cause.raw_os_error() == Some(8) => ". Its first line has to name a program, such as #!/bin/sh".to_owned(),
                 _ => String::new(),
             },
@@ -166,7 +166,7 @@ impl Discovery {
         lost.map(|(host, lost)| format!("; {host} is left out for {} s: {}", COOLDOWN.as_secs(), lost.why)).collect()
     }
 
-    /// Ask again and again what there is, until nobody wants to know any more. `is_better` says whether these hosts are worth another
+    /// Ask again and again which hosts there are, until the result is dropped. `is_better` says whether these hosts are worth another
     /// launch.
     pub fn watch(mut self, is_better: impl Fn(&[Host]) -> bool + Send + 'static) -> Wish {
         let wish = Wish::default();

@@ -1,6 +1,4 @@
-//! How a run goes on that has lost ranks: with those that are left, from the last checkpoint.
-//!
-//! Never starts anything: it says what the next launch is to be.
+//! How a run continues after it has lost ranks: with the remaining ones, from the last checkpoint.
 
 use std::path::Path;
 
@@ -18,7 +16,7 @@ pub(super) struct Elastic {
     now: Resources,
     most: usize,
     resets: usize,
-    /// Who knows which hosts there are, where they are not named once and for all.
+    /// Finds the hosts, if the run does not name them.
     discovery: Option<Discovery>,
 }
 
@@ -31,7 +29,7 @@ impl Elastic {
 
     fn new(resources: &Resources) -> Elastic {
         let most = resources.max_np.unwrap_or(resources.np);
-        // What is found takes its place in each launch.
+        // Each launch gets the hosts that are found then.
         let now = Resources { max_np: None, host_discovery_script: None, elastic_timeout_s: None, ..resources.clone() };
         Elastic { now, most, resets: 0, discovery: Discovery::of(resources) }
     }
@@ -85,7 +83,7 @@ impl Elastic {
         self.ranks_on(hosts).is_some_and(|ranks| ranks > self.now.np || !in_use.iter().all(stays))
     }
 
-    /// What is told while the ranks of the next launch start.
+    /// The status while the ranks of the next launch start.
     pub fn starting(&self) -> String {
         format!("starting {}", units::counted(self.now.np, "rank"))
     }

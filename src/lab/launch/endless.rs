@@ -1,18 +1,16 @@
 //! A launcher that gathers a line which does not end: it is busy, and no line of any rank comes.
-//!
-//! Never ends anything: it says what is seen.
 
 use std::collections::BTreeMap;
 
 use crate::host::process::{Process, command, written};
 
-/// Looks in a row in which the launcher was busy and passed nothing on, before that is told.
+/// Looks in a row in which the launcher was busy and passed nothing on, before it is reported.
 const LOOKS: u64 = 4;
 /// Processor time that a launcher has to use between two looks, and in all, in ticks of 10 ms: one that waits uses none, and where
 /// others keep the cores busy it gets little.
 const BUSY_TICKS: u64 = 3;
 const MANY_TICKS: u64 = 150;
-/// Bytes that nobody writes who prints lines and waits.
+/// More bytes than a rank writes that prints lines and waits.
 const MUCH: u64 = 1 << 20;
 /// Programs that sort output by lines.
 const LAUNCHERS: [&str; 7] = ["mpirun", "mpiexec", "prterun", "prun", "orterun", "mpiexec.hydra", "hydra_pmi_proxy"];
@@ -68,7 +66,7 @@ impl Endless {
         is_known.then_some(Busy { process, written, seconds: self.looks })
     }
 
-    /// Whether nobody has been told of the line that the last look has found.
+    /// Whether the line that the last look has found was not reported yet.
     pub fn is_news(&mut self) -> bool {
         !std::mem::replace(&mut self.is_told, true)
     }

@@ -1,6 +1,6 @@
-//! The socket on which the ranks of this host tell their events, so that what they print is the program's own.
+//! The socket on which the ranks of this host send their events, apart from what they print.
 //!
-//! Never judges an event: each goes into the channel of its job, with the events that are missing before it.
+//! Each event goes into the channel of its job, with the number of events that are missing before it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl EventSocket {
         &self.path
     }
 
-    /// Takes what is still on its way, and no new connection. The job's channel closes behind the last event.
+    /// Takes the events that are still on their way, and no new connection. The job's channel closes behind the last event.
     pub fn close(&mut self) {
         self.open = None;
     }

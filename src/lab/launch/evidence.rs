@@ -13,7 +13,7 @@ use crate::domain::history::{Fatal, History, Keep, Process, TrainingStep};
 const TAIL_LINES: usize = 10;
 const LAUNCHER_LINES: usize = 60;
 
-/// What is known of the processes of one attempt.
+/// What is known about the processes of one attempt.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub work: Work,
@@ -33,7 +33,7 @@ pub struct Evidence {
     pub aborts: Aborts,
     /// It is a program of the user's own without other ranks.
     pub is_alone: bool,
-    /// Who started the ranks, as people call it.
+    /// What people call the program that started the ranks.
     pub launcher_name: &'static str,
     /// What the launcher says comes among the lines of process 0.
     pub is_untagged: bool,
@@ -134,7 +134,7 @@ impl Evidence {
         self.history.attempt().map_or(&[], |attempt| &attempt.fatal)
     }
 
-    /// What a process itself said of its failure: others may have said theirs before it.
+    /// What a process itself reported about its failure; others may have reported theirs before it.
     pub fn fatal_of(&self, process: usize) -> Option<&Fatal> {
         self.fatal().iter().find(|fatal| fatal.process == process)
     }

@@ -1,6 +1,6 @@
-//! Makes the faults in the ranks of a run that somebody asked for, and notes how long it took until the rank at fault was named.
+//! Makes the faults that a user asked for in the ranks of a run, and records how long it took until the rank at fault was named.
 //!
-//! Only the supervisor does it: a fault is undone when its time is over, whoever asked for it and whether or not they are still there.
+//! The supervisor does it, so that a fault is undone when its time is over even if the program that asked for it has ended.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io;
@@ -43,7 +43,7 @@ struct Going {
     cores: Vec<(u32, Vec<usize>)>,
 }
 
-/// A fault whose rank nobody has named yet.
+/// A fault whose rank has not been named yet.
 struct Open {
     index: usize,
     kind: FaultKind,
@@ -158,7 +158,7 @@ impl Faults {
             FaultKind::SlowNetwork => self.hub.as_ref().map_or(Ok(()), |hub| hub.set(process, hub.slow_bits()))?,
             FaultKind::FileLimit => limit_files(&rank)?,
             FaultKind::DamagedCheckpoint => {
-                // Before the cut: a rank that goes on would soon write a whole one.
+                // Before the cut: a rank that still runs would soon write a whole one.
                 rank.signal(Signal::SIGKILL);
                 cut(&newest_checkpoint(&self.folder.log_dir())?)?;
             }
@@ -239,7 +239,7 @@ impl Faults {
         }
     }
 
-    /// Somebody says something of a process: if it is the one at fault, its fault is found. Returns what is worth a line then.
+    /// A process was named: if it is the one at fault, its fault is found. Returns the line to log then.
     pub(super) fn found(&mut self, process: usize, words: &str) -> Option<String> {
         let open = self.open.take_if(|open| open.process == process)?;
         let after = open.began.elapsed().as_secs_f64();

@@ -1,6 +1,4 @@
 //! Asks the supervisor of a run for a fault, and waits until it has made or refused it.
-//!
-//! Never makes a fault, and never waits for somebody to find it.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +30,7 @@ pub fn make_fault(store: &RunStore, id: RunId, request: FaultRequest) -> Result<
         match refused(store, id) {
             (count, Some(why)) if count > refusals => return Err(LaunchError::Failed(format!("run {id}: {why}"))),
             _ if begin.elapsed() > TAKEN_WITHIN => {
-                // What nobody took is not for whoever comes next. Taken in the last moment it is not there any more.
+                // The next launch must not take it. If it was taken in the last moment, the file is gone already.
                 let _ = std::fs::remove_file(store.folder(id).fault_file());
                 let why = "its supervisor is busy, or of a version that makes no faults";
                 return Err(LaunchError::Failed(format!("run {id} does not answer: {why}")));

@@ -1,4 +1,4 @@
-//! By which way each process of a launch tells its events, and how far their numbers have come.
+//! How each process of a launch sends its events, and the number of the last one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ pub(super) struct Hearing {
     numbers: BTreeMap<usize, u64>,
     /// Processes whose last line was empty: it may belong to an event.
     pub blanks: BTreeSet<usize>,
-    /// Processes in whose place somebody else has spoken.
+    /// Processes for which another program has sent events.
     pub distrusted: BTreeSet<usize>,
 }
 
@@ -30,7 +30,7 @@ impl Hearing {
         self.connections.contains_key(&process)
     }
 
-    /// Events that are missing before the one with this number. A program that starts again counts anew.
+    /// Events that are missing before the one with this number. A program that starts again counts from 1.
     pub fn lost_before(&mut self, process: usize, number: Option<u64>) -> u64 {
         let Some(number) = number else { return 0 };
         let before = self.numbers.insert(process, number).unwrap_or(0);

@@ -40,7 +40,7 @@ impl<'a> HostName<'a> {
             .then(|| format!("`{text}` counts hosts of an allocation, and there is none: write hosts by their names"))
     }
 
-    /// Of a name with a domain what is before its first dot.
+    /// The part before the first dot of a name with a domain.
     pub fn without_domain(self) -> Option<&'a str> {
         self.0.split_once('.').filter(|_| !self.is_address()).map(|(name, _)| name)
     }

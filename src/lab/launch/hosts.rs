@@ -1,6 +1,4 @@
 //! Which hosts a run is for, from `-H` or a host file.
-//!
-//! Never asks a host anything.
 
 use std::path::Path;
 
@@ -13,12 +11,12 @@ use crate::launch::{Flavour, LaunchError};
 /// A host file of thousands of hosts is smaller.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A host as mpirun is told of it.
+/// A host as it is named to mpirun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// A name or an address, perhaps with `user@` before it.
     pub name: String,
-    /// Ranks that may start there; `None` where nobody said so, and the launcher counts cores.
+    /// Ranks that may start there; `None` if that was not given, and the launcher counts cores.
     pub slots: Option<usize>,
     /// Of its ssh, where a host file names one.
     pub port: Option<u16>,
@@ -27,7 +25,7 @@ pub struct Host {
 /// The hosts of `host:slots,...`; a host without a number has one slot. Each host once, with all its slots.
 ///
 /// # Errors
-/// [`LaunchError::Spec`] where it is no such list.
+/// [`LaunchError::Spec`] if it is not such a list.
 pub(in crate::launch) fn listed(hosts: &str) -> Result<Vec<Host>, LaunchError> {
     let host = |text: &str| {
         if let Some(problem) = HostName::of(text.trim()).problem() {

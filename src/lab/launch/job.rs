@@ -1,6 +1,6 @@
 //! One launch of the ranks: `mpirun` from its start until nothing of it is left.
 //!
-//! Never writes the status of the run: it tells its owner. Everything that can go wrong ends in a verdict.
+//! The supervisor writes the status of the run; the job calls it back. Everything that can go wrong ends in a verdict.
 
 mod behind;
 mod ending;
@@ -77,7 +77,7 @@ pub(super) struct Job {
     child: Child,
     lines: mpsc::Receiver<Line>,
     readers: Vec<JoinHandle<()>>,
-    /// Where ranks of this host tell their events; `None` where the system gives no socket, and all ranks print them.
+    /// Where ranks of this host send their events; `None` if the system gives no socket, and all ranks print them.
     events: Option<EventSocket>,
     samples: mpsc::UnboundedReceiver<TelemetrySample>,
     sampler: Sampler,
@@ -111,7 +111,7 @@ pub(super) struct Job {
     stuck: Option<String>,
     /// Why the supervisor itself cannot go on.
     broken: Option<String>,
-    /// Why a part of what a program of the user's own told is not kept, and whether that was said.
+    /// Why a part of the output of a user's program is not kept, and whether that was reported.
     unwritten: Option<(String, bool)>,
     /// The program itself has ended, and what it has put into the background has not.
     behind: Option<Behind>,
@@ -369,7 +369,7 @@ impl Job {
         }
     }
 
-    /// A run that cannot be written down is ended: nobody could tell what it did. A program of the user's own goes on: a log is no
+    /// A run that cannot be recorded is ended, since its result would be unknown. A program of the user's own keeps running: a log is no
     /// reason to end a training.
     fn fail_if_unwritten(&mut self, written: Result<(), WriteError>) {
         if let Err(error) = written {
@@ -382,7 +382,7 @@ impl Job {
         }
     }
 
-    /// Nobody reports any more, and nobody says why.
+    /// No rank reports any more, and none has said why.
     fn give_up(&mut self) {
         let evidence = &self.writer.evidence;
         // On a busy machine it takes longer to print too much than to be taken for stuck.

@@ -71,7 +71,7 @@ pub(super) fn time_limit(spec: &RunSpec) -> Result<Option<f64>, LaunchError> {
     Ok(Rules::of_machine()?.map_or(asked_s, |rules| rules.time_limit(asked_s)))
 }
 
-/// A time limit that somebody asks for has to be one that is allowed.
+/// Refuses a time limit that is longer than this machine allows.
 ///
 /// # Errors
 /// It is not, or the machine's file cannot be used.
@@ -99,7 +99,7 @@ pub(super) fn wanted(spec: &RunSpec, force: bool) -> Result<Option<Wanted>, Laun
     }
     let Some(share) = Share::of_machine()? else { return Ok(None) };
     let mut gpus = gpus();
-    // Those that somebody already uses without asking come last.
+    // GPUs that another program already uses come last.
     gpus.sort_by_key(|gpu| !gpu.processes.is_empty());
     let (devices, names) = shared_devices(&share.rules, &gpus);
     let candidates = match devices {
@@ -117,7 +117,7 @@ pub(super) fn wanted(spec: &RunSpec, force: bool) -> Result<Option<Wanted>, Laun
     let refuse = |message: String| if force { Ok(()) } else { Err(LaunchError::Spec(message)) };
     let file = share.rules.file.display();
     let count = match devices {
-        // Of more ranks than GPUs is said elsewhere what to do.
+        // `mpirun::placement` refuses more ranks than GPUs.
         Devices::Gpus => {
             let count = np.min(candidates.len());
             if count > most {
@@ -160,7 +160,7 @@ fn is_elsewhere(spec: &RunSpec) -> bool {
 }
 
 impl Wanted {
-    /// `2 GPUs`, for what is shown.
+    /// The note that the run waits for its turn.
     pub fn in_words(&self) -> String {
         format!(
             "this machine is shared: the run waits for its turn to get {} (`hvd-lab queue` shows the queue)",
@@ -218,7 +218,7 @@ pub(super) fn stray_in_words(stray: &Stray) -> String {
     format!("{} is locked {by}, which has no ticket: it is free when that process ends", stray.device)
 }
 
-/// `in about 12 min`, for so many seconds.
+/// `in about 12 min`.
 pub(super) fn in_about(seconds: f64) -> String {
     match seconds / 60.0 {
         minutes if minutes <= 1.0 => "within a minute".into(),

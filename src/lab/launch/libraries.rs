@@ -1,6 +1,6 @@
 //! Libraries of others in LD_LIBRARY_PATH and LD_PRELOAD: the lab's own come before them, and one that still breaks a program is named.
 //!
-//! Never changes the environment of the lab itself.
+//! The environment of the lab itself stays as it is.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const PRELOAD: &str = "LD_PRELOAD";
 /// The launcher that belongs to the MPI library which hvd-train was linked with, and its libtorch; empty where the build did not know.
 pub(super) const BUILD_MPIRUN: &str = env!("HVD_LAB_BUILD_MPIRUN");
 const BUILD_LIBTORCH: &str = env!("HVD_LAB_BUILD_LIBTORCH");
-/// What the system has of its own, and ranks and launchers need.
+/// Libraries of the system that ranks and launchers need.
 const SYSTEM: [&str; 5] = ["libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1", "libz.so.1", "libc.so.6"];
 /// How the loader, and Python by it, says that it cannot use a library.
 const COMPLAINTS: [&str; 8] = [
@@ -112,7 +112,7 @@ pub fn command(program: &Path) -> Command {
     command
 }
 
-/// Whether it is only a remark of the loader, which goes on.
+/// Whether it is only a remark of the loader, after which the program starts.
 pub fn is_remark(line: &str) -> bool {
     line.contains("no version information available (required by") || line.contains("cannot be preloaded")
 }

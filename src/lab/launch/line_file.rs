@@ -1,6 +1,6 @@
 //! A file that grows line by line: no line in it is ever glued to half of another, whatever a full disk or kill -9 left.
 //!
-//! Never read while it grows: whoever follows it has a reader of their own.
+//! Readers open it themselves.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -15,7 +15,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub(super) struct LineFile {
     path: PathBuf,
     file: File,
-    /// Not written yet. What a full disk took of a line goes on from there: no line is ever cut by the next one.
+    /// Not written yet. If a full disk took only a part of a line, the rest follows it: no line is cut by the next one.
     waiting: Vec<u8>,
     length: u64,
 }

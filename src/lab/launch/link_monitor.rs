@@ -1,6 +1,6 @@
 //! The cables of ranks that have networks of their own (`rank_networks`): one that lets less through than it should is found by its queue.
 //!
-//! Never asks how fast a cable was made: it counts what waits at its end, and what gets through.
+//! It counts the bytes that wait at the end of a cable, and those that get through.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -15,13 +15,13 @@ use crate::domain::units;
 use crate::process::ProcessHandle;
 use crate::process::probe_command::{LAUNCHER_PATIENCE, ask};
 
-/// A slow cable lets so many bits a second through, and no more than a tenth of what it did.
+/// Bits a second that a slow cable lets through; never more than a tenth of what it did.
 const SLOW_BITS: u64 = 2_000_000;
 /// Between two looks at all cables.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Looks that are kept: four seconds, and one before them to count from.
 const KEPT: usize = 21;
-/// In so many of them something waits for a rank whose cable is slow.
+/// The part of the looks in which something waits for a rank whose cable is slow.
 const BUSY: f64 = 0.6;
 /// While something waits, a cable that is well lets through what it was made for: this part of that is far from it.
 const PART: f64 = 0.25;
@@ -35,7 +35,7 @@ pub(super) struct Hub {
 }
 
 impl Hub {
-    /// Of this launcher, whose cables were made for so many bits a second; `None` if it has ended.
+    /// The network of this launcher, whose cables were made for `bits` bits a second; `None` if it has ended.
     pub fn of(launcher: u32, bits: u64) -> Option<Hub> {
         Some(Hub { launcher: ProcessHandle::open(launcher)?, bits })
     }
@@ -65,7 +65,7 @@ impl Hub {
     }
 }
 
-/// All cables of a run, and whoever looks at them.
+/// Watches all cables of a run.
 pub(super) struct LinkMonitor {
     hub: Hub,
     watch: Option<Watch>,
@@ -125,7 +125,7 @@ impl Drop for Watch {
     }
 }
 
-/// Until `tc` ends, or nobody listens.
+/// Asks `tc` until it ends, or the receiver is dropped.
 fn ask_on(mut questions: ChildStdin, mut answers: BufReader<ChildStdout>, looks: &Sender<Look>, stopped: &Receiver<()>) {
     let mut line = String::new();
     loop {

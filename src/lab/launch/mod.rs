@@ -1,6 +1,6 @@
 //! Starting, following up and stopping runs.
 //!
-//! Never draws. Nothing here depends on a screen: a supervisor of its own session starts `mpirun` and writes the run
+//! Nothing here depends on a screen: a supervisor of its own session starts `mpirun` and writes the run
 //! folder, which screens and verbs then follow.
 //!
 //! ```text

@@ -1,6 +1,6 @@
 //! From a run's settings to the exact argument vector and environment of `mpirun`.
 //!
-//! Never runs anything, and reads nothing but a host file: the same settings and setup always give the same line.
+//! It reads nothing but a host file: the same settings and setup always give the same line.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ pub(super) const CORES_OF_LAUNCHER: [&str; 2] = ["PRTE_MCA_hwloc_default_cpu_lis
 /// Ranks that wait would otherwise spin on the core that the others need.
 pub(super) const YIELD: [&str; 3] = ["--mca", "mpi_yield_when_idle", "1"];
 
-/// What Open MPI is told first: who starts it, and which cores ranks get.
+/// The first words for Open MPI: whether root starts it, and which cores ranks get.
 pub(super) fn first_words(is_root: bool, binding: &[String]) -> Vec<String> {
     let root = is_root.then(|| "--allow-run-as-root".to_owned());
     root.into_iter().chain(binding.iter().cloned()).collect()
@@ -167,7 +167,7 @@ fn open_mpi(
         // A host that is cut off does not say so: mpirun asks, or would wait for hours.
         let to_daemons = if is_4 { "--mca" } else { "--prtemca" };
         KEEPALIVE.iter().for_each(|(name, value)| add(&[to_daemons, name, value]));
-        // What is wrong with a host file, the look before the start says.
+        // Errors of a host file are reported by the preflight.
         let hosts = hosts_of(resources, setup.flavour).unwrap_or_default();
         let domainless: Vec<&str> = hosts.iter().filter_map(|host| HostName::of(&host.name).without_domain()).collect();
         if !domainless.is_empty() && !is_4 {
@@ -189,7 +189,7 @@ fn open_mpi(
         for name in env.iter().map(|(name, _)| name).chain(setup.machine.forwarded.iter().filter(own)) {
             add(&["-x", name]);
         }
-        // Its name alone: the value is made anew for each launch, and stands in no record.
+        // Its name alone: the value is new for each launch, and is not recorded.
         add(&["-x", SECRET_VARIABLE]);
     }
     argv
@@ -339,7 +339,7 @@ fn benchmark_flags(spec: &BenchmarkSpec) -> Vec<String> {
     flags
 }
 
-/// The flags of hvd-train: all settings that have one, the folder of the run, what is switched on, and the user's own.
+/// The flags of hvd-train: all settings that have one, the folder of the run, the switches that are on, and the user's own flags.
 fn trainer_flags(job: &TrainingJob, data: &str, log_dir: String) -> Vec<String> {
     let mut flags = Vec::new();
     let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);

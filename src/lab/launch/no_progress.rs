@@ -1,6 +1,4 @@
 //! For how long the ranks of a job have not got on, and when that is too long.
-//!
-//! Never ends a rank: it says when.
 
 use std::time::Duration;
 
@@ -53,8 +51,8 @@ impl NoProgress {
         self.patience.map(|patience| self.since + patience + self.starved())
     }
 
-    /// What a user should hear now, if anything: that nobody has reported for some seconds and what comes of it, as the begin of a
-    /// sentence, or that this is over.
+    /// What to report now, if anything: that no rank has reported for some seconds and what follows, as the beginning of a sentence, or
+    /// `None` inside if that is over.
     pub(super) fn news(&mut self) -> Option<Option<String>> {
         let patience = self.patience?;
         let is_silent = self.since.elapsed() >= NOTICE + self.starved();

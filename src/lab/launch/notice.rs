@@ -1,6 +1,6 @@
 //! What launchers say about the first process that failed, and what MPI says in a process that aborted.
 //!
-//! Never guesses: a launcher that names nobody has said nothing.
+//! A launcher that names no process counts as silent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -34,7 +34,7 @@ pub(super) enum How {
 }
 
 /// How launchers name the first that failed, the surest words first, with what they mean where no number of theirs says it. `process`,
-/// `pid`, `code`, `signal` and `word` are what is read of it; all words of a launcher are one line here.
+/// `pid`, `code`, `signal` and `word` are the groups that are read; all words of a launcher are one line here.
 const FORMS: [(&str, Option<How>); 14] = [
     // Open MPI: "... noticed that process rank 1 with PID 77 on node vm exited on signal 9 (Killed)."
     (r"process rank (?<process>[0-9]+) with PID [0-9]+ on node \S+ exited on signal (?<signal>[0-9]+)", None),

@@ -1,7 +1,5 @@
 //! Whose line is this: takes the launcher's tags off the ranks' output.
 //!
-//! Never reads a stream: bytes of lines in, lines with their sender out.
-//!
 //! Tags differ by launcher and version: `[1,0]<stdout>:text` (Open MPI 4), `[1,0]<stdout>: text` (5),
 //! `[prterun-host-pid@1,0]<stdout>: text` (some 5.0 builds), `[0] text` (MPICH). A rank that writes without ending its
 //! line gets its tag in the middle of someone else's; such pieces are put together again.
@@ -91,7 +89,7 @@ impl Sorter {
         }]
     }
 
-    /// What is left without a line end when the stream ends.
+    /// The lines that have no end when the stream ends.
     pub fn finish(&mut self) -> Vec<Line> {
         let open = std::mem::take(&mut self.open);
         open.into_iter().map(|((process, _), text)| Line::Rank { process, text }).collect()

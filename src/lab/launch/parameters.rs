@@ -1,6 +1,4 @@
 //! Parameters of Open MPI that the user has set, in the environment and in files.
-//!
-//! Never sets one.
 
 use std::path::PathBuf;
 

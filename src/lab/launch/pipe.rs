@@ -1,6 +1,6 @@
 //! One pipe of the launcher, line by line into the channel of its job.
 //!
-//! Never keeps more of a line than anybody reads.
+//! At most 4 MiB of a line are kept.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::sync::mpsc;
@@ -74,7 +74,7 @@ async fn read_drawn(mut reader: impl AsyncBufRead + Unpin, tags: Tags, lines: mp
     }
 }
 
-/// What is said behind a line of which the rest is not kept.
+/// The note after a line of which the rest is not kept.
 fn cut(line: &Line) -> Option<Line> {
     let Line::Rank { process, .. } = line else { return None };
     let most = units::bytes(LONGEST);

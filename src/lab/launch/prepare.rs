@@ -10,7 +10,7 @@ use crate::domain::training::DataSource;
 use crate::domain::units;
 use crate::download::{self, Progress};
 
-/// Progress is told this often at most: each time is a file written and synced.
+/// Progress is reported at most this often, since each report writes and syncs a file.
 const TELL_EVERY: Duration = Duration::from_millis(250);
 
 /// Where the images are.
@@ -64,7 +64,7 @@ pub(super) fn named(workload: &Workload) -> Result<Images, LaunchError> {
     }
 }
 
-/// A folder with photos, as the ranks find it. That it cannot be read is said before there is a run.
+/// A folder with photos, as the ranks find it. It has to be readable before the run is made.
 ///
 /// # Errors
 /// Why not, and what to do, with the flag.
@@ -118,7 +118,7 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// What the run will train on as far as can be told without a download.
+/// What the run will train on, as far as is known without a download.
 ///
 /// # Errors
 /// [`LaunchError::Data`] where the choice cannot be met.

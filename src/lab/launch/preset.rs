@@ -1,6 +1,6 @@
 //! Presets: settings to begin from, out of `assets/presets.toml`, fitted to this machine.
 //!
-//! Never looks for devices itself: callers say what there is.
+//! Callers say which devices there are.
 
 use serde::Deserialize;
 

@@ -17,7 +17,7 @@ const CONSEQUENCE: &str = r"(?i)connection (?:was )?(?:reset|closed|refused|abor
 /// What wrappers and launchers say behind the words of the program that has failed.
 const AFTERWORD: &str = r"^(?:ERROR conda\.cli\.main_run|g?make(?:\[\d+\])?: \*\*\*|error: Recipe |srun: |slurmstepd: |wandb: |Command exited with non-zero status|Command terminated by signal|[\d.:]+user [\d.:]+system|\d+inputs\+|nohup: |[-=*_]{4,}$|\[W\d{3,}|\[?rank\d+\]?:\[W)|\[launch\.py:\d+:\w+\]|destroy_process_group\(\) was not called|leaked semaphore|subprocess\.CalledProcessError: |^\s*warnings\.warn\(";
 
-/// Errors of launchers and wrappers, which are told of the exit code of a process.
+/// Errors of launchers and wrappers, which only report the exit code of a process.
 const OF_LAUNCHERS: [&str; 3] = ["ChildFailedError", "CalledProcessError", "SignalException"];
 
 static EXPRESSIONS: LazyLock<Option<[Regex; 4]>> = LazyLock::new(|| {

@@ -1,5 +1,5 @@
-//! A slow network for each rank on one machine: what is put around the launcher and around each rank's program, and whether the
-//! system allows it.
+//! A slow network for each rank on one machine: the words before the launcher and before each rank's program, and whether the system
+//! allows it.
 //!
 //! Needs no root, and nothing of it is ever cleaned up: the launcher gets a network namespace with a bridge, each rank one of its
 //! own with a cable to that bridge, both ends of the cable let through so many bits a second, and all of it is gone with the
@@ -52,7 +52,7 @@ pub fn around_launcher(np: usize, bits: u64) -> Vec<String> {
 /// A program in the network of the launcher, where the bridge and its ends of the cables are. Its first words are those of `tc`.
 pub fn tc(launcher: u32, words: &[&str]) -> Command {
     let mut command = Command::new("nsenter");
-    // Without root nobody may change groups there, which nsenter would try.
+    // Without root it is not allowed to change groups there, which nsenter would try.
     let target = launcher.to_string();
     command.args(["--user", "--net", "--preserve-credentials", "--target", &target, "tc"]).args(words);
     command

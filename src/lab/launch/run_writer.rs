@@ -1,6 +1,6 @@
 //! The files of a run while it goes: events, logs and telemetry.
 //!
-//! Never judges. Lines are kept in memory for at most 100 ms (the supervisor calls [`RunWriter::flush`]).
+//! Lines are kept in memory for at most 100 ms (the supervisor calls [`RunWriter::flush`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -43,7 +43,7 @@ pub struct RunWriter {
     /// Not written down yet.
     arrived: Arrivals,
     hearing: Hearing,
-    /// Processes whose logs cannot be opened: their training goes on without.
+    /// Processes whose logs cannot be opened: they train without one.
     unopened: BTreeSet<usize>,
     thin: Thin,
     pub evidence: Evidence,
@@ -78,7 +78,7 @@ impl RunWriter {
         writer.events.line(&launched.to_line())?;
         writer.events.flush()?;
         if writer.arrivals.length() == 0 {
-            // What an older lab wrote came at times that nobody knows.
+            // The arrival times of what an older lab wrote are unknown.
             let logs = writer.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.file.length()));
             let all: Vec<_> = logs.chain([(LogSource::Launcher, writer.launcher.length())]).collect();
             for (source, end) in all.into_iter().filter(|(_, end)| *end > 0) {
@@ -139,7 +139,7 @@ impl RunWriter {
         self.arrived(LogSource::Process(process), end)
     }
 
-    /// Put one line where it belongs. Returns the event in it, if there is one that this version knows.
+    /// Write one line to the file where it belongs. Returns the event in it, if there is one that this version knows.
     pub fn take(&mut self, line: Line) -> Result<Option<Event>, WriteError> {
         // Events on the socket do not show that the launcher passes anything on.
         self.evidence.lines += u64::from(!matches!(line, Line::Event { .. } | Line::Lost { .. }));
@@ -226,7 +226,7 @@ impl RunWriter {
         Ok(line.map(|line| line.event))
     }
 
-    /// Events of a process are missing: it is written down, for what is left may look like something else.
+    /// Records that events of a process are missing, since the remaining ones may be misleading.
     fn lose(&mut self, process: usize, events: u64) -> Result<(), WriteError> {
         if events == 0 {
             return Ok(());
@@ -236,7 +236,7 @@ impl RunWriter {
         self.warn(process, &format!("{what} missing of what process {process} told"))
     }
 
-    /// Somebody tells events that are not of this process. Then none of its events shows anything.
+    /// Another program sends events for this process. Then none of its events is evidence.
     fn distrust(&mut self, process: usize, why: &str) -> Result<(), WriteError> {
         if !self.hearing.distrusted.insert(process) {
             return Ok(());

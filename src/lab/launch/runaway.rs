@@ -1,6 +1,4 @@
 //! When a program that someone is working on does more than it was asked for: it trains on and on, or prints on and on.
-//!
-//! Never ends a rank: it says why the run should end.
 
 use crate::domain::event::{ConfigReport, Event};
 use crate::domain::history::TrainingStep;
@@ -31,7 +29,7 @@ impl RunawayLimits {
         if self.is_own { OWN_LOG } else { ANY_LOG }
     }
 
-    /// What is too much about this event of a process, in one sentence. `last` is the step before.
+    /// Why this event shows that a process does more than it was asked for, in one sentence. `last` is the step before.
     pub fn excess(
         &self,
         process: usize,
@@ -63,8 +61,8 @@ impl RunawayLimits {
         }
     }
 
-    /// Why a run ends whose ranks printed so many bytes since one of them got on, with a process that printed more than its log may
-    /// hold; `None` where it goes on without these lines.
+    /// Why a run is ended after its ranks printed this many bytes without progress, and a process filled its log; `None` if the run
+    /// continues without these lines.
     pub fn flood(&self, process: usize, printed: u64) -> Option<String> {
         let bytes = units::bytes(printed);
         (self.is_own && printed > FLOOD).then(|| {
@@ -72,7 +70,7 @@ impl RunawayLimits {
         })
     }
 
-    /// Why a run ends whose launcher has come to hold so many bytes of memory.
+    /// Why a run is ended whose launcher holds this many bytes of memory.
     pub fn backlog(&self, resident: u64) -> Option<String> {
         let bytes = units::bytes(resident);
         (self.is_own && resident > LAUNCHER).then(|| {

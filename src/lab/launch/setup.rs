@@ -143,7 +143,7 @@ impl Launcher {
             None if !spec.starts_alone() => Launcher::detect(),
             // The words between are a wrapper's, such as env.
             Some(Some(words)) => Launcher::asked(program.to_owned(), Command::new(program).args(words)),
-            // Whatever it is, or none: nobody asks how it is told what MPI's launchers are told.
+            // Another launcher, or none: its version does not matter, since it gets the user's words only.
             _ => {
                 let name = program.file_name().filter(|_| !spec.starts_alone());
                 let version = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -23,7 +23,7 @@ pub struct SharedMachine {
 pub struct DeviceRow {
     /// `GPU 0`, `core 3`.
     pub name: String,
-    /// What is lent: a UUID, or the name of a core.
+    /// A UUID of a GPU, or the name of a core.
     pub device: String,
     pub state: DeviceState,
 }
@@ -101,7 +101,7 @@ impl SharedMachine {
         format!("{start}{over}")
     }
 
-    /// Devices that are free although somebody waits: kept for the first, who needs more.
+    /// Devices that are free although runs wait: kept for the first of them, which needs more.
     pub fn kept(&self) -> Option<String> {
         let free = self.rows.iter().filter(|row| row.state == DeviceState::Free).count();
         let first = self.waiting.iter().find(|row| !row.estimate.is_skipped)?;

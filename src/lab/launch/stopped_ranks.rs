@@ -1,6 +1,4 @@
 //! Ranks that something holds up from outside: stopped by a signal, or crowded on one core. Found by looking at them.
-//!
-//! Never asks who did it, and never undoes it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -21,7 +19,7 @@ pub(super) struct StoppedRanks {
     /// The ranks with their pids.
     ranks: Vec<(usize, u32)>,
     looks: BTreeMap<usize, VecDeque<bool>>,
-    /// Who is stopped, all the time or in turns: told once, until the rank gets on again.
+    /// Ranks that were reported as stopped, all the time or in turns, until they make progress again.
     told: BTreeSet<(usize, bool)>,
     crowded: BTreeSet<usize>,
     /// Since when a rank is stopped.
@@ -35,14 +33,14 @@ impl StoppedRanks {
         self.ranks.iter().copied().filter(|(rank, _)| is_down(rank)).collect()
     }
 
-    /// Looks at each rank, about ten times a second. Returns what is to be said, and of whom.
+    /// Looks at each rank, about ten times a second. Returns what to report, and about which rank.
     pub(super) fn look(&mut self) -> Vec<(usize, String)> {
         let is_stopped = |pid| process::look_up(pid).is_some_and(|found| found.suspended);
         let looks: Vec<(usize, u32, bool)> = self.ranks.iter().map(|(rank, pid)| (*rank, *pid, is_stopped(*pid))).collect();
         looks.into_iter().filter_map(|(rank, pid, stopped)| Some((rank, self.seen(rank, pid, stopped)?))).collect()
     }
 
-    /// Whatever was seen and told of this rank is over: what comes now is something new.
+    /// Forget what was seen of this rank: the next stop is a new one.
     pub(super) fn forget(&mut self, rank: usize) {
         self.looks.remove(&rank);
         self.told.retain(|(told, _)| *told != rank);
@@ -53,7 +51,7 @@ impl StoppedRanks {
         let looks = self.looks.entry(rank).or_default();
         let was_down = looks.iter().rev().take_while(|stopped| **stopped).count() >= STOPPED;
         if was_down && !is_stopped {
-            // That stop is over: it is no part of what comes now.
+            // That stop is over: the next one is counted from here.
             looks.clear();
         } else if looks.len() == KEPT {
             looks.pop_front();

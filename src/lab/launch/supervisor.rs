@@ -1,6 +1,6 @@
-//! The process behind a run: prepares the images, starts `mpirun`, writes the run folder, ends what is left.
+//! The process behind a run: prepares the images, starts `mpirun`, writes the run folder, and ends remaining processes.
 //!
-//! Never draws, never prints: its words go to `launcher.log` and `status.json`. It leads a session of its own, so that
+//! Its words go to `launcher.log` and `status.json`. It leads a session of its own, so that
 //! closing the terminal, losing ssh or a crash of the screen does not reach it.
 //!
 //! In order: lead a session - take over the folder's lock from whoever started it - fetch the images - start the launcher - sort its lines until it
@@ -35,7 +35,7 @@ use crate::process::{self, LockIdentity, RunLock};
 use crate::runs::batch_job::cancel_job;
 use crate::runs::{RunFolder, RunRecord, StoreError};
 
-/// What is done with a run before anybody is told that it has ended, and how.
+/// Called with how a run has ended, before its status says so.
 pub type BeforeEnd = fn(&RunFolder, RunState);
 
 /// Supervise the run of this folder to its end.
@@ -65,7 +65,7 @@ pub fn supervise(path: &Path, before_end: BeforeEnd) -> anyhow::Result<ExitCode>
     let result = runtime.block_on(supervisor.run());
     // Nor may a host discovery script that was being asked stay behind.
     process::signal_own_session(Signal::SIGKILL);
-    // A download that goes on in the background must not hold the end up.
+    // A download in the background must not delay the end.
     runtime.shutdown_background();
     result.map(|()| ExitCode::SUCCESS)
 }
@@ -108,7 +108,7 @@ impl Supervisor {
     fn set(&mut self, state: RunState, message: impl Into<String>) -> Result<(), StoreError> {
         self.status.state = state;
         self.status.message = message.into();
-        // What is at its path now is another run's folder, or the run was given up: neither is ours to write to.
+        // Otherwise another run's folder is at its path, or the run was given up: then it must not be written to.
         if self.lock.is_in_place() { self.folder.write_status(&self.status) } else { Ok(()) }
     }
 
@@ -151,7 +151,7 @@ impl Supervisor {
             self.wait_for_build().await.map_err(|error| (error.to_string(), Vec::new()))?;
             let notes = self.look_at_hosts().await?;
             let images = self.prepare().await.map_err(|message| (message, Vec::new()))?;
-            // Last, so that nobody waits for devices on which nothing runs yet.
+            // Last, so that no run waits for devices on which nothing runs yet.
             let lease = self.get_devices().await.map_err(|error| (error.to_string(), Vec::new()))?;
             Ok((notes, images, lease))
         };
@@ -172,7 +172,7 @@ impl Supervisor {
         }
     }
 
-    /// Wait for the program of the ranks if it is still being built, and tell the status. What is not there then is an error of the launch.
+    /// Wait for the program of the ranks if it is still being built, and say so in the status. If it is missing then, the launch fails.
     async fn wait_for_build(&mut self) -> Result<(), StoreError> {
         while let Some(message) = unbuilt(&self.record.spec, self.record.program.as_deref()) {
             if self.status.message != message {

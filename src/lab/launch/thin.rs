@@ -1,6 +1,6 @@
 //! What a program logs without end is thinned: a bounded part is written down, and of each kind the newest always.
 //!
-//! Never drops anything of a program that logs as much as people read.
+//! A program that logs as much as people can read loses nothing.
 
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
@@ -14,11 +14,11 @@ use crate::domain::user_metrics::FIGURES;
 const MOST: usize = 1024;
 const FEWEST: usize = 64;
 const MOST_OF_ALL_RANKS: usize = 16 << 10;
-/// One of a kind is kept at least so often, so that whoever watches sees it go on; of more than 16 ranks each less often.
+/// One of a kind is kept at least this often, so that its curve keeps growing; with more than 16 ranks, less often.
 const EVERY: Duration = Duration::from_secs(10);
-/// A line of so many bytes counts as one event, a longer one as several.
+/// A line of this many bytes counts as one event, a longer one as several.
 const BYTES: usize = 512;
-/// Kinds that are told apart.
+/// Kinds that are distinguished.
 const MOST_KINDS: usize = 4096;
 
 /// The process, the event, and which figures it has.
@@ -36,7 +36,7 @@ pub(super) struct Thin {
 
 #[derive(Debug)]
 struct Kind {
-    /// One of so many is kept.
+    /// One event in `stride` is kept.
     stride: u64,
     skipped: u64,
     /// Room for further ones before the stride is doubled.
@@ -47,7 +47,7 @@ struct Kind {
 }
 
 impl Thin {
-    /// For a launch of so many ranks.
+    /// For a launch of `np` ranks.
     pub fn new(np: usize) -> Thin {
         let np = np.max(1);
         Thin {
@@ -59,7 +59,7 @@ impl Thin {
         }
     }
 
-    /// Whether an event of so many bytes is written down. `event` is `None` where this version does not know it.
+    /// Whether an event of `bytes` bytes is written down. `event` is `None` if this version does not know it.
     pub fn keeps(&mut self, process: usize, event: Option<&Event>, bytes: usize) -> bool {
         let most = self.most;
         let new = || Kind { stride: 1, skipped: 0, room: most, kept_at: Instant::now(), newest: None };
@@ -92,7 +92,7 @@ impl Thin {
         if is_one_too_many { (usize::MAX, None, 0) } else { name }
     }
 
-    /// The first process whose events are thinned, told once.
+    /// The first process whose events are thinned; reported once.
     pub fn news(&mut self) -> Option<usize> {
         let news = self.news.take()?;
         self.is_told = true;

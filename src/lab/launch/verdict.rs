@@ -30,7 +30,7 @@ impl Verdict {
         Verdict { state, message, failed_process: None, last_lines: Vec::new(), lost: None }
     }
 
-    /// Adds to a run that failed by the words of the loader whose library it was, by what is set here.
+    /// If a run failed because of a library, adds which variable or file made it load that library, and the remedy.
     pub fn trace_libraries(&mut self, evidence: &Evidence) {
         let of_ranks = evidence.tails.values().flatten();
         let said = evidence.launcher.iter().chain(of_ranks).chain([&self.message]).map(String::as_str);
@@ -108,7 +108,7 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
     Verdict { state: RunState::Failed, message: cause, failed_process: process, last_lines, lost: lost_ranks(evidence, process) }
 }
 
-/// The ranks that are gone; none where a rank said itself why it cannot go on, which it would say again.
+/// The ranks that are gone. `None` if a rank reported itself why it cannot continue: it would fail again.
 fn lost_ranks(evidence: &Evidence, failed: Option<usize>) -> Option<Lost> {
     if let Some(host) = lost_host(evidence) {
         let ranks = ranks_of(&host, evidence).len();
@@ -142,8 +142,8 @@ fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Strin
             return (Some(process), format!("process {process} failed first: {}", shortened(text)));
         }
     }
-    // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first. MPICH tells those whom
-    // an abort ends from the others by nothing.
+    // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first. MPICH does not
+    // distinguish those that an abort ends.
     if let Some((process, Notice { process: named, how: How::Signal(signal), .. })) = known
         && (named.is_some() || aborted.is_none())
     {
@@ -317,7 +317,7 @@ fn lost(host: &str, evidence: &Evidence) -> (Option<usize>, String) {
     (Some(*first), format!("host {host} died or was cut off{}, and {names} with it", place(*first, evidence)))
 }
 
-/// Where a process was last seen, as the end of a sentence; nothing where nobody knows.
+/// Where a process was last seen, as the end of a sentence; empty if that is unknown.
 fn place(process: usize, evidence: &Evidence) -> String {
     match (evidence.work, evidence.step(process)) {
         (Work::Training | Work::Photos, Some(step)) => format!(" in epoch {} after batch {}", step.epoch + 1, step.batch + 1),
@@ -337,7 +337,7 @@ fn known_process(notice: &Notice, evidence: &Evidence) -> Option<usize> {
     notice.process.or_else(|| evidence.introduced().find_map(|(process, known)| is_it(known.pid).then_some(process)))
 }
 
-/// It was stopped for so long that the run goes on without it.
+/// It was stopped for so long that the run continues without it.
 fn given_up(process: usize, evidence: &Evidence) -> (Option<usize>, String) {
     let place = place(process, evidence);
     (Some(process), format!("process {process} was stopped by a signal{place} and did not go on, so the lab has ended it"))
@@ -361,7 +361,7 @@ fn code_meaning(code: i32, evidence: &Evidence) -> String {
     }
 }
 
-/// The launcher's lines without rules and blank lines, and without where in its own code it gave up, if the ranks said more before.
+/// The launcher's lines without rules and blank lines. A traceback of the launcher itself is left out if the ranks printed more before.
 fn launcher_words(evidence: &Evidence) -> Vec<String> {
     let is_word = |line: &&String| line.chars().any(char::is_alphanumeric) && !line.starts_with("hvd-lab: ") && !is_remark(line);
     let mut words: Vec<String> = evidence.launcher.iter().filter(is_word).map(|line| line.trim().to_owned()).collect();

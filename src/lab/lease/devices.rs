@@ -1,4 +1,4 @@
-//! What is lent: GPUs, or cores where there are none.
+//! What a shared machine shares: GPUs, or cores if it has none.
 
 use std::fmt;
 

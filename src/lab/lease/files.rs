@@ -1,7 +1,6 @@
 //! Locks and tickets as files of several users in one folder.
 //!
-//! A file of somebody else is never opened to be written or made (`fs.protected_regular` refuses that in such folders), and no
-//! link is followed.
+//! Another user's file is opened for reading only (`fs.protected_regular` refuses more in such folders), and no link is followed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
@@ -20,12 +19,12 @@ use crate::host::files;
 const MOST_BYTES: u64 = 16 << 10;
 /// Names in a folder that are looked at.
 const MOST_NAMES: usize = 10_000;
-/// Whoever makes a ticket locks it at once: an unlocked one of this age was left by a process that was killed.
+/// A run locks its ticket at once: an unlocked one of this age was left by a process that was killed.
 const LEFT_OVER: Duration = Duration::from_secs(2);
-/// For all who have devices to see that their locks are gone, and to make them anew: they look about once a second.
+/// For all runs with devices to notice that their locks are gone, and to make new ones: they look about once a second.
 const SETTLED: Duration = Duration::from_secs(3);
 
-/// A ticket of somebody who lives.
+/// A ticket whose process is alive.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Found {
     pub name: String,
@@ -35,16 +34,16 @@ pub(super) struct Found {
     pub text: String,
 }
 
-/// A folder that all users may write to, in which each may remove only what is one's own.
+/// A folder that all users may write to, in which each may remove only their own files.
 ///
 /// # Errors
 /// It cannot be made, or is something else.
 pub(super) fn common_folder(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path).is_err() {
-        // Made aside, so that nobody meets it while only its maker may enter.
+        // Made under another name, so that no other user finds it before its permissions are set.
         let aside = path.with_file_name(unique(".new"));
         DirBuilder::new().mode(0o700).create(&aside)?;
-        // By the folder itself: somebody may have put a link in its place by now.
+        // By its descriptor: another user may have put a link in its place by now.
         let made = OpenOptions::new()
             .read(true)
             .custom_flags(O_NOFOLLOW | O_DIRECTORY)
@@ -64,7 +63,7 @@ pub(super) fn common_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The lock of this file, which is made if need be; `None` while somebody else has it.
+/// The lock of this file, which is made if need be; `None` while another process has it.
 ///
 /// # Errors
 /// It can neither be opened nor made, or this file system has no locks.
@@ -81,8 +80,8 @@ pub(super) fn try_lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// A lock file that has just been made says nothing yet: its folder may have been cleaned, and whoever has the device makes the lock
-/// anew at the next look.
+/// A lock file that has just been made proves nothing yet: its folder may have been cleaned, and the run that has the device makes a
+/// new lock at its next look.
 #[derive(Debug, Default)]
 pub(super) struct Fresh {
     /// When each file was seen first, with its number.
@@ -108,7 +107,7 @@ impl Fresh {
     }
 }
 
-/// Who has the lock of a file, as far as the system tells: its process number, if that is known; `None` where nobody has it.
+/// The process that has the lock of a file: its number, if the system knows it; `None` if the file is not locked.
 pub(super) fn holder(path: &Path) -> Option<Option<u32>> {
     let file = open(path).ok()?;
     if !files::is_held(&file) {
@@ -199,7 +198,7 @@ pub(super) fn living(folder: &Path) -> io::Result<Vec<Found>> {
             }
         } else if !name.starts_with('.') {
             let mut text = String::new();
-            // What is no text, or was never whole, is a ticket of nobody: whoever reads it says so.
+            // A ticket that is not text, or incomplete, is dropped when it is parsed.
             let _ = file.take(MOST_BYTES).read_to_string(&mut text);
             found.push(Found { name, user: metadata.uid(), since: (metadata.ctime(), metadata.ctime_nsec()), text });
         }

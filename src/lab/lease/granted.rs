@@ -9,7 +9,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use super::share::text_of;
 use super::{Allocation, Share, files};
 
-/// Devices that nobody else gets while this, or a process that [inherited](Lease::handed_on) it, is there.
+/// Devices that no other run gets while this, or a process that [inherited](Lease::handed_on) it, exists.
 #[derive(Debug)]
 pub struct Lease {
     share: Share,
@@ -17,9 +17,9 @@ pub struct Lease {
     ticket: File,
     path: PathBuf,
     locks: Vec<(String, File)>,
-    /// Devices of which somebody else had the lock at the last look, perhaps to look at it only.
+    /// Devices whose lock another process had at the last look, perhaps only to look at it.
     missed: Vec<String>,
-    /// Devices of which the lock was lost; told once.
+    /// Devices whose lock was lost; each is reported once.
     lost: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ impl Lease {
     }
 
     /// See whether the locks are still those that everybody looks at, as about once a second. A folder that was cleaned gets them
-    /// again. Returns the devices that somebody else has taken meanwhile, each once.
+    /// again. Returns the devices that another run has taken meanwhile, each once.
     pub fn keep(&mut self) -> Vec<String> {
         if !files::is_in_place(&self.ticket, &self.path)
             && let Ok((ticket, path)) = self.share.ticket(&self.share.granted_folder(), &self.allocation)

@@ -1,9 +1,9 @@
 //! A machine that is shared: its GPUs or cores are lent to one run at a time, in the order in which runs ask for them.
 //!
-//! Never forces anybody: it orders the runs that are started with the lab. What other programs use is only shown.
+//! It orders the runs that are started with the lab. Devices that other programs use are only shown as busy.
 //!
 //! ```text
-//!  FOLDER/BOOT/GPU-....lock       locked by whoever has this device
+//!  FOLDER/BOOT/GPU-....lock       locked by the run that has this device
 //!             /queue/TICKET       locked by a run that waits
 //!             /held/TICKET        locked by a run that has devices, with their names
 //! ```

@@ -1,15 +1,15 @@
-//! Whose turn it is, and when the others can expect theirs. Pure: who holds and who waits goes in, nothing is looked up.
+//! Whose turn it is, and when the others can expect theirs. Pure: it looks nothing up.
 //!
-//! First come, first served. Who has as much as a user may have is passed over, with all that the same user asked for later.
+//! First come, first served. Users who are at their limit are skipped, with all their later requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// More devices than any machine has: a ticket that wants more is nobody's.
+/// More devices than any machine has: a ticket that wants more is invalid.
 const MOST_DEVICES: usize = 100_000;
 
-/// What a run asks for.
+/// A run's request for devices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// What others are shown of it: `run 12`.
@@ -61,14 +61,14 @@ pub struct Entry {
     pub allocation: Allocation,
 }
 
-/// Who has devices and who waits for some, in the order in which they came.
+/// The runs that have devices and those that wait, in the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Queue {
     pub held: Vec<Entry>,
     pub waiting: Vec<Entry>,
 }
 
-/// What one that waits can expect.
+/// What a waiting run can expect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// From 1.
@@ -76,7 +76,7 @@ pub struct Estimate {
     pub of: usize,
     /// Unix time in seconds; `None` where a run ahead of it has no end that is known.
     pub start_s: Option<f64>,
-    /// Its user has as many devices as allowed, so that others go first.
+    /// Its user is at the limit, so that others go first.
     pub is_skipped: bool,
 }
 
@@ -92,13 +92,13 @@ impl Queue {
         counts
     }
 
-    /// The ticket whose turn it is: nobody else takes devices.
+    /// The ticket whose turn it is: no other may take devices.
     pub fn turn(&self, per_user: Option<usize>) -> Option<&str> {
         let waiting: Vec<&Entry> = self.waiting.iter().collect();
         turn(&waiting, &self.counts(), per_user).map(|index| waiting[index].ticket.as_str())
     }
 
-    /// What this ticket can expect of a machine with so many devices; `None` where it does not wait.
+    /// What this ticket can expect on a machine with `devices` devices; `None` if it does not wait.
     pub fn estimate(&self, ticket: &str, per_user: Option<usize>, devices: usize, now_s: f64) -> Option<Estimate> {
         let index = self.waiting.iter().position(|entry| entry.ticket == ticket)?;
         let counts = self.counts();
@@ -113,7 +113,7 @@ impl Queue {
         })
     }
 
-    /// Play what is known forward until this ticket gets its devices.
+    /// Simulates the queue until this ticket gets its devices.
     fn start_of(&self, ticket: &str, per_user: Option<usize>, devices: usize, now_s: f64) -> Option<f64> {
         let mut counts = self.counts();
         let mut waiting: Vec<&Entry> = self.waiting.iter().collect();

@@ -1,4 +1,4 @@
-//! The file of whoever looks after a machine: whether and how it is shared. There is none on a machine of one's own.
+//! The administrator's file: whether and how a machine is shared. A personal machine has none.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 64 << 10;
 pub struct Rules {
     /// For locks and tickets; all users may write there.
     pub folder: PathBuf,
-    /// What is lent; left out, GPUs where there are any, and cores elsewhere.
+    /// What is shared; if left out, GPUs if there are any, else cores.
     pub devices: Option<Devices>,
     /// GPUs that one user may have at a time.
     pub gpus_per_user: Option<usize>,

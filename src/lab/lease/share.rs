@@ -7,7 +7,7 @@ use super::queue::Entry;
 use super::{Allocation, LeaseError, Queue, Rules};
 use crate::host;
 
-/// A device whose lock somebody has without a ticket, such as what is left of a run whose ticket was removed.
+/// A device that is locked without a ticket, such as by the rest of a run whose ticket was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stray {
     pub device: String,
@@ -66,7 +66,7 @@ impl Share {
         files::new_ticket(folder, &text_of(allocation)).map_err(LeaseError::io("write a ticket to", folder))
     }
 
-    /// Those of the devices that are locked, although nobody who is known holds them.
+    /// The devices that are locked although no known run holds them.
     pub fn strays(&self, queue: &Queue, devices: &[String]) -> Vec<Stray> {
         let is_held = |device: &String| queue.held.iter().any(|entry| entry.allocation.devices.contains(device));
         let is_waiting = |pid: Option<u32>| match pid {
@@ -83,7 +83,7 @@ impl Share {
         strays.collect()
     }
 
-    /// Who holds and who waits, of those who live.
+    /// The runs that hold devices or wait, without those whose processes are gone.
     ///
     /// # Errors
     /// [`LeaseError::Io`].

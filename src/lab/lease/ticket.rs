@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{Allocation, Estimate, Lease, LeaseError, Request, Share, Stray, files};
 use crate::host;
 
-/// A place in the queue. Dropped, or with its process gone, it is nobody's any more.
+/// A place in the queue. It is given up when this is dropped or its process ends.
 #[derive(Debug)]
 pub struct Ticket {
     share: Share,
@@ -21,11 +21,11 @@ pub struct Ticket {
     fresh: files::Fresh,
 }
 
-/// What a look at the queue came to.
+/// The result of a look at the queue.
 #[derive(Debug)]
 pub enum Turn {
     Granted(Box<Lease>),
-    /// With the devices that somebody keeps from it without a ticket.
+    /// With the devices that are locked without a ticket.
     Waits(Estimate, Vec<Stray>),
 }
 
@@ -44,7 +44,7 @@ impl Ticket {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
     }
 
-    /// Look whether it is its turn, and take what is free then. Called again and again, several times a second.
+    /// Check whether it is its turn, and take free devices then. To be called several times a second.
     ///
     /// # Errors
     /// [`LeaseError::Io`], [`LeaseError::Folder`].
@@ -67,7 +67,7 @@ impl Ticket {
         }
         let devices = self.devices.len() - strays.len();
         let estimate = queue.estimate(self.name(), self.per_user, devices, host::now_s());
-        // Seen by nobody for a moment, as in a folder that was just cleaned.
+        // The ticket is not listed for a moment, as in a folder that was just cleaned.
         let unknown = Estimate { place: 1, of: 1, start_s: None, is_skipped: false };
         Ok(Turn::Waits(estimate.unwrap_or(unknown), strays))
     }
@@ -92,7 +92,7 @@ impl Ticket {
         Ok(())
     }
 
-    /// It is among the holders before it leaves the queue, so that nobody sees it in neither.
+    /// It is listed among the holders before it leaves the queue, so that it is always in one of the two.
     fn grant(&mut self) -> Result<Lease, LeaseError> {
         let now_s = host::now_s();
         self.taken.sort_by_key(|(device, _)| self.devices.iter().position(|listed| listed == device));

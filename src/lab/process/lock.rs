@@ -1,7 +1,7 @@
-//! The lock of a run folder: whoever holds it may supervise the run, start its supervisor, or say that it has none.
+//! The lock of a run folder: its holder may supervise the run, start its supervisor, or record that it has none.
 //!
 //! Never replaced while it is held: a lock on a file that is renamed over stays with the old one. A supervisor holds it for
-//! as long as it lives, and gets it from whoever starts it, so that there is no moment in between.
+//! as long as it lives, and gets it from the process that starts it, so that the run is locked without a gap.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::host::{owners, read};
 
 const NAME: &str = "lock";
-/// Who only [looks](held) has it for less than this.
+/// A process that only [looks](held) has it for less than this.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Held until it is dropped here and wherever it was handed to.
@@ -24,12 +24,12 @@ pub struct RunLock {
     path: PathBuf,
 }
 
-/// Who holds a lock, as far as can be told without taking it.
+/// Whether a lock is held, as far as is known without taking it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     Yes,
     No,
-    /// There is no lock, or this file system has none.
+    /// There is no lock file, or this file system has no locks.
     Unknown,
 }
 
@@ -67,7 +67,7 @@ pub fn held(folder: &Path) -> Held {
 }
 
 impl RunLock {
-    /// Take the lock of a run folder; `None` where somebody else has it.
+    /// Take the lock of a run folder; `None` if another process has it.
     ///
     /// # Errors
     /// There is no such folder, or its file system has no locks.
@@ -77,12 +77,12 @@ impl RunLock {
             let mut options = OpenOptions::new();
             owners::open(&path, options.read(true).write(writing).create(writing).truncate(false), 0)
         };
-        // What is there can be locked on a full disk and in a folder that is read-only, too.
+        // An existing file can be locked on a full disk and in a read-only folder, too.
         let file = open(true).or_else(|error| open(false).map_err(|_| error)).map_err(LockError::at("cannot open", &path))?;
         RunLock { file, path }.locked()
     }
 
-    /// The lock that whoever started this process has handed over as its standard input; otherwise as [`RunLock::take`].
+    /// The lock that the parent process has handed over as standard input; otherwise as [`RunLock::take`].
     ///
     /// # Errors
     /// As [`RunLock::take`].

@@ -28,20 +28,20 @@ fn all() -> impl Iterator<Item = Process> {
     process::all().filter(|process| !process.zombie)
 }
 
-/// What can be told here of a process that is said to belong to a run.
+/// What is known here about a process that is recorded as one of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// It lives, and was started for this run.
     Ours,
     /// It does not live; its number may have passed to another process.
     Gone,
-    /// It lives, and is another user's: nobody can tell what it was started for.
+    /// It lives, and is another user's: its environment may not be read.
     Hidden,
 }
 
 /// Whether this process of this host and container is the run's: the one question before anything is sent to it.
 pub fn prove(pid: u32, start_ticks: u64, folder: &Path) -> Proof {
-    // What macOS says of another user's is no more than that it is there.
+    // macOS says no more about another user's process than that it exists.
     if !cfg!(target_os = "linux") && look_up(pid).is_some_and(|process| process.start_ticks == 0) {
         return Proof::Hidden;
     }
@@ -130,8 +130,8 @@ pub fn is_adopted(parent: u32, supervisor: u32) -> bool {
     parent == supervisor || !cfg!(target_os = "linux") && parent == 1
 }
 
-/// Processes of the run in this folder whose parents have ended, and which were handed on to this supervisor. What answers a short
-/// question of its own is none.
+/// Processes of the run in this folder whose parents have ended, and which were handed on to this supervisor. Processes
+/// of a probe command are left out.
 pub fn adopted(folder: &Path) -> Vec<Process> {
     let me = std::process::id();
     let is_question = |process: &Process| {
@@ -164,7 +164,7 @@ pub fn signal_proven(pid: u32, start_ticks: u64, folder: &Path, signal: Signal) 
     send(pid, signal, || prove(pid, start_ticks, folder) == Proof::Ours)
 }
 
-/// Send a signal to a child that nobody has waited for yet: its number is its own until then.
+/// Send a signal to a child that was not waited for yet: until then its number is its own.
 pub fn signal(pid: u32, signal: Signal) {
     send(pid, signal, || true);
 }

@@ -1,6 +1,6 @@
-//! Short questions to other programs, such as `mpirun --version`: each gets a time limit and a size limit.
+//! Short commands that ask other programs something, such as `mpirun --version`, each with a time limit and a size limit.
 //!
-//! Never leaves a process of the answer behind when it gives up, or when one of them holds on to the output.
+//! No process of the command stays behind, even if it does not end in time or one of them holds on to the output.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -71,7 +71,7 @@ pub fn ask(command: &mut Command, patience: Duration) -> Result<Answer, NoAnswer
     Ok(Answer { status: heard?, stdout: out.text(), stderr: err.text() })
 }
 
-/// A script that somebody is just writing is busy for a moment.
+/// A script that is just being written is busy for a moment.
 fn start(command: &mut Command) -> std::io::Result<Child> {
     let begin = Instant::now();
     loop {
@@ -138,7 +138,7 @@ fn end(child: &mut Child) {
     process::signal_each(&started, Signal::SIGKILL);
 }
 
-/// What is left of the processes of a question.
+/// Ends the remaining processes of a probe command.
 fn end_marked(mark: &str) {
     for _ in 0..ROUNDS {
         let left = process::with_variable(QUESTION_VARIABLE, mark.as_ref());
@@ -152,7 +152,7 @@ fn end_marked(mark: &str) {
 
 /// One stream of the program.
 struct Pipe {
-    /// `None` once nobody can write to it any more.
+    /// `None` once all its writers have closed it.
     file: Option<File>,
     bytes: Vec<u8>,
 }

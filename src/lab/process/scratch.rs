@@ -1,6 +1,6 @@
 //! Temporary folders that go with their owner, also when that is killed: then the next launch, or the next look, removes them.
 //!
-//! Never removes one whose owner lives, or that a living process was given as its own. The owner holds a lock inside; a
+//! A folder stays while its owner lives, or a living process has it as its TMPDIR. The owner holds a lock inside; a
 //! folder gets the name by which it is found only after that lock was taken.
 
 use std::collections::BTreeSet;
@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use nix::unistd::Uid;
+
 use super::of_run::with_variable;
 use crate::host;
-use nix::unistd::Uid;
 
 /// Where sockets are made if the folder of temporary files has a path that is too long for them.
 pub const SHORT: &str = "/tmp";
@@ -37,7 +38,7 @@ const ALSO: &str = "also";
 /// Open MPI keeps the shared memory of each rank here, and leaves it there when launcher and ranks are killed.
 const SHARED_MEMORY: &str = "/dev/shm";
 const SEGMENTS: [&str; 2] = ["sm_segment.", "vader_segment."];
-/// Nobody takes that long to lock a folder. A recording that an older lab unpacked has no lock at all.
+/// Longer than any process takes to lock its folder. A recording that an older lab unpacked has no lock at all.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// Folders of this process, for a program that ends without dropping what it has.
@@ -85,7 +86,7 @@ impl Scratch {
         &self.path
     }
 
-    /// The first by its name of what is in it that neither the lab nor MPI has made.
+    /// A file in it that neither the lab nor MPI has made: the first by name.
     pub fn foreign(&self) -> Option<String> {
         let ours = [LAUNCH.lock, ALSO, "events", "ompi.", "prte.", "pmix", "openmpi-sessions"];
         let names = fs::read_dir(&self.path).into_iter().flatten().flatten();
@@ -115,7 +116,7 @@ fn segment(line: &str) -> Option<&str> {
 
 fn remove(folder: &Path) {
     let list = fs::read_to_string(folder.join(ALSO)).unwrap_or_default();
-    // What cannot be removed now is tried again by whoever sweeps, or gone already.
+    // If it cannot be removed now, the next sweep tries again.
     list.lines().filter(|line| segment(line) == Some(*line)).for_each(|path| drop(fs::remove_file(path)));
     let _ = fs::remove_dir_all(folder);
 }

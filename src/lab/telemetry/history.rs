@@ -1,12 +1,12 @@
 //! The last minutes of each device, bounded, for graphs.
 //!
-//! Never grows with time, and never fills a gap: a missing figure stays a gap.
+//! A missing figure stays a gap.
 
 use std::collections::VecDeque;
 
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 
-/// What is drawn of one device at one moment; `None` where it was not given.
+/// The figures of one device at one moment; `None` if one was not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
     pub time_s: f64,

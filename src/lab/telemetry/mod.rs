@@ -1,6 +1,6 @@
 //! Device telemetry: GPUs by NVML, CPU cores where there is no GPU, sampled off the screen's thread.
 //!
-//! Never draws, and never fails: a device, field or library that does not answer is a reading with its reason.
+//! A device, field or library that does not answer becomes a reading with its reason, not an error.
 
 use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::host::cpu::CpuProbe;

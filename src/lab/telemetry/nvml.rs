@@ -1,6 +1,6 @@
 //! GPUs by NVML: the one file that names it.
 //!
-//! Never fails on a field: what a device does not give is missing, with NVML's reason in plain words.
+//! A field that a device does not give is missing, with NVML's reason in plain words.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -127,7 +127,7 @@ impl NvmlProbe {
             }
         }
         driver::visible_devices().iter().for_each(|choice| hide(&mut devices, choice));
-        // Ranks that train on the CPU beside idle GPUs, or whose ids NVML tells in another container's numbers.
+        // Ranks that train on the CPU beside idle GPUs, or whose ids NVML reports in another container's numbers.
         let is_placed =
             |place: &RankPlace| devices.iter().flat_map(|device| &device.processes).any(|found| found.rank == Some(place.rank));
         let elsewhere: Vec<RankPlace> = ranks.iter().filter(|place| !is_placed(place)).cloned().collect();
@@ -310,7 +310,7 @@ fn processes(device: &Device, uuid: &str, ranks: &[RankPlace]) -> Vec<DeviceProc
     running.extend(device.running_graphics_processes().unwrap_or_default());
     running.sort_by_key(|found| found.pid);
     running.dedup_by_key(|found| found.pid);
-    // In a container NVML may tell other process ids than the ranks have: then the GPU that a rank named tells.
+    // In a container NVML may report other process ids than the ranks have: then the GPU that a rank named decides.
     let unseen = ranks.iter().filter(|place| place.is_on(uuid) && !running.iter().any(|found| found.pid == place.pid));
     let unseen: Vec<DeviceProcess> = unseen.map(unseen_rank).collect();
     if running.is_empty() {

@@ -1,6 +1,6 @@
 //! A thread that samples at 2 Hz and hands each sample on.
 //!
-//! Never blocks its owner: a driver that hangs holds up this thread only, and dropping the sampler does not wait for it.
+//! A driver that hangs holds up this thread only: dropping the sampler does not wait for it.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,14 +56,14 @@ impl Sampler {
                 }
             }
         };
-        // Without a thread there is no telemetry; the lab goes on without it.
+        // Without a thread there is no telemetry, and the lab works without it.
         let _ = thread::Builder::new().name("telemetry".into()).spawn(work);
         Sampler { orders, stopped }
     }
 
     /// The ranks (with their process ids on this host) to look for, from the next sample on.
     pub fn watch(&self, ranks: Vec<RankPlace>) {
-        // A thread that is gone has nobody left to tell.
+        // If the thread is gone, no sample follows.
         let _ = self.orders.send(ranks);
     }
 }

@@ -1,4 +1,4 @@
-//! The configuration file: what it may say, what is wrong with one, and how a fresh one reads.
+//! The configuration file: its keys, the problems in a file, and the text of a new one.
 //!
 //! It is only written on request. A value that cannot be read is named with its line, and stays at its default.
 
@@ -20,7 +20,7 @@ const SHOWN: usize = 60;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     pub theme: Look,
-    /// Nothing said: where the terminal or the locale asks for it.
+    /// `None`: ASCII if the terminal or the locale asks for it.
     pub ascii: Option<bool>,
     pub mouse: bool,
     /// The terminal's title says what is going on.
@@ -116,7 +116,7 @@ fn shown(value: &DeValue) -> String {
     }
 }
 
-/// What is wrong, and in which line.
+/// A problem in the file, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub line: usize,
@@ -130,7 +130,7 @@ impl fmt::Display for Problem {
 }
 
 impl Config {
-    /// What a text says; what is wrong in it stays at its default, and is returned as well.
+    /// Reads a text. A wrong value stays at its default and is returned as a problem.
     pub fn parse(text: &str) -> (Config, Vec<Problem>) {
         // Counting the lines for each of many problems would take minutes.
         let ends: Vec<usize> = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
@@ -156,10 +156,10 @@ impl Config {
         (config, problems)
     }
 
-    /// What a file says; one that is not there says nothing.
+    /// Reads a file. A missing file gives the defaults.
     ///
     /// # Errors
-    /// It is there, and cannot be read.
+    /// The file exists and cannot be read.
     pub fn read(path: &Path) -> io::Result<(Config, Vec<Problem>)> {
         match read::small_text(path, MOST_BYTES) {
             Ok(text) => Ok(Config::parse(&text)),
@@ -168,7 +168,7 @@ impl Config {
         }
     }
 
-    /// As a file, each key with what it is for.
+    /// The text of a file with all keys and their explanations.
     pub fn to_toml(self) -> String {
         let mut text = String::from("# The screen of hvd-lab. `hvd-lab config check` says what is wrong in here.\n");
         for key in &KEYS {
@@ -178,7 +178,7 @@ impl Config {
     }
 }
 
-/// Without characters that move a cursor, and cut where it is long.
+/// Escapes control characters, and cuts a long text.
 fn short(text: &str) -> String {
     let shown: String = text.chars().take(SHOWN).collect();
     format!("{}{}", shown.escape_debug(), if shown.len() < text.len() { "..." } else { "" })

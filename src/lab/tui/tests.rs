@@ -20,7 +20,7 @@ mod tables;
 mod themes;
 mod wide;
 
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::{places, windows};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
@@ -29,7 +29,6 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::actions::effect::Effect;
 use crate::tui::app::update::update;
 use crate::tui::app::view;
 use crate::tui::message::Message;

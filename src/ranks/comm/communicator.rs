@@ -8,6 +8,16 @@ use super::nccl::Gpu;
 use super::region::Region;
 use crate::domain::topology::{Rank, Topology};
 
+/// Methods of a communicator that passes them on to the one inside.
+macro_rules! pass_on {
+    ($($method:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {
+        $(fn $method(&self, $($argument: $kind),*) -> $result {
+            self.inner.$method($($argument),*)
+        })*
+    };
+}
+pub(super) use pass_on;
+
 /// How an allreduce combines the ranks' values.
 ///
 /// # Horovod

@@ -1,6 +1,9 @@
-//! What the launcher of this process told it by environment variables, before and beside MPI.
+//! What the launcher of this process told it by environment variables, before and beside MPI; and hosts that are simulated.
 //!
 //! mpirun of Open MPI, Slurm's srun and MPICH's hydra each have names of their own.
+
+use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 
 use super::error::CommError;
 use crate::domain::topology::{LocalRank, Topology, WorldSize};
@@ -93,6 +96,19 @@ fn tasks_on(list: &str, node: usize) -> Option<usize> {
         }
     }
     None
+}
+
+static RANKS_PER_HOST: OnceLock<NonZeroUsize> = OnceLock::new();
+
+/// From now on ranks act as if each host had so many of them: local ranks begin again from 0 on each.
+pub fn simulate_hosts(ranks: NonZeroUsize) {
+    // The first answer stands, as it does for the number of ranks.
+    let _ = RANKS_PER_HOST.set(ranks);
+}
+
+/// Ranks on each simulated host, where hosts are simulated.
+pub fn simulated_hosts() -> Option<NonZeroUsize> {
+    RANKS_PER_HOST.get().copied()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use super::communicator::{Communicator, ReduceOp, Transport};
+use super::communicator::{Communicator, ReduceOp, Transport, pass_on};
 use super::compression::Compression;
 use super::error::CommError;
 use super::nccl::Gpu;
@@ -67,28 +67,20 @@ impl Mistaken {
 }
 
 impl Communicator for Mistaken {
-    fn topology(&self) -> Topology {
-        self.inner.topology()
-    }
-
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn allreduce(&self, buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError> {
-        self.inner.allreduce(buffer, op)
-    }
-
-    fn allreduce_f64(&self, buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError> {
-        self.inner.allreduce_f64(buffer, op)
-    }
-
-    fn connect_gpus(&self, gpu: Option<Gpu>) -> Result<Option<Transport>, CommError> {
-        self.inner.connect_gpus(gpu)
-    }
-
-    fn is_cuda_aware(&self) -> bool {
-        self.inner.is_cuda_aware()
+    pass_on! {
+        topology() -> Topology;
+        name() -> &'static str;
+        allreduce(buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError>;
+        allreduce_f64(buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError>;
+        connect_gpus(gpu: Option<Gpu>) -> Result<Option<Transport>, CommError>;
+        is_cuda_aware() -> bool;
+        progress() -> Result<(), CommError>;
+        allreduces_over() -> usize;
+        broadcast_region(region: Region, root: Rank) -> Result<(), CommError>;
+        broadcast_bytes(bytes: &mut Vec<u8>, root: Rank) -> Result<(), CommError>;
+        allgather(bytes: &[u8]) -> Result<Vec<Vec<u8>>, CommError>;
+        barrier() -> Result<(), CommError>;
+        abort(code: i32) -> !;
     }
 
     fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
@@ -102,14 +94,6 @@ impl Communicator for Mistaken {
             }
         }
         self.inner.start_allreduce(source, target, compression)
-    }
-
-    fn progress(&self) -> Result<(), CommError> {
-        self.inner.progress()
-    }
-
-    fn allreduces_over(&self) -> usize {
-        self.inner.allreduces_over()
     }
 
     fn finish_allreduces(&self) -> Result<(), CommError> {
@@ -126,26 +110,6 @@ impl Communicator for Mistaken {
             *decision = 1.0;
         }
         Ok(())
-    }
-
-    fn broadcast_region(&self, region: Region, root: Rank) -> Result<(), CommError> {
-        self.inner.broadcast_region(region, root)
-    }
-
-    fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: Rank) -> Result<(), CommError> {
-        self.inner.broadcast_bytes(bytes, root)
-    }
-
-    fn allgather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        self.inner.allgather(bytes)
-    }
-
-    fn barrier(&self) -> Result<(), CommError> {
-        self.inner.barrier()
-    }
-
-    fn abort(&self, code: i32) -> ! {
-        self.inner.abort(code)
     }
 }
 

@@ -37,7 +37,6 @@ mod observer;
 pub mod p2p;
 mod region;
 mod signature;
-mod simulated;
 mod stall;
 mod testing;
 
@@ -45,7 +44,7 @@ pub use call::name_call;
 pub use communicator::{Communicator, ReduceOp, Transport};
 pub use compression::Compression;
 pub use error::CommError;
-pub use launcher::launched_index;
+pub use launcher::{launched_index, simulate_hosts, simulated_hosts};
 pub use local::LocalComm;
 pub use mistake::make_mistakes;
 pub use mpi::{GpuAllreduce, LibraryAllreduce, MpiComm, MpiPoint, library_version, standard_version};
@@ -54,7 +53,6 @@ pub use numbers::{allgather_numbers, from_bytes};
 pub use observed::Observed;
 pub use observer::{Activity, Collective, Observer};
 pub use region::Region;
-pub use simulated::{simulate_hosts, simulated_hosts};
 pub use stall::{Stall, StallLimits, Starved};
 pub use testing::{ThreadComm, ThreadPoint};
 

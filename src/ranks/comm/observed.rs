@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-use super::communicator::{Communicator, ReduceOp, Transport};
+use super::communicator::{Communicator, ReduceOp, Transport, pass_on};
 use super::compression::Compression;
 use super::error::CommError;
 use super::nccl::Gpu;
@@ -77,12 +77,13 @@ impl<O: Observer> Observed<O> {
 }
 
 impl<O: Observer> Communicator for Observed<O> {
-    fn topology(&self) -> Topology {
-        self.inner.topology()
-    }
-
-    fn name(&self) -> &'static str {
-        self.inner.name()
+    pass_on! {
+        topology() -> Topology;
+        name() -> &'static str;
+        connect_gpus(gpu: Option<Gpu>) -> Result<Option<Transport>, CommError>;
+        is_cuda_aware() -> bool;
+        allreduces_over() -> usize;
+        abort(code: i32) -> !;
     }
 
     fn allreduce(&self, buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError> {
@@ -93,14 +94,6 @@ impl<O: Observer> Communicator for Observed<O> {
     fn allreduce_f64(&self, buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError> {
         let bytes = size_of_val(buffer);
         self.observe(Collective::Allreduce, || Ok((self.inner.allreduce_f64(buffer, op)?, bytes)))
-    }
-
-    fn connect_gpus(&self, gpu: Option<Gpu>) -> Result<Option<Transport>, CommError> {
-        self.inner.connect_gpus(gpu)
-    }
-
-    fn is_cuda_aware(&self) -> bool {
-        self.inner.is_cuda_aware()
     }
 
     fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
@@ -116,10 +109,6 @@ impl<O: Observer> Communicator for Observed<O> {
         self.inner.progress()?;
         self.report_buckets(self.inner.allreduces_over());
         Ok(())
-    }
-
-    fn allreduces_over(&self) -> usize {
-        self.inner.allreduces_over()
     }
 
     /// A bucket that nobody saw end before gets the end of this call: an upper limit for all buckets except the last one.
@@ -151,10 +140,6 @@ impl<O: Observer> Communicator for Observed<O> {
 
     fn barrier(&self) -> Result<(), CommError> {
         self.observe(Collective::Barrier, || Ok((self.inner.barrier()?, 0)))
-    }
-
-    fn abort(&self, code: i32) -> ! {
-        self.inner.abort(code)
     }
 }
 

@@ -8,8 +8,8 @@ use tch::{Device, Tensor};
 
 use super::augment::{Normalization, augmented, plain};
 use super::device::from_host;
+use super::evidence;
 use super::random::normal;
-use super::witness;
 use crate::dataset::Split;
 use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
@@ -109,7 +109,7 @@ impl Images {
     /// The picked images, shifted and flipped at random. They are for training: a lab that listens is told of the first batches and
     /// of a few later ones.
     pub fn augmented_batch(&self, picks: &[u32], rng: &mut ChaCha8Rng) -> Batch {
-        witness::picks(picks);
+        evidence::picks(picks);
         self.tensors(picks, |split| augmented(split, picks, &self.normalization, rng))
     }
 

@@ -10,11 +10,11 @@ use std::time::Instant;
 use tch::{Device, Tensor};
 
 use super::buckets::{Bucket, assign_buckets};
+use super::evidence;
 use super::gradients::{GradientHooks, region};
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, set, to_vec};
-use super::witness;
 use crate::comm::{CommError, Communicator, Compression};
 use crate::domain::event::{BroadcastReport, DigestMoment, Observation};
 use crate::domain::topology::ROOT_RANK;
@@ -32,6 +32,12 @@ pub struct AllreduceOptions {
     /// Whether a bucket is sent while backward still computes the next, or all are sent after backward.
     pub overlap: bool,
     pub compression: Compression,
+}
+
+impl Default for AllreduceOptions {
+    fn default() -> AllreduceOptions {
+        AllreduceOptions { fusion_threshold_bytes: FUSION_THRESHOLD_MB << 20, overlap: true, compression: Compression::None }
+    }
 }
 
 /// An optimizer whose gradients are the mean over all ranks.
@@ -132,7 +138,7 @@ impl<'a> DistributedOptimizer<'a> {
             unsafe { GradientHooks::new(leaves, move |tensor| hooked.ready(tensor)) }
         });
         let optimizer = DistributedOptimizer { inner, reducer, averaged, staged, _hooks: hooks };
-        witness::tell(|| Observation::Wrapped { times: optimizer.wrapped() });
+        evidence::tell(|| Observation::Wrapped { times: optimizer.wrapped() });
         optimizer
     }
 }
@@ -256,7 +262,7 @@ pub fn broadcast_state(comm: &dyn Communicator, model: &mut dyn Model, optimizer
     for (_, state) in optimizer.state() {
         broadcast_tensor(comm, state)?;
     }
-    witness::event(|| witness::parameters(DigestMoment::SharedParameters, 0, model.params()));
+    evidence::event(|| evidence::parameters(DigestMoment::SharedParameters, 0, model.params()));
     Ok(())
 }
 

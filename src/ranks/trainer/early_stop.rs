@@ -3,7 +3,7 @@
 //! Never lets each rank decide for itself. The original did, and its last run hung when three ranks stopped an epoch before
 //! the fourth.
 
-use super::witness;
+use super::evidence;
 use crate::comm::{CommError, Communicator};
 use crate::domain::event::Observation;
 use crate::domain::topology::ROOT_RANK;
@@ -37,7 +37,7 @@ impl EarlyStop {
         let mut decision = [f32::from(self.met >= self.patience.max(1))];
         comm.broadcast(&mut decision, ROOT_RANK)?;
         let stops = decision[0] > 0.0;
-        witness::tell(|| Observation::Decision { accuracy, stops });
+        evidence::tell(|| Observation::Decision { accuracy, stops });
         Ok(stops)
     }
 }

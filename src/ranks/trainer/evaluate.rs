@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use tch::{Device, Kind, Tensor};
 
 use super::batches::{Batch, Images};
+use super::evidence;
 use super::model::{Mode, Model};
 use super::report::Reporter;
-use super::witness;
 use crate::comm::{CommError, Communicator, ReduceOp};
 use crate::domain::event::{Event, Metrics};
 
@@ -168,13 +168,8 @@ impl From<TopMetrics> for Metrics {
 ///
 /// # Sync point
 /// Waits for the device once, at the end.
-pub fn evaluate(model: &dyn Model, images: &Images, batches: &[Vec<u32>]) -> Totals {
-    evaluate_drawn(model, images, batches)
-}
-
-/// As [`evaluate`], over batches that are drawn one after the other.
-pub fn evaluate_drawn(model: &dyn Model, images: &Images, batches: impl IntoIterator<Item: AsRef<[u32]>>) -> Totals {
-    witness::counted();
+pub fn evaluate(model: &dyn Model, images: &Images, batches: impl IntoIterator<Item: AsRef<[u32]>>) -> Totals {
+    evidence::counted();
     evaluate_and_tell(model, images, batches, |_| {})
 }
 

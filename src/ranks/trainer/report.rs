@@ -10,7 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::{event_channel, witness};
+use super::{event_channel, evidence};
 use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, Observation};
 use crate::domain::phase::Phase;
 use crate::domain::schedule::LearningRateSchedule;
@@ -45,7 +45,7 @@ impl Reporter {
     /// With `events`, the library tells the lab from now on what it sees of the training by itself.
     pub fn new(process: usize, events: bool) -> Reporter {
         if events {
-            witness::listen(process);
+            evidence::listen(process);
         }
         let tell: Tell = Arc::new(event_channel::send);
         Reporter::to(process, events.then_some(tell), Box::new(std::io::stdout()))
@@ -125,7 +125,7 @@ impl Reporter {
     /// `Epoch 1/3`. Epochs count from 1 in all that is printed.
     pub fn epoch_begin(&self, epoch: usize, epochs: usize) {
         if self.tell.is_some() {
-            witness::tell(|| Observation::Heading { epoch, is_printed: self.verbose });
+            evidence::tell(|| Observation::Heading { epoch, is_printed: self.verbose });
         }
         self.line(&format!("Epoch {epoch}/{epochs}"));
     }

@@ -12,11 +12,11 @@ use zerocopy::IntoBytes as _;
 
 use super::checkpoint::{self, Checkpoint, Reason};
 use super::config::Config;
+use super::evidence;
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, Segment, set, to_vec};
 use super::report::Reporter;
-use super::witness;
 use crate::comm::{CommError, Communicator, allgather_numbers, from_bytes, launched_index};
 use crate::domain::bounds::MAX_RANKS;
 use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, Observation, ProcessEpoch};
@@ -262,7 +262,7 @@ pub fn save_to(
     optimizer: &mut dyn Optimizer,
 ) -> Result<CheckpointReport, checkpoint::SaveError> {
     let written = checkpoint::save(folder, &contents(by, so_far, model, optimizer))?;
-    witness::tell(|| Observation::Saved { epoch: written.epoch });
+    evidence::tell(|| Observation::Saved { epoch: written.epoch });
     Ok(written.report(CheckpointAction::Written))
 }
 

@@ -20,7 +20,7 @@ use super::random::{Purpose, stream};
 use super::report::Reporter;
 use super::tensorboard::TensorBoardError;
 use super::timeline::TimelineError;
-use super::{shortage, witness};
+use super::{evidence, shortage};
 use crate::comm::{self, CommError, Communicator};
 use crate::dataset::{self, DatasetError, Located, Split, SplitKind};
 use crate::domain::event::{ConfigReport, DigestMoment, Event, Instead, Observation, TopologyReport};
@@ -101,14 +101,14 @@ pub fn print_build_info() -> ExitCode {
 
 /// Evidence whether ranks hold the same parameters. The same digest as a checkpoint's.
 pub fn parameters_digest(moment: DigestMoment, epoch: usize, model: &dyn Model) -> Event {
-    witness::parameters(moment, epoch, model.params())
+    evidence::parameters(moment, epoch, model.params())
 }
 
 /// Evidence whether ranks apply the same gradients, and whether these are the mean of each rank's own.
 pub fn report_gradients(report: &Reporter, epoch: usize, params: &FlatTensors, applied: &Tensor) {
     for (moment, gradients) in [(DigestMoment::OwnGradients, &params.gradients), (DigestMoment::FirstGradients, applied)] {
         report.evidence(|| {
-            let sample = witness::sample(gradients);
+            let sample = evidence::sample(gradients);
             Event::Digest { moment, epoch, digest: digest(&to_vec(gradients)), sample }
         });
     }
@@ -233,7 +233,7 @@ pub struct Plan<'a> {
 
 /// A lab that listens is told what was seen of a program in another language.
 pub fn tell(seen: Observation) {
-    witness::tell(|| seen);
+    evidence::tell(|| seen);
 }
 
 /// The same of a flag that the program does not go by, if it goes by another value.

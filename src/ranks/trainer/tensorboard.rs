@@ -13,7 +13,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::witness;
+use super::evidence;
 use crate::dataset::protobuf::Message;
 use crate::dataset::tfrecord::record;
 use crate::domain::event::{EpochReport, Observation};
@@ -67,7 +67,7 @@ impl EventWriter {
         std::fs::create_dir_all(folder).map_err(fail)?;
         let file = owners::open(&path, OpenOptions::new().create(true).append(true), 0).map_err(fail)?;
         let length = file.metadata().map_err(fail)?.len();
-        witness::tell(|| Observation::Board);
+        evidence::tell(|| Observation::Board);
         let mut events = EventWriter { path, file, length };
         events.append(&Message::default().double(1, time).bytes(3, b"brain.Event:2").0)?;
         Ok(events)

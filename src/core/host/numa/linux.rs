@@ -4,7 +4,7 @@ use std::io;
 
 use nix::libc;
 
-/// Nodes that a set is asked or told of: more than any kernel is built for.
+/// Nodes in a set: more than any kernel is built for.
 const MAX_NODES: usize = 1024;
 const WORD: usize = libc::c_ulong::BITS as usize;
 

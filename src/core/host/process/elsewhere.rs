@@ -1,5 +1,5 @@
-//! Processes as other systems than Linux tell of them, by sysinfo. Which container a process is in, and what it has open, they do
-//! not tell.
+//! Processes as sysinfo describes them on systems other than Linux. These do not say which container a process is in, or which files it
+//! has open.
 
 use std::ffi::OsString;
 use std::io;
@@ -32,7 +32,7 @@ fn seen(which: ProcessesToUpdate, what: ProcessRefreshKind) -> System {
     system
 }
 
-/// What is to be known of one process.
+/// Asks about one process.
 fn ask<T>(pid: u32, what: ProcessRefreshKind, answer: impl FnOnce(&sysinfo::Process) -> T) -> Option<T> {
     let pid = Pid::from_u32(i32::try_from(pid).ok()?.cast_unsigned());
     seen(ProcessesToUpdate::Some(&[pid]), what).process(pid).map(answer)

@@ -1,6 +1,6 @@
-//! What is known of a process, whoever was asked.
+//! What the system says about a process.
 
-/// What the system says of a process.
+/// A process as the system described it when it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     pub pid: u32,

@@ -5,10 +5,31 @@ use serde_json::{Value, json};
 use crate::course::Shown;
 use crate::domain::run::RunStatus;
 use crate::exercise::ring::Ring;
-use crate::exercise::{Attempted, CompileError, Folder, Program};
+use crate::exercise::{Attempted, CompileError, Folder, Program, Track};
+
+/// The fields of every attempt, in their order: of a program that was not run, and of which there is nothing to say.
+fn object(track: Track, folder: &Folder, words: &str, fields: Value) -> Value {
+    let mut object = json!({
+        "track": track.name(),
+        "file": folder.program(),
+        "run": null,
+        "state": null,
+        "message": null,
+        "passed": false,
+        "verdicts": [],
+        "errors": [],
+        "words": words,
+        "next": null,
+        "notes": [],
+    });
+    if let Value::Object(fields) = fields {
+        fields.into_iter().for_each(|(name, value)| object[name] = value);
+    }
+    object
+}
 
 /// A program that was run: the verdict on each of its places, and how its run ended.
-pub fn attempted(program: &Program, folder: &Folder, text: &str, attempted: &Attempted, status: &RunStatus) -> Value {
+pub fn attempted(program: &'static Program, folder: &Folder, text: &str, attempted: &Attempted, status: &RunStatus) -> Value {
     let done = program.done(text);
     let verdict = |shown: &Shown| {
         json!({
@@ -20,23 +41,20 @@ pub fn attempted(program: &Program, folder: &Folder, text: &str, attempted: &Att
             "line": program.line_of(text, shown.number),
         })
     };
-    json!({
-        "track": program.track,
-        "file": folder.program(),
+    let fields = json!({
         "run": attempted.run,
         "state": status.state,
         "message": status.message,
         "passed": attempted.has_passed,
         "verdicts": attempted.shown.iter().map(verdict).collect::<Vec<_>>(),
-        "errors": [],
-        "words": attempted.words,
         "next": attempted.next(),
         "notes": attempted.notes,
-    })
+    });
+    object(Track::Program(program), folder, &attempted.words, fields)
 }
 
 /// A program that could not be built, so nothing was run.
-pub fn broken(program: &Program, folder: &Folder, errors: &[CompileError], words: &str) -> Value {
+pub fn broken(program: &'static Program, folder: &Folder, errors: &[CompileError], words: &str) -> Value {
     let error = |error: &CompileError| {
         json!({
             "message": error.message,
@@ -46,36 +64,14 @@ pub fn broken(program: &Program, folder: &Folder, errors: &[CompileError], words
             "help": error.help,
         })
     };
-    json!({
-        "track": program.track,
-        "file": folder.program(),
-        "run": null,
-        "state": null,
-        "message": null,
-        "passed": false,
-        "verdicts": [],
-        "errors": errors.iter().map(error).collect::<Vec<_>>(),
-        "words": words,
-        "next": null,
-        "notes": [],
-    })
+    let errors: Vec<Value> = errors.iter().map(error).collect();
+    object(Track::Program(program), folder, words, json!({ "errors": errors }))
 }
 
 /// A plan of a ring, which leaves no run. `on_ranks` is what came of it over MPI, if it was tried there.
 pub fn ring(folder: &Folder, ring: &Ring, on_ranks: Option<&Result<String, String>>, next: Option<&str>) -> Value {
     let said = |on_ranks: &Result<String, String>| on_ranks.clone().unwrap_or_else(|why| why);
     let message = ring.outcome().err().or_else(|| on_ranks.map(said));
-    json!({
-        "track": "collectives",
-        "file": folder.program(),
-        "run": null,
-        "state": null,
-        "message": message,
-        "passed": matches!((ring, on_ranks), (Ring::Right(_), Some(Ok(_)))),
-        "verdicts": [],
-        "errors": [],
-        "words": ring.in_words(),
-        "next": next,
-        "notes": [],
-    })
+    let passed = matches!((ring, on_ranks), (Ring::Right(_), Some(Ok(_))));
+    object(Track::Collectives, folder, &ring.in_words(), json!({ "message": message, "passed": passed, "next": next }))
 }

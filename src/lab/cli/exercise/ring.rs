@@ -5,52 +5,33 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_exact, print_json, say};
 use super::json;
-use super::shared::{self, What, columns, note, reset, text};
+use super::shared::{Try, columns, note, reset, text, watch};
 use crate::exercise::ring::{Ring, attempt, execute};
 use crate::exercise::{self, Diff, Folder, RING_SOLUTION, Track};
 
-pub fn run(home: &Path, what: What) -> anyhow::Result<ExitCode> {
-    let folder = Folder::of_track(home, Track::Collectives);
+pub fn run(home: &Path, folder: &Folder, what: Try) -> anyhow::Result<ExitCode> {
     match what {
-        What::Start => {
-            let what = if folder.start()? { "made" } else { "there already" };
-            note(home, |progress| _ = progress.start_ring());
-            print(&format!("{}\n", folder.program().display()))?;
-            say(&format!("{what}; complete the two places marked TODO, then: hvd-lab exercise run --track collectives"));
-            Ok(ExitCode::SUCCESS)
-        }
-        What::Path => {
-            print(&format!("{}\n", folder.program().display()))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        What::Edit => {
-            folder.start()?;
-            let line = folder.read()?.lines().position(|line| line.contains("TODO ")).map_or(1, |line| line + 1);
-            shared::open_editor(&folder, line)
-        }
-        What::Run { json } => judge(home, &folder, json),
-        What::Watch => shared::watch(&folder, || judge(home, &folder, false)),
-        What::Reset { step: None, yes } => reset(&folder, None, "the whole program", yes),
-        What::Diff { step: None, side_by_side, .. } => {
+        Try::Run { json } => judge(home, folder, json),
+        Try::Watch => watch(folder, || judge(home, folder, false)),
+        Try::Reset { step: None, yes } => reset(folder, None, "the whole program", yes),
+        Try::Diff { step: None, side_by_side, .. } => {
             let yours = folder.read()?;
             let diff = Diff::new(("yours", yours.as_str()), ("solution", RING_SOLUTION));
             print_exact(&text(&exercise::rows(&diff, columns(), side_by_side)))?;
             Ok(ExitCode::SUCCESS)
         }
-        What::Build => Err(Usage("a program in Python needs no build: `hvd-lab exercise run --track collectives`".into()).into()),
-        What::Compare => {
+        Try::Build => Err(Usage("a program in Python needs no build: `hvd-lab exercise run --track collectives`".into()).into()),
+        Try::Compare => {
             Err(Usage("the ring is a plan: `hvd-lab collectives run --algorithm ring,mpi` times the ring itself".into()).into())
         }
-        What::Reset { .. } | What::Diff { .. } => {
-            Err(Usage("the track collectives has no steps: leave out --step".into()).into())
-        }
+        Try::Reset { .. } | Try::Diff { .. } => Err(Usage("the track collectives has no steps: leave out --step".into()).into()),
     }
 }
 
 fn judge(home: &Path, folder: &Folder, as_json: bool) -> anyhow::Result<ExitCode> {
     folder.read()?;
     let ring = attempt(&folder.program()).map_err(Usage)?;
-    note(home, |progress| progress.attempt_ring(ring.outcome()));
+    note(home, |progress| progress.practise(Track::Collectives.name()).attempt(ring.outcome()));
     if !as_json {
         print(&ring.in_words())?;
     }

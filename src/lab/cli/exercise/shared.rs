@@ -26,6 +26,13 @@ pub(super) enum What {
     Path,
     /// Open it in VISUAL or EDITOR at the next TODO.
     Edit,
+    #[command(flatten)]
+    Try(Try),
+}
+
+/// What differs between a program and the ring.
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Try {
     /// Build it, and show what the compiler says.
     Build,
     /// Build it, run it on two ranks, and check what it did.
@@ -116,10 +123,7 @@ pub(super) fn reset(folder: &Folder, number: Option<usize>, what: &str, yes: boo
 
 /// Of the terminal; a pipe has no width, and gets lines as they are.
 pub(super) fn columns() -> usize {
-    match io::stdout().is_terminal() {
-        true => crate::tui::columns().unwrap_or(80),
-        false => 160,
-    }
+    if io::stdout().is_terminal() { crate::tui::columns().unwrap_or(80) } else { 160 }
 }
 
 /// With colours where standard output is a terminal that wants them.

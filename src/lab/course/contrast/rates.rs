@@ -1,6 +1,6 @@
 //! The learning rates and first losses of two runs, for steps 8, 9 and 10.
 
-use super::fact::Contrast;
+use super::Contrast;
 use super::side::{Pair, Side, list, small};
 use crate::course::check::numbers::digits;
 use crate::domain::history::TrainingStep;

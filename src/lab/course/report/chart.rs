@@ -130,7 +130,7 @@ fn same_network(run: &RunSummary, other: &RunSummary) -> bool {
 
 fn row(run: &RunSummary, runs: &[RunSummary], private: &Private) -> Option<RunRow> {
     let record = run.record.as_ref()?;
-    let work = trained(&record.spec)?;
+    let (steps, model, epochs_asked) = trained(&record.spec)?;
     let alike = alike(run, runs);
     // A run that is alone of its kind has nothing to be the baseline of.
     let baseline = baseline(&alike).filter(|_| alike.len() > 1 && alike.iter().any(|other| other.id == run.id));
@@ -141,11 +141,11 @@ fn row(run: &RunSummary, runs: &[RunSummary], private: &Private) -> Option<RunRo
         date: units::date(record.created_s),
         state: run.status.state.name().to_owned(),
         np: record.np(),
-        steps: work.steps,
-        model: work.title,
+        steps,
+        model,
         images: record.data_label.clone(),
         epochs: run.last_epoch,
-        epochs_asked: work.epochs,
+        epochs_asked,
         images_per_sec: run.figures.images_per_sec,
         others_cpu: record.disturbed(),
         baseline: baseline.map(|baseline| baseline.id),
@@ -157,28 +157,16 @@ fn row(run: &RunSummary, runs: &[RunSummary], private: &Private) -> Option<RunRo
     })
 }
 
-/// What a row tells of the settings of a run.
-struct Trained {
-    /// A dash where there are none to switch.
-    steps: String,
-    title: String,
-    /// Asked for; 0 where none are counted.
-    epochs: usize,
-}
-
-/// Of runs that train or measure training; nothing of those that measure collectives, which have a list of their own.
-fn trained(spec: &RunSpec) -> Option<Trained> {
-    match &spec.workload {
-        Workload::Training(training) => {
-            Some(Trained { steps: training.steps.to_string(), title: training.model.to_string(), epochs: training.epochs })
-        }
-        Workload::Benchmark(_) | Workload::Nvcnn(_) => {
-            let epochs = spec.nvcnn().and_then(|nvcnn| nvcnn.num_epochs).unwrap_or(0);
-            Some(Trained { steps: "-".into(), title: spec.workload.title(), epochs })
-        }
-        Workload::Command(_) => Some(Trained { steps: "-".into(), title: spec.workload.title(), epochs: 0 }),
-        Workload::Collectives(_) | Workload::Unknown(_) => None,
-    }
+/// The steps (a dash where there are none to switch), the title and the number of epochs that were asked for (0 where they are not
+/// counted) of a run that trains or measures training. Runs of collectives have a list of their own.
+fn trained(spec: &RunSpec) -> Option<(String, String, usize)> {
+    let (steps, epochs) = match &spec.workload {
+        Workload::Training(training) => (training.steps.to_string(), training.epochs),
+        Workload::Nvcnn(nvcnn) => ("-".into(), nvcnn.num_epochs.unwrap_or(0)),
+        Workload::Benchmark(_) | Workload::Command(_) => ("-".into(), 0),
+        Workload::Collectives(_) | Workload::Unknown(_) => return None,
+    };
+    Some((steps, spec.workload.title(), epochs))
 }
 
 fn chart(run: &RunSummary, runs: &[RunSummary]) -> Option<Chart> {
@@ -200,11 +188,25 @@ fn chart(run: &RunSummary, runs: &[RunSummary]) -> Option<Chart> {
     (bars.len() > 1).then_some(Chart { work: work(run).ok()?.to_string(), baseline: baseline.id, bars })
 }
 
-/// Figures as both kinds of table show them, a dash where there is none.
-pub fn figures(row: &RunRow) -> [String; 6] {
+/// What the cells of a row are called, one behind the other.
+const HEADING: &str = "run,state,np,steps,epochs,model,images,images/s,speed-up,efficiency,accuracy,training,to target";
+
+pub fn heading() -> Vec<&'static str> {
+    HEADING.split(',').collect()
+}
+
+/// The cells of a row as both kinds of table show them, a dash where there is no figure.
+pub fn cells(row: &RunRow) -> [String; 13] {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".into());
     let is_baseline = row.baseline == Some(row.run);
     [
+        row.name.as_ref().map_or_else(|| row.run.to_string(), |name| format!("{} {name}", row.run)),
+        row.state.clone(),
+        row.np.to_string(),
+        row.steps.clone(),
+        row.epochs_in_words(),
+        row.model.clone(),
+        row.images.clone(),
         or_dash(row.images_per_sec.map(|rate| marked(units::rate(rate), row.others_cpu))),
         if is_baseline { "1 (baseline)".into() } else { or_dash(row.speedup.map(|times| format!("{times:.2}x"))) },
         or_dash(row.scaling_efficiency.filter(|_| !is_baseline).map(units::percent)),
@@ -219,6 +221,3 @@ pub fn notes(rows: &[RunRow]) -> Option<String> {
     let disturbed: Vec<(RunId, f64)> = rows.iter().filter_map(|row| Some((row.run, row.others_cpu?))).collect();
     in_one_line(&disturbed)
 }
-
-/// What they are called.
-pub const FIGURES: [&str; 6] = ["images/s", "speed-up", "efficiency", "accuracy", "training", "to target"];

@@ -2,7 +2,7 @@
 //!
 //! Never holds a script or a link to another place, and never text that is not escaped.
 
-use super::chart::{Chart, FIGURES, figures, notes};
+use super::chart::{Chart, cells, heading, notes};
 use super::content::{Report, machine_lines};
 use crate::domain::{markup, units};
 
@@ -71,18 +71,17 @@ fn runs(report: &Report) -> String {
         return section("Runs", "<p>None.</p>\n");
     }
     let rows = report.runs.iter().map(|row| {
-        let name = row.name.as_ref().map_or_else(|| row.run.to_string(), |name| format!("{} {name}", row.run));
-        let mut cells = cell("th scope=\"row\"", &name) + &cell("td", &row.state) + &number(&row.np.to_string());
-        cells += &cell("td", &row.steps);
-        cells += &number(&row.epochs_in_words());
-        cells += &cell("td", &row.model);
-        cells += &cell("td", &row.images);
-        figures(row).iter().for_each(|figure| cells += &number(figure));
+        let cells = cells(row).into_iter().zip(heading());
         cells
+            .map(|(text, name)| match name {
+                "run" => cell("th scope=\"row\"", &text),
+                "state" | "steps" | "model" | "images" => cell("td", &text),
+                _ => number(&text),
+            })
+            .collect()
     });
-    let heading = [["run", "state", "np", "steps", "epochs", "model", "images"].as_slice(), &FIGURES].concat();
     let notes: String = notes(&report.runs).iter().map(|note| cell("p", note) + "\n").collect();
-    section("Runs", &(table(&heading, rows) + &notes))
+    section("Runs", &(table(&heading(), rows) + &notes))
 }
 
 fn machine(report: &Report) -> String {

@@ -1,11 +1,12 @@
 //! A report as Markdown that reads well as plain text too.
 
-use super::chart::{Chart, FIGURES, figures, notes};
+use super::chart::{Chart, cells, heading, notes};
 use super::content::{Report, machine_lines};
 use crate::domain::{markup, units};
 
 /// Characters of the bar for the best speed-up.
 const BAR: f64 = 40.0;
+const NOTHING_TO_COMPARE: &str = "Nothing to compare yet: run the same work with another number of ranks.\n";
 
 pub fn render(report: &Report) -> String {
     let whose = report.learner.as_deref().map(|name| format!(" of {}", markup::markdown(name))).unwrap_or_default();
@@ -17,7 +18,7 @@ pub fn render(report: &Report) -> String {
         text += &format!("\n## Other exercises and checks\n\n{practice}");
     }
     text += &format!("\n## Runs\n\n{}", runs(report));
-    text += &format!("\n## Speed-up\n\n{}", report.speedup.as_ref().map_or_else(nothing_to_compare, speedup));
+    text += &format!("\n## Speed-up\n\n{}", report.speedup.as_ref().map_or_else(|| NOTHING_TO_COMPARE.into(), speedup));
     text += "\n## Machine\n\n";
     for (name, value) in machine_lines(&report.machine) {
         text += &format!("- {name}: {}\n", markup::markdown(&value));
@@ -54,26 +55,9 @@ fn runs(report: &Report) -> String {
     if report.runs.is_empty() {
         return "None.\n".to_owned();
     }
-    let rows = report.runs.iter().map(|row| {
-        let mut cells = vec![
-            row.name.as_ref().map_or_else(|| row.run.to_string(), |name| format!("{} {name}", row.run)),
-            row.state.clone(),
-            row.np.to_string(),
-            row.steps.clone(),
-            row.epochs_in_words(),
-            row.model.clone(),
-            row.images.clone(),
-        ];
-        cells.extend(figures(row));
-        cells
-    });
-    let heading = [["run", "state", "np", "steps", "epochs", "model", "images"].as_slice(), &FIGURES].concat();
+    let rows = report.runs.iter().map(|row| cells(row).to_vec());
     let notes: String = notes(&report.runs).iter().map(|note| format!("\n{}\n", markup::markdown(note))).collect();
-    markup::table(&heading, rows) + &notes
-}
-
-fn nothing_to_compare() -> String {
-    "Nothing to compare yet: run the same work with another number of ranks.\n".to_owned()
+    markup::table(&heading(), rows) + &notes
 }
 
 /// Bars of text, one for each number of ranks.

@@ -43,20 +43,11 @@ const IN_RUST: Program = Program {
 
 /// The same in Python, on the package `hvd_lab`, which speaks as Keras and Horovod do.
 pub static TEN_STEPS_IN_PYTHON: Program = Program {
-    track: IN_RUST.track,
-    title_of_all: IN_RUST.title_of_all,
-    lesson: IN_RUST.lesson,
     language: Language::Python,
     file: "fashion_mnist.py",
-    mark: IN_RUST.mark,
-    noun: IN_RUST.noun,
-    count: IN_RUST.count,
-    title: IN_RUST.title,
     exercise: include_str!("../../../../lessons/fashion_mnist.py"),
     solutions: Solutions::Whole(include_str!("../../../../solutions/fashion_mnist_after_step_10.py")),
-    job,
-    check: Check::TenSteps,
-    compared: None,
+    ..IN_RUST
 };
 
 /// Two epochs on two ranks, with a checkpoint in each: enough for all ten checks, in a few seconds. No flag has the value that it has

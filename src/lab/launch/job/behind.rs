@@ -20,7 +20,7 @@ impl Job {
         process::adopted(self.options.folder.path()).into_iter().filter(|process| !process.zombie).collect()
     }
 
-    /// Whether a program that was started alone has left processes of its own, now that it has ended like this.
+    /// The processes that a program without a launcher has left running, now that it has ended like this.
     pub(super) fn left_behind(&self, exit: ExitStatus) -> Option<Behind> {
         let is_alone = self.options.own.as_ref().is_some_and(|own| own.is_alone) && self.kill_at.is_none();
         (is_alone && !self.processes_behind().is_empty()).then(|| Behind { exit, since: Instant::now(), is_told: false })
@@ -55,7 +55,7 @@ impl Job {
         None
     }
 
-    /// Ask what is left to end.
+    /// Ask the remaining processes to end.
     pub(super) fn end_behind(&self) {
         if self.behind.is_some() {
             process::signal_each(&process::descendants(std::process::id()), Signal::SIGTERM);

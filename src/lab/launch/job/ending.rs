@@ -19,7 +19,7 @@ const RANKS_GRACE: Duration = Duration::from_secs(1);
 impl Job {
     /// Ask the launcher to end the ranks; `kill_at` sees to it that they do.
     pub(super) fn begin_end(&mut self) {
-        // Asked again, whoever follows a job tries again at once to have it cancelled.
+        // Asked again, the follower of a job tries at once to have it cancelled.
         if let Some(follower) = self.child.id().filter(|_| self.options.is_batch && self.kill_at.is_some()) {
             process::signal(follower, Signal::SIGTERM);
         }
@@ -52,7 +52,7 @@ impl Job {
     /// What was asked to end has not: the ranks first, where the launcher may still pass on what they have printed.
     pub(super) fn end_by_force(&mut self) {
         if self.options.is_batch && self.asked_to_stop && self.broken.is_none() {
-            // By force only whoever follows the job would end, and not the job, which Slurm may not cancel yet.
+            // Force would only end the follower, and not the job, which Slurm may not cancel yet.
             self.kill_at = Some(Instant::now() + GRACE);
             return;
         }

@@ -55,7 +55,7 @@ impl Job {
         }
     }
 
-    /// Seen a second time: it is told. An elastic run does not wait for it for ever.
+    /// Reported when it is seen a second time. An elastic run does not wait for it for ever.
     fn launcher_is_down(&mut self, pid: u32) {
         let is_news = self.launcher.down.is_some_and(|(_, is_told)| !is_told);
         let (since, _) = *self.launcher.down.get_or_insert_with(|| (Instant::now(), false));
@@ -74,7 +74,7 @@ impl Job {
     fn end_left_behind(&mut self, launcher: u32, beneath: &[Process]) {
         let mut orphans = process::adopted(self.options.folder.path());
         orphans.retain(|orphan| orphan.pid != launcher);
-        // A launcher's own daemons are told from what a rank has started by the variables of ranks, unless nothing is left but these.
+        // The variables of a rank distinguish what it has started from a launcher's own daemons, unless only these are left.
         let is_left = |orphan: &Process| beneath.is_empty() || rank_number(orphan.pid).is_some();
         let left: Vec<Process> = orphans.into_iter().filter(is_left).collect();
         if left.is_empty() || beneath.iter().any(|process| rank_number(process.pid).is_some()) {

@@ -1,4 +1,4 @@
-//! The devices that a job has from a shared machine: kept while it lasts, and said when they will probably be free.
+//! The devices that a job has from a shared machine: kept while it lasts, with an estimate of when they will be free.
 
 use tokio::time::Instant;
 
@@ -23,7 +23,7 @@ impl JobLease {
         self.lease
     }
 
-    /// About once a second: the locks are still those that others look at. Returns what is to be said if they are not.
+    /// About once a second: the locks are still those that others look at. Returns what to report if they are not.
     pub fn look(&mut self) -> Vec<String> {
         let said = |device| {
             format!("the folder of this shared machine was cleaned, and another run has {device} as well now: both will be slow")
@@ -31,7 +31,7 @@ impl JobLease {
         self.lease.keep().into_iter().map(said).collect()
     }
 
-    /// Those who wait for these devices are told when they can expect them. `epochs` in total.
+    /// Updates the estimate for those who wait for these devices. `epochs` in total.
     pub fn heard(&mut self, event: &Event, epochs: usize) {
         let Event::Epoch(report) = event else { return };
         let first = *self.first.get_or_insert(report.epoch);

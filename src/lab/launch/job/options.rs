@@ -1,4 +1,4 @@
-//! What a launch is told when it begins: its work, its limits and its devices.
+//! The options of one launch: its work, its limits and its devices.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub(in crate::launch) struct JobOptions {
     pub link_bits: Option<u64>,
     /// Ends the job at a checkpoint when there are better hosts.
     pub wish: Option<Wish>,
-    /// A rank that stays stopped is given up, and the run goes on without it.
+    /// A rank that stays stopped is given up, and the run continues without it.
     pub is_elastic: bool,
     /// Slurm has the job, and decides what becomes of it when ranks fail.
     pub is_batch: bool,

@@ -1,4 +1,4 @@
-//! A program of the user's own, which reports nothing by itself: what is read of it goes where reports go.
+//! A program of the user's own, which reports nothing by itself: what the lab reads from its output is recorded like reports.
 
 use super::Job;
 use crate::domain::event::{Event, MARKER, TopologyReport};
@@ -6,7 +6,7 @@ use crate::domain::run::RunState;
 use crate::launch::output::Line;
 
 impl Job {
-    /// What a line says goes before the line: nobody sees a line before what was read of it.
+    /// The figures in a line are recorded before the line, so that a reader never sees a line without them.
     pub(super) fn read_own_program(&mut self, line: &Line) {
         let Some(own) = &mut self.options.own else { return };
         if matches!(line, Line::Rank { text, .. } if text.starts_with(MARKER)) {
@@ -19,7 +19,7 @@ impl Job {
         }
     }
 
-    /// Once a second: the ranks that were found, and what its files tell.
+    /// Once a second: the ranks that were found, and the figures in its files.
     pub(super) fn look_at_own_program(&mut self) -> Vec<TopologyReport> {
         let Some(own) = self.options.own.as_mut().filter(|_| self.kill_at.is_none()) else { return Vec::new() };
         let reports = own.new_ranks(self.options.folder.path(), self.child.id());
@@ -60,7 +60,7 @@ impl Job {
         }
     }
 
-    /// What its files tell that nobody has read yet, and the newest of what it told.
+    /// The figures in its files that were not read yet, and the newest of those that were thinned out.
     pub(super) fn finish_own_program(&mut self) {
         let mut written = Ok(());
         let said = self.options.own.as_mut().and_then(|own| {

@@ -1,4 +1,4 @@
-//! What is known of a job while it runs, and how it ended.
+//! What is known about a job while it runs, and how it ended.
 
 use std::collections::BTreeSet;
 use std::process::ExitStatus;
@@ -41,7 +41,7 @@ pub(in crate::launch) struct End {
     pub others_cpu: Option<f64>,
     /// Slurm will start it again.
     pub is_requeued: bool,
-    /// It goes on under Slurm, and nobody follows it.
+    /// It still runs under Slurm, and has no follower.
     pub is_left: bool,
     /// It was ended at a checkpoint, to go on with other hosts.
     pub is_resized: bool,

@@ -19,7 +19,7 @@ pub(super) async fn at(moment: Option<Instant>) {
     }
 }
 
-/// The moment in so many seconds, and those seconds; a moment beyond all clocks is none.
+/// The moment that is `seconds` from now, and `seconds`; `None` beyond what the clock can hold.
 pub(super) fn until(seconds: f64) -> Option<(Instant, f64)> {
     let end = Instant::now().checked_add(Duration::try_from_secs_f64(seconds).ok()?)?;
     Some((end, seconds))

@@ -16,7 +16,7 @@ use crate::launch::verdict::Verdict;
 use crate::launch::work::Work;
 use crate::process;
 
-/// For somebody to let a stopped rank go on, before an elastic run gives it up.
+/// How long a rank may stay stopped before an elastic run gives it up.
 pub(super) const FROZEN: Duration = Duration::from_secs(8);
 
 impl Job {
@@ -40,7 +40,7 @@ impl Job {
         let missed = |(process, report): &(usize, &TopologyReport)| !evidence.has_finished(*process) && is_gone(report.pid);
         let vanished = evidence.on(&self.host).find(missed).map(|(process, _)| process);
         evidence.vanished = vanished;
-        // Where nobody is missed any more, a final event was still on its way.
+        // If none is missing any more, a final event was still on its way.
         let first_missed = self.vanished_at.or(Some(Instant::now() + FAILURE_GRACE));
         self.vanished_at = evidence.vanished.and(first_missed);
     }
@@ -73,7 +73,7 @@ impl Job {
         }
     }
 
-    /// An elastic run goes on without a rank that stays stopped: the others would wait for it for ever.
+    /// An elastic run continues without a rank that stays stopped: the others would wait for it for ever.
     fn end_frozen(&mut self) {
         if !self.options.is_elastic {
             return;
@@ -90,7 +90,7 @@ impl Job {
     }
 
     /// Once a second, as it reads a file of the run's folder: which ranks there are, whether they were bound to the same core or have
-    /// a slow network, what is new of the hosts, and a fault that somebody asks for.
+    /// a slow network, news of the hosts, and requests for a fault.
     pub(super) fn look_for_faults(&mut self) {
         if self.kill_at.is_some() {
             return;
@@ -118,7 +118,7 @@ impl Job {
         }
     }
 
-    /// What a rank said may name the one that is at fault.
+    /// A report may name the rank that is at fault.
     pub(super) fn heard(&mut self, process: usize, event: &Event) {
         let line = match event {
             Event::Warning { message } => self.faults.found_in(message),

@@ -1,4 +1,4 @@
-//! What starts a command on another host: ssh, or what the launcher was told to use in its place.
+//! The program that starts a command on another host: ssh, or the one that the launcher is set to use instead.
 
 use std::path::Path;
 use std::process::Command;
@@ -39,7 +39,7 @@ impl Names {
 pub(super) struct Agent {
     /// The program first.
     words: Vec<String>,
-    /// What the launcher was told to add.
+    /// Words that the launcher is set to add.
     args: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl Agent {
     /// None of the programs is there: cause and remedy.
     pub fn find(flavour: Flavour) -> Result<Agent, (String, String)> {
         let (agent, args) = match flavour {
-            // Version 5 is told what others say: see Agent::variables.
+            // The names of other versions are translated for version 5: see Agent::variables.
             Flavour::OpenMpi5 => (
                 AGENT_5.find(flavour).or_else(|| AGENT_4.find(Flavour::OpenMpi4)).or_else(|| MIXED_AGENT.find(flavour)),
                 ARGS_5.find(flavour).or_else(|| ARGS_4.find(Flavour::OpenMpi4)).or_else(|| MIXED_ARGS.find(flavour)),
@@ -97,7 +97,7 @@ impl Agent {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]);
         if self.is_ssh() {
-            // The ranks are started from the background, where nobody can type a password.
+            // The ranks are started from the background, where no password can be typed.
             command.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=8"]);
         }
         command.args(&self.args).arg(&host.name);

@@ -1,6 +1,4 @@
 //! What a run needs of every host, and what was found there.
-//!
-//! Never judges.
 
 use std::path::Path;
 
@@ -9,7 +7,7 @@ use std::path::Path;
 pub struct Needs<'a> {
     /// Of the ranks, by its whole path.
     pub program: &'a Path,
-    /// Whether it may be started to see whether its libraries are there. One that somebody is working on may do anything.
+    /// Whether it may be started to see whether its libraries are there. A program that a learner is still writing may do anything.
     pub may_start: bool,
     /// Where runs are written: the ranks' folder, or one above it.
     pub folder: &'a Path,

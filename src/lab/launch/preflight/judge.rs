@@ -1,6 +1,4 @@
-//! From what hosts said to what is wrong with them, each with its cause and a remedy.
-//!
-//! Never asks anybody: what is judged has been heard already.
+//! Judges what the hosts answered: what is wrong there, with its cause and a remedy.
 
 use std::path::Path;
 
@@ -176,7 +174,7 @@ fn is_within(address: &str, network: &str) -> bool {
     address & mask == network & mask
 }
 
-/// An address that several hosts have is no way from one to another: virtual bridges of containers have the same everywhere.
+/// An address that several hosts have does not connect them: virtual bridges of containers have the same one everywhere.
 pub(super) fn same_addresses(hosts: &[(String, Seen)], interfaces: Option<&str>) -> Vec<Finding> {
     if interfaces.is_some() {
         return Vec::new();

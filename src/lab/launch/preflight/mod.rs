@@ -1,6 +1,6 @@
-//! A look at every host of a run before it starts, so that what is wrong there is told with its host, and not by a launcher that hangs.
+//! Checks every host of a run before it starts, so that a problem is reported with its host, and not by a launcher that hangs.
 //!
-//! Never starts a rank, and leaves nothing on the hosts.
+//! It leaves nothing on the hosts.
 
 mod agent;
 mod finding;
@@ -33,7 +33,7 @@ pub(super) fn variables_of_agent(resources: &Resources, flavour: Flavour) -> Vec
 /// # Errors
 /// This host's own folder cannot be written.
 pub fn look_at(hosts: &[Host], needs: &Needs, flavour: Flavour) -> std::io::Result<Vec<Finding>> {
-    // What a host sees in it tells whether it is the same folder. It goes with its owner.
+    // A host that sees the token in it shares the folder. It is removed with this value.
     let folder = tempfile::Builder::new().prefix(".hosts-").tempdir_in(needs.folder)?;
     let token = host::secret()?;
     std::fs::write(folder.path().join("token"), &token)?;
@@ -95,15 +95,14 @@ pub(super) fn before_run(record: &RunRecord, folder: &Path) -> Result<Outlook, S
     }
 }
 
-/// Of hosts that somebody discovered those that cannot have a rank, each with the reason as a sentence. Where they cannot be looked at,
-/// the launcher finds out.
+/// The discovered hosts that cannot have a rank, each with the reason as a sentence. If they cannot be checked, the launcher finds out.
 pub(super) fn unfit(record: &RunRecord, hosts: &[Host], folder: &Path) -> Vec<(String, String)> {
     let found = if record.force { Vec::new() } else { findings(record, Some(hosts), folder).unwrap_or_default() };
     let bad = found.into_iter().filter(|finding| finding.weight == Weight::Bad);
     bad.map(|finding| (finding.host.clone(), finding.in_words())).collect()
 }
 
-/// What is found on these hosts, or else on those that the run names.
+/// The findings on these hosts, or else on those that the run names.
 fn findings(record: &RunRecord, hosts: Option<&[Host]>, folder: &Path) -> Result<Vec<Finding>, String> {
     let resources = &record.spec.resources;
     let said = |error: LaunchError| error.to_string();

@@ -36,10 +36,10 @@ const SCRIPT: &str = concat!(
     r#"else for i in $(ifconfig -l 2> /dev/null || ls /sys/class/net); do say net "$i"; done; fi; say end ok"#,
 );
 
-/// What is asked of every host.
+/// The question that every host gets.
 pub(super) struct Question<'a> {
     pub program: &'a Path,
-    /// Whether the program may be started to see whether it can be: one that somebody is working on may do anything.
+    /// Whether the program may be started to test it: a program that a learner is still writing may do anything.
     pub starts: bool,
     /// With the file `token` in it.
     pub folder: &'a Path,
@@ -48,13 +48,13 @@ pub(super) struct Question<'a> {
 /// The program of the ranks on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Program {
-    /// As the host's sha256sum says it; `None` where there is no such tool.
+    /// The hash by the host's sha256sum; `None` if there is no such tool.
     There(Option<String>),
     Closed,
     Missing,
 }
 
-/// What a host said.
+/// The answer of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Seen {
     pub program: Program,
@@ -67,11 +67,11 @@ pub(super) struct Seen {
     pub gpus: usize,
     /// Names with their addresses, such as `10.0.0.7/24`; empty addresses where the host has no `ip`.
     pub interfaces: Vec<(String, String)>,
-    /// Seconds by which its clock is ahead of this host's, at least; negative where it is behind, 0 where nothing can be told.
+    /// Seconds by which its clock is ahead of this host's, at least; negative if it is behind, 0 if that is unknown.
     pub clock_ahead_s: f64,
 }
 
-/// Why a host said nothing of use.
+/// Why a host gave no usable answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unheard {
     /// It did not answer in time.

@@ -175,7 +175,7 @@ impl Job {
         Some(Job { folder: folder.to_owned(), name, restarts, from, printed: from })
     }
 
-    /// Its name stands in the folder for as long as it may be there: whoever finds the run without a supervisor goes on with it.
+    /// Its name is in the folder for as long as the job may exist, so that another supervisor can follow it.
     fn remember(&self, word: &str) -> io::Result<()> {
         let Job { name, restarts, from, .. } = self;
         files::write(&job_file(&self.folder), format!("{name} {restarts} {from} {word}\n").as_bytes())
@@ -212,7 +212,7 @@ impl Job {
         Ok(ExitCode::from(exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or(0)))
     }
 
-    /// The supervisor follows it again, as a launch of its own.
+    /// The supervisor follows it again, as another launch.
     fn requeue(mut self, restarts: usize) -> anyhow::Result<ExitCode> {
         self.drain()?;
         (self.restarts, self.from) = (restarts, self.printed);

@@ -26,10 +26,10 @@ pub(super) use resume::{is_left, resume};
 const SCRIPT: &str = "job.sh";
 const OUTPUT: &str = "job.log";
 
-/// In front of what is told of a job that is not over, and of one that is.
+/// In front of a report on a job that runs or waits, and of one on its end.
 const NEWS: &str = "hvd-lab: slurm: ";
 const END: &str = "hvd-lab: slurm end: ";
-/// What is told of a job that has begun.
+/// The report on a job that has begun.
 const STARTED: &str = "Slurm has started job ";
 /// In front of what the script asks for.
 const ASKED: &str = "#SBATCH ";
@@ -49,10 +49,10 @@ pub fn script(resources: &Resources, line: &CommandLine, name: &str) -> String {
         resources.partition.as_ref().map(|partition| format!("--partition={partition}")),
         resources.time_limit_s.map(|limit_s| format!("--time={}", units::clock(limit_s))),
         Some(format!("--output={OUTPUT}")),
-        // Started again after the failure of a node it goes on from its last checkpoint, and its output where that was.
+        // Started again after the failure of a node, it continues from its last checkpoint and appends to its output.
         Some("--open-mode=append".into()),
         Some("--requeue".into()),
-        // Wherever a site has another default: the ranks sign their reports with what is in there.
+        // A site may have another default, and the ranks need the secret in their environment to sign their reports.
         Some("--export=ALL".into()),
     ];
     let asked: String = asked.into_iter().flatten().map(|words| format!("{ASKED}{words}\n")).collect();
@@ -68,7 +68,7 @@ pub(super) fn submission(
     folder: &Path,
     run: usize,
 ) -> Result<CommandLine, LaunchError> {
-    // A name of its own: by it the job is found that sbatch has submitted without saying so.
+    // A unique name, by which a job is found that sbatch has submitted without saying so.
     let unique = crate::host::secret().map_err(|error| LaunchError::Spec(error.to_string()))?;
     let script = script(resources, &line, &format!("hvd-lab-{run}-{}", unique.get(..8).unwrap_or(&unique)));
     let path = folder.join(SCRIPT);
@@ -82,13 +82,13 @@ pub(super) fn submission(
     Ok(CommandLine { argv, env: Vec::new(), notes: notes.concat(), directory: None })
 }
 
-/// A line of its own for the supervisor.
+/// Print a line for the supervisor.
 fn tell(mark: &str, words: &str) -> io::Result<()> {
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     writeln!(io::stderr(), "{mark}{line}")
 }
 
-/// Whether a job goes on as it should, of what [`news`] tells.
+/// Whether this [`news`] says that the job has started.
 pub(super) fn has_started(news: &str) -> bool {
     news.starts_with(STARTED)
 }

@@ -1,4 +1,4 @@
-//! A batch job goes on although whoever followed it was killed: what the next one needs to take it up as if it had been there all along.
+//! A batch job outlives a follower that is killed: what the next follower needs to take it up without a gap.
 //!
 //! Its output is all in one file, so the files of the run are cut to what they were before the job, and made again from that.
 
@@ -25,7 +25,7 @@ struct Start {
     lengths: Vec<(PathBuf, u64)>,
 }
 
-/// Whether a job is there that nobody has seen the end of.
+/// Whether a job is recorded there whose end was not seen.
 pub fn is_left(folder: &RunFolder) -> bool {
     job_file(folder.path()).exists()
 }

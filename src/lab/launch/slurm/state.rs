@@ -10,7 +10,7 @@ use crate::runs::batch_job::{BatchJob, said};
 pub(super) enum Answer {
     Seen(Seen),
     Forgotten,
-    /// The controller is busy or down, or says something that nobody knows.
+    /// The controller is busy or down, or its answer is not understood.
     Silent(String),
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Seen {
     pub state: State,
     /// How often Slurm has started it again.
     pub restarts: usize,
-    /// As a shell would tell it.
+    /// As a shell would report it.
     pub exit_code: Option<i32>,
 }
 

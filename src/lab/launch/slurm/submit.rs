@@ -20,7 +20,7 @@ use crate::runs::batch_job::{BatchJob, said, without_others};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// For squeue to find the job by its name.
 const NAME_PATIENCE: Duration = Duration::from_secs(20);
-/// For an sbatch while somebody wants the end of the run.
+/// The same once the user wants the end of the run.
 const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
 /// What the lab itself has to say of each job. All other variables of sbatch are wishes.
@@ -83,7 +83,7 @@ pub(super) fn submit(folder: &Path, is_asked: &AtomicBool) -> io::Result<Result<
             },
             Err(why) => why.clone(),
         };
-        // Without an answer, and with one that nobody understands, the job may be there.
+        // Without an answer that is understood, the job may exist all the same.
         let is_passing = is_passing(&refusal);
         if (is_passing || !refusal.contains(REFUSED) && !refusal.contains(NOT_STARTED))
             && let Some(job) = by_name(&asked)
@@ -156,7 +156,7 @@ fn number(answer: &Answer, known: impl FnOnce() -> Option<BatchJob>) -> Option<B
     found.or_else(|| lines().find_map(|line| line.parse().ok())).map(of_this_cluster)
 }
 
-/// Whether it says nothing but this: what is around sbatch may fail after it.
+/// Whether sbatch printed nothing but this: a wrapper around it may fail afterwards.
 fn is_all(answer: &Answer, job: &BatchJob) -> bool {
     [job.number.to_string(), format!("Submitted batch job {}", job.number)].iter().any(|words| answer.stdout.trim() == words)
 }

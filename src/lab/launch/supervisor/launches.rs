@@ -65,7 +65,7 @@ impl Supervisor {
             let because = why.take();
             let going_on = because.as_ref().map(|why| format!("{why}; {}", elastic.going_on()));
             notes.extend(going_on.clone());
-            // Stays until the ranks have started: a status that is replaced at once is seen by nobody.
+            // Stays until the ranks have started: a status that is replaced at once cannot be read.
             let starting = going_on
                 .unwrap_or_else(|| if self.record.knows_np() { elastic.starting() } else { "starting the ranks".to_owned() });
             let of_this = (std::mem::take(&mut notes), because);
@@ -107,7 +107,7 @@ impl Supervisor {
         }
     }
 
-    /// Take the hosts that there are, where somebody discovers them, and wait for enough. Whether the run is still wanted.
+    /// Take the discovered hosts, if the run has a discovery script, and wait for enough of them. Returns whether the run is still wanted.
     async fn gather(&mut self, elastic: &mut Elastic, mut lease: Option<&mut Lease>, stop: &mut Signals) -> Result<bool, String> {
         let limit_s = self.record.spec.resources.elastic_timeout_s.unwrap_or(ELASTIC_TIMEOUT_S);
         let begin = Instant::now();
@@ -171,7 +171,7 @@ impl Supervisor {
             ..Attempt::default()
         };
         let is_resumed = std::mem::take(&mut self.is_resumed);
-        // Only what is the supervisor's to say: the run may have been given a name since it began.
+        // Only these fields: the user may have named the run since it began.
         let changed = self.folder.change_record(|record| {
             record.data_label = images.label.clone();
             if is_resumed {
@@ -237,7 +237,7 @@ impl Supervisor {
         Ok((end, job.take_lease()))
     }
 
-    /// What the record is to tell of an attempt that has ended.
+    /// Record what is known after an attempt has ended.
     fn remember(&mut self, end: &job::End) {
         let new = |known: &[String]| end.versions.iter().filter(|version| !known.contains(version)).cloned().collect::<Vec<_>>();
         let is_told = !new(&self.record.versions).is_empty() || end.others_cpu.is_some() || end.np.is_some();

@@ -1,4 +1,4 @@
-//! What a feature asks for that it cannot do itself: of the world, of the application, or of another feature.
+//! Requests of a feature to the world, to the application or to another feature.
 
 use super::command::Command;
 use super::effect::Effect;
@@ -9,11 +9,11 @@ use crate::runs::RunId;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Something outside of the screen.
+    /// Ask for something outside of the screen.
     Effect(Effect),
     /// Put a run on the screen: log, chart and header follow it.
     Watch(RunId),
-    /// Other runs are shown beside each other than before.
+    /// Draw the chart again: other runs are shown beside each other.
     RefreshChart,
     /// Show the form of a benchmark, or of a training on photos, with these settings.
     SetUp(Box<RunSpec>),

@@ -1,13 +1,13 @@
-//! What is to be done in the run folders, and what came of it.
+//! Changes in the run folders, and their results.
 
 use crate::runs::RunId;
 
-/// What is to be done in the run folders.
+/// A change in the run folders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     Name(RunId, String),
     Note(RunId, String),
-    /// To the trash.
+    /// Move the run to the trash.
     Delete(RunId),
     /// Take back an earlier one.
     Undo(Undo),
@@ -20,7 +20,7 @@ pub enum Change {
     },
 }
 
-/// What takes a change back.
+/// Undoes a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// The name or the note that the run had before.
@@ -32,13 +32,13 @@ pub enum Undo {
     LastDelete,
 }
 
-/// What came of a [`Change`].
+/// The result of a [`Change`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// For the user to know.
+    /// The words for the user.
     pub text: String,
     /// A run to put on the screen.
     pub show: Option<RunId>,
-    /// What takes it back, if anything does.
+    /// How to undo it, if it can be undone.
     pub undo: Option<Undo>,
 }

@@ -1,6 +1,6 @@
-//! What a key, a click or an entry of the palette asks for: one list of words for all panes and windows.
+//! The commands that keys, clicks and the palette give: one list of words for all panes and windows.
 //!
-//! A word means what the window in front, else the focused pane or the application makes of it.
+//! The window in front gives a word its meaning, else the focused pane or the application.
 
 use crate::domain::step::Step;
 use crate::runs::recording::PlayerOrder;
@@ -9,7 +9,7 @@ use crate::runs::recording::PlayerOrder;
 pub enum Command {
     // In many places.
     Move(Move),
-    /// Of the lines of the window in front.
+    /// Scroll the lines of the window in front.
     Scroll(Move),
     Type(Typing),
     Accept,

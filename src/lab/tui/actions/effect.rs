@@ -1,4 +1,4 @@
-//! What the screen asks of the world, as data.
+//! Requests of the screen to the world, as data.
 //!
 //! `update` performs no effect itself: the runner does, off the thread that draws.
 
@@ -45,11 +45,11 @@ pub enum Effect {
     /// Pause, seek or change the speed of the recording that is played.
     Player(PlayerOrder),
     ListRuns,
-    /// How the shared machine stands.
+    /// Read the state of the shared machine.
     ReadQueue,
     /// Change something in the run folders.
     Change(Change),
-    /// What this run shows of each step.
+    /// Check the ten steps of this run.
     Judge(RunId),
     /// Keep this series in the place of the one before, and begin it.
     BeginSeries(Box<Series>),
@@ -58,9 +58,9 @@ pub enum Effect {
     StartNext,
     /// Cancel the runs of the series that have not begun.
     CancelSeries,
-    /// What the runs of the series have shown.
+    /// Read the results of the series.
     ReadResults(Box<Series>),
-    /// How far the learner has come.
+    /// Read the progress of the learner.
     ReadProgress,
     /// Keep an answer to a lesson's question.
     Predict {
@@ -75,7 +75,7 @@ pub enum Effect {
     /// Open the learner's program in the editor, which gets the terminal until it ends.
     Edit,
     ReadExercise,
-    /// In which language the learner writes.
+    /// Read the language that the learner writes in.
     ReadLanguage,
     /// From now on effects are about the learner's program of this track.
     ChooseExercise(Track),
@@ -85,9 +85,9 @@ pub enum Effect {
     TryExercise,
     /// Build it and run it on one rank and on two, side by side.
     CompareExercise,
-    /// Tell of every save.
+    /// Report every save.
     WatchExercise,
-    /// To the clipboard of the terminal's owner.
+    /// Copy to the clipboard of the terminal's owner.
     Copy(String),
     /// Give the terminal back to the shell, until it continues the job.
     Suspend,

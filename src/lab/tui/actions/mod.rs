@@ -1,4 +1,4 @@
-//! What features ask for, as data: of the world, of the application, of each other. And how they name keys and panes.
+//! Requests of features as data, and the names of keys, commands and panes.
 
 pub mod action;
 pub mod change;
@@ -7,3 +7,11 @@ pub mod effect;
 pub mod keys;
 pub mod news;
 pub mod pane;
+
+pub use action::Action;
+pub use change::{Change, Changed, Undo};
+pub use command::{Command, Direction, Move, Typing, cycle};
+pub use effect::Effect;
+pub use keys::{BACKSPACE, Binding, DOWN, ENTER, ESCAPE, LEFT, On, RIGHT, UP, row};
+pub use news::News;
+pub use pane::Pane;

@@ -1,9 +1,9 @@
-//! What happened to the learner's own trainer.
+//! News about the learner's own trainer.
 
 use crate::exercise::Language;
 use crate::runs::RunId;
 
-/// What happened to the program.
+/// A change of the program, or a result of it.
 #[derive(Clone, Debug)]
 pub enum News {
     /// Where it is, and its text.
@@ -17,17 +17,17 @@ pub enum News {
         is_chosen: bool,
     },
     Saved,
-    /// A place, or the whole, is as it was.
+    /// One TODO, or the whole program, was reset.
     Reset {
         number: Option<usize>,
         program: String,
-        /// What there was before.
+        /// The file that keeps the earlier text.
         backup: String,
     },
     Broken(String),
     /// A run of it has begun; a further one of a program that passed says what is different.
     Started(RunId, Option<&'static str>),
-    /// What all its runs show, of which this was the first where it makes any, and what there is to say beside it.
+    /// The verdict on all its runs, of which `run` was the first, and notes for the user.
     Judged {
         run: Option<RunId>,
         words: String,

@@ -9,11 +9,7 @@ use super::dispatch::{self, act, perform};
 use super::layout::Places;
 use super::{footer, keymap, places, screen, view, windows};
 use crate::runs::RunId;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Action, Command, Effect, Move, On, Pane};
 use crate::tui::chart::graph::Tab;
 use crate::tui::preferences::Dragged;
 use crate::tui::state::State;
@@ -214,7 +210,7 @@ fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effe
     if keymap::table().find(is_there).is_none() {
         return Vec::new();
     }
-    // What is under the pointer scrolls; the keyboard stays where it is.
+    // The pane under the pointer scrolls; the focus stays where it is.
     let focus = std::mem::replace(&mut state.focus, pane);
     let effects = repeat(state, command, times);
     state.focus = focus;

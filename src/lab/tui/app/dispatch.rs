@@ -5,10 +5,7 @@
 use super::screen::focus;
 use super::{features, hint, places, windows};
 use crate::runs::RunId;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Action, Command, Effect, Pane};
 use crate::tui::log::state::LogTab;
 use crate::tui::shared::watched::Watched;
 use crate::tui::state::State;

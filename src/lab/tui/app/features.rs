@@ -9,12 +9,8 @@ use ratatui::layout::Rect;
 
 use super::screen;
 use crate::domain::settings::Key;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command as C;
-use crate::tui::actions::command::{Command, Direction};
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{self, Binding, ESCAPE, On};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, Command as C, Direction, ESCAPE, On, Pane, keys};
 use crate::tui::next_run::fields::Field;
 use crate::tui::state::State;
 use crate::tui::widgets::frame::Focus;

@@ -8,9 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::keymap::{self, Key, Scope};
 use crate::columns;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::keys::Binding;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Binding, Command, Pane};
 use crate::tui::chart::graph::Tab;
 use crate::tui::state::State;
 

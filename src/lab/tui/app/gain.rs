@@ -1,4 +1,4 @@
-//! What the header says the shown run gained: the longest words first, for a screen that has less room.
+//! The speed-up of the shown run in the words of the header, in several lengths.
 
 use crate::tui::state::State;
 use ratatui::text::{Line, Span};

@@ -67,8 +67,8 @@ fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     };
     let (run, facts) = run_facts(state, width).unwrap_or_default();
     let wide = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>();
-    // With a space at the right end. The title of the step, which its pane shows too, makes room for the first facts.
-    // What a recording was made on makes room only for how the run stands.
+    // A space stays free at the right end. The title of the step makes room for the first facts, because its pane shows it too.
+    // In a replay the recording's hardware makes room for the state of the run only.
     let first = if state.shared.replay.is_some() { 0 } else { FIRST_FACTS };
     let least = wide(&run) + facts.iter().take(first).map(|fact| wide(fact)).sum::<usize>() + 1;
     let fitting = lefts.iter().find(|left| left.width() + least <= width);
@@ -77,7 +77,7 @@ fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     let mut spans = run;
     room = room.saturating_sub(wide(&spans));
     for fact in facts {
-        // Half a figure would be a wrong one.
+        // Half a figure would be wrong.
         let Some(rest) = room.checked_sub(wide(&fact)) else { break };
         room = rest;
         spans.extend(fact);
@@ -87,7 +87,7 @@ fn first_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     (left, right)
 }
 
-/// What the shown run gained, and what the next one would be.
+/// The speed-up of the shown run, and the settings of the next one.
 fn second_line(state: &State, width: usize) -> (Line<'static>, Line<'static>) {
     let Wording { texts, reason } = gain::wording(state);
     let nexts = next_run(state);
@@ -172,7 +172,7 @@ fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> 
         return vec![elapsed, vec![Span::raw(format!("  {}", logged.in_short()))]];
     }
     let Some(config) = watched.config() else {
-        // What it prepares is in the line below.
+        // The line below says what it prepares.
         if status.state == RunState::Preparing {
             return vec![elapsed];
         }
@@ -198,7 +198,7 @@ fn going(state: &State, watched: &Watched, status: &RunStatus, width: usize) -> 
     [epoch, progress, elapsed].into_iter().chain(figures).collect()
 }
 
-/// What there is to say of it, the most telling first.
+/// Facts about a run that is over, the most important first.
 fn over(state: &State, watched: &Watched, status: &RunStatus) -> Vec<String> {
     let Some(summary) = state.shared.summary(watched.id) else { return Vec::new() };
     let epochs = summary.last_epoch;

@@ -9,8 +9,7 @@ use ratatui::text::{Line, Span};
 use crate::course::Series;
 use crate::domain::run::RunState;
 use crate::runs::RunSummary;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Command, Pane};
 use crate::tui::preferences::Tried;
 use crate::tui::shared::measured::is_of_collectives;
 use crate::tui::shared::state::Shared;
@@ -26,7 +25,7 @@ pub fn note(tried: &mut Tried, command: Command) {
     }
 }
 
-/// What to do next; `None` while something is going on that is to be looked at, and when all was seen.
+/// What to do next. `None` while there is something to watch, and when the learner has seen everything.
 pub fn hint(state: &State) -> Option<String> {
     let shared = &state.shared;
     let is_busy = shared.replay.is_some() || shared.is_starting() || shared.going().is_some() || !shared.listed;
@@ -79,7 +78,7 @@ fn is_before_and_after(run: &RunSummary) -> bool {
     run.record.as_ref().and_then(|record| record.name.as_deref()).is_some_and(Series::is_of_a_pair)
 }
 
-/// In the lower border of a pane that is on the screen.
+/// Draws the hint in the lower border of the table of runs.
 pub fn draw(frame: &mut Frame, panes: &[(Pane, Rect)], state: &State) {
     let theme = state.shared.theme;
     // The table of runs ends at the bottom of every screen.

@@ -8,11 +8,8 @@ use crossterm::event::{KeyCode as K, KeyEvent};
 
 use super::{features, windows};
 use crate::domain::step::Step;
-use crate::tui::actions::command::Command as A;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::keys::On::{self, Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, DOWN, UP, row};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::On::{self, Char, Code, Ctrl};
+use crate::tui::actions::{Binding, Command, Command as A, DOWN, Move, Pane, UP, row};
 use crate::tui::help::state::{Entry, Section};
 use crate::tui::state::State;
 use crate::tui::{collectives, replay};

@@ -4,7 +4,7 @@
 
 use ratatui::layout::{Constraint, Direction, Layout, Position, Rect};
 
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::next_run::fields::Field;
 use crate::tui::preferences::{Shares, Split};
 
@@ -19,7 +19,7 @@ const WIDE: u16 = 120;
 pub struct Border {
     pub split: Split,
     direction: Direction,
-    /// What is divided.
+    /// The area that is divided.
     whole: Rect,
     /// Where the second part begins.
     at: u16,
@@ -32,7 +32,7 @@ impl Border {
         self.whole.contains(position) && (along == self.at || along + 1 == self.at)
     }
 
-    /// What is before the border when it is at `position`, in thousandths of the whole.
+    /// The share of the first part when the border is at `position`, in thousandths of the whole.
     pub fn share(&self, position: Position) -> u16 {
         let (from, length, to) = match self.direction {
             Direction::Horizontal => (self.whole.x, self.whole.width, position.x),
@@ -64,7 +64,7 @@ pub struct Places {
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     pub devices: u16,
-    /// With fewer lines some of the devices could not be seen at all.
+    /// Each device is one cell: with fewer lines some could not be seen at all.
     pub packed: bool,
     pub log: u16,
 }
@@ -108,7 +108,7 @@ pub fn places(area: Rect, zoomed: Option<Pane>, slot: Pane, wish: Wish, shares: 
     Some(Places { header, body, panes, borders: tiling.borders, footer, shared, turns })
 }
 
-/// What is between header and footer.
+/// The area between header and footer.
 pub fn body(area: Rect) -> Option<Rect> {
     let is_large_enough = area.width >= LEAST.0 && area.height >= LEAST.1;
     is_large_enough.then(|| parts(area)[1])
@@ -228,7 +228,7 @@ impl Tiling<'_> {
     /// ```
     fn one_above_the_other(&mut self, rest: Rect, devices_height: u16, log_lines: u16) -> Vec<(Pane, Rect)> {
         let (devices, below) = self.rows(Split::Devices, rest, devices_height, 3);
-        // What the log does not need is the chart's.
+        // The chart gets the lines that the log does not need.
         let usual = below.height - part(below.height, 5, 13);
         let (log, runs) = (log_height(log_lines, part(usual, 1, 2)), usual - part(usual, 1, 2));
         let (chart, below) = self.rows(Split::Chart, below, below.height.saturating_sub(log + runs), 2);

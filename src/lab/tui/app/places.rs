@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::layout::{Places, Wish, places};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::state::State;
 
 pub fn current(state: &State) -> Option<Places> {

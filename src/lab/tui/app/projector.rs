@@ -40,7 +40,7 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
     steps(frame, Rect { y: area.y + used, height: height - used, ..area }, shared);
 }
 
-/// Of the run on the screen where it can be compared, else of the best one.
+/// The gain of the run on the screen if it can be compared, else the best gain.
 fn gain(shared: &Shared) -> Option<Gain> {
     let chosen = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
     chosen.and_then(|run| shared.gain(run).ok()).or_else(|| shared.best_gain())

@@ -4,10 +4,7 @@ use ratatui::layout::Rect;
 
 use super::layout;
 use crate::runs::Filter;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::cycle;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Action, Effect, Pane, cycle};
 use crate::tui::log;
 use crate::tui::next_run::edit::Edit;
 use crate::tui::state::State;
@@ -82,7 +79,7 @@ pub fn keep_focus_on_the_screen(state: &mut State) {
     match (state.focus, layout::in_turn(area, state.slot)) {
         // A value that is half typed.
         (Pane::Settings, Some(_)) if state.windows.get::<Edit>().is_some() => focus(state, state.focus),
-        // What was gained; settings are not what a small screen is for.
+        // The results stay in view; a small screen is not for settings.
         (Pane::Chart | Pane::Log | Pane::Runs, Some(_)) => focus(state, state.focus),
         (focus, Some(shown)) if layout::turns(area).contains(&focus) => state.focus = shown,
         _ => {}
@@ -100,7 +97,7 @@ pub fn toggle_mouse(state: &mut State) -> Vec<Action> {
     vec![Effect::CaptureMouse(state.preferences.mouse).into()]
 }
 
-/// To the next theme.
+/// Takes the next theme.
 pub fn next_theme(state: &mut State) -> Vec<Action> {
     let shared = &mut state.shared;
     shared.theme.look = cycle(&Look::all().collect::<Vec<_>>(), shared.theme.look, 1);

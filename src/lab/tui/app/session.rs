@@ -1,4 +1,4 @@
-//! What the screen remembers from one time to the next: borders, settings, pinned runs, the baseline, and whether the tour was shown.
+//! What the screen remembers between sessions: borders, settings, pinned runs, the baseline, and whether the tour was shown.
 //!
 //! A file that cannot be read or written is ignored.
 
@@ -43,7 +43,7 @@ pub struct Session {
     toured: bool,
 }
 
-/// In the home of the runs.
+/// The file of the session, in the home of the runs.
 pub fn path(home: &Path) -> PathBuf {
     home.join("screen.json")
 }

@@ -1,4 +1,4 @@
-//! How the screen begins: its first state, and what there is to find out.
+//! How the screen begins: its first state, and its first effects.
 //!
 //! Devices are asked and runs are read after the first frame.
 
@@ -7,12 +7,12 @@ use std::path::Path;
 use super::keymap;
 use crate::course::{Catalog, CatalogError};
 use crate::launch::{self, Preset};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::help::state::Help;
 use crate::tui::state::State;
 use crate::tui::widgets::theme::Theme;
 
-/// Nothing known yet, apart from the keys and commands that help and palette list.
+/// An empty state with the keys and commands that help and palette list.
 pub fn blank(theme: Theme, presets: Vec<Preset>, preset: Preset) -> State {
     let mut state = State::new(theme, presets, preset);
     state.help = Help::new(keymap::sections(), keymap::entries());
@@ -39,7 +39,7 @@ pub fn initial_state(theme: Theme, lessons: Option<&Path>) -> Result<State, Cata
     Ok(state)
 }
 
-/// What there is to find out at the start.
+/// The effects that read what the screen needs at the start.
 pub fn first_effects(state: &State) -> Vec<Effect> {
     vec![
         Effect::ListRuns,

@@ -1,4 +1,4 @@
-//! What each message does to the state, and what it asks of the world.
+//! What each message does to the state, and the effects that it asks for.
 //!
 //! `update` does no I/O, reads no clock and does not wait.
 
@@ -11,9 +11,7 @@ use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
 use crate::launch::Ranks;
 use crate::runs::{RunId, RunSummary, RunUpdate};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On;
+use crate::tui::actions::{Action, Effect, On};
 use crate::tui::help::tour;
 use crate::tui::log::state::LogTab;
 use crate::tui::message::{Message, ReplayStep};
@@ -59,7 +57,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             let before = state.log.area;
             log::read::take(&mut state.log, &state.shared, run, *page);
             dispatch::lay_out_log(state);
-            // With more to show it got more room, which the page does not fill.
+            // The pane has grown, so the page does not fill it.
             if state.log.area != before {
                 return dispatch::read_log(state);
             }
@@ -288,11 +286,11 @@ fn play(state: &mut State, step: ReplayStep) -> Vec<Effect> {
     if step.played.rewound {
         state.devices.rewind();
     }
-    let (samples, updates): (Vec<RunUpdate>, Vec<RunUpdate>) =
-        step.played.updates.into_iter().partition(|update| matches!(update, RunUpdate::Telemetry(_)));
-    for sample in samples {
-        if let RunUpdate::Telemetry(sample) = sample {
-            measured(state, sample);
+    let mut updates = Vec::new();
+    for update in step.played.updates {
+        match update {
+            RunUpdate::Telemetry(sample) => measured(state, sample),
+            update => updates.push(update),
         }
     }
     let turns = replay::begins_or_ends(&updates);

@@ -9,7 +9,7 @@ use super::features;
 use super::layout::{self, LEAST, Places};
 use super::{footer, header, hint, places, projector, windows};
 use crate::columns;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::help;
 use crate::tui::state::State;
 use crate::tui::widgets::frame::{Focus, safe_signs, whole_signs};

@@ -5,9 +5,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 
 use super::layout;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::keys::{Binding, On};
+use crate::tui::actions::{Action, Binding, Command, Move, On};
 use crate::tui::state::{Outcome, State};
 use crate::tui::widgets::{list, page, prompt, question};
 use crate::tui::window::View;
@@ -28,7 +26,7 @@ pub fn scrolls(state: &State) -> bool {
     state.windows.front().is_some_and(|window| window.scroll().is_some())
 }
 
-/// What the window in front shows on a screen of this size, and what is between header and footer there.
+/// The view of the window in front on a screen of this size, and the area between header and footer.
 fn view(state: &State, screen: Rect) -> Option<(View, Rect)> {
     let body = layout::body(screen)?;
     Some((state.windows.front()?.view(state, body.width)?, body))
@@ -69,7 +67,7 @@ pub enum Hit {
     Key(Command),
     /// A row of its list, by its place.
     Row(usize),
-    /// On what answers to no click.
+    /// On a part that does not react to clicks.
     Inside,
 }
 

@@ -72,7 +72,7 @@ pub struct GraphRow {
     pub short_name: &'static str,
     /// The axis goes up to this at least, so that small changes look small.
     pub least_top: f64,
-    /// What a plot says that has nothing to draw.
+    /// The words in a plot that is still empty.
     pub nothing_yet: &'static str,
     curve: fn(&Curves) -> &Curve,
 }
@@ -94,7 +94,7 @@ static ROWS: [GraphRow; 4] = [
     row("images/s", 10.0, "comes with the first seconds", |curves| &curves.images_per_sec),
 ];
 
-/// With as many decimals as steps of this size need.
+/// Formats a value with as many decimals as steps of this size need.
 pub fn decimals(value: f64, step: f64) -> String {
     // Slightly less, for steps that differ from a power of ten in the last bit only.
     let digits = (-step.log10() - 1e-9).ceil().clamp(0.0, 7.0) as usize;

@@ -1,6 +1,6 @@
 //! Which part of the chart is shown, and where its cursor stands.
 
-use crate::tui::actions::command::cycle;
+use crate::tui::actions::cycle;
 use crate::tui::shared::curves::{Along, Curve};
 
 /// Each level shows half of the one before it.

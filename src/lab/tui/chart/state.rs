@@ -9,7 +9,7 @@ use super::graph::{Graph, Tab};
 use super::range::{Range, Reach};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::shared::curves::{Along, Curves};
 use crate::tui::shared::state::{Shared, kind_of};
 
@@ -27,7 +27,7 @@ pub struct Chart {
     read: BTreeMap<RunId, (Option<Progress>, Curves)>,
 }
 
-/// What of a run must change before its curves are read again.
+/// The curves of a run are read again when this changes.
 type Progress = (RunState, usize);
 
 /// The run on the screen, the baseline and the pinned runs, each once; those that are gone are left out, and those of
@@ -91,7 +91,7 @@ impl Chart {
         }
     }
 
-    /// What there is to draw of a shown run. `None` while it is being read.
+    /// The curves of a shown run. `None` while they are being read.
     pub fn curves<'a>(&'a self, shared: &'a Shared, run: RunId) -> Option<&'a Curves> {
         match shared.watched.as_ref().filter(|watched| watched.id == run) {
             Some(watched) => Some(&watched.curves),
@@ -122,7 +122,7 @@ impl Chart {
             if matches!(&place, Entry::Occupied(known) if known.get().0 == progress) {
                 continue;
             }
-            // What is known already stays on the screen until the new curves are there.
+            // The old curves stay on the screen until the new ones are there.
             place.or_default().0 = progress;
             effects.push(Effect::ReadCurves(run));
         }

@@ -2,8 +2,7 @@
 
 use super::graph::Tab;
 use super::state::Chart;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move, cycle};
+use crate::tui::actions::{Action, Command, Move, cycle};
 use crate::tui::shared::state::Shared;
 
 /// Places that the cursor moves at a time with Page up and Page down.

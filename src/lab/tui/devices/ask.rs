@@ -2,9 +2,8 @@
 
 use crossterm::event::KeyCode as K;
 
-use crate::tui::actions::command::{Command, Typing};
-use crate::tui::actions::keys::On::{Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, row};
+use crate::tui::actions::On::{Code, Ctrl, Text};
+use crate::tui::actions::{BACKSPACE, Binding, Command, ENTER, Typing, row};
 use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::prompt::Prompt;
 use crate::tui::window::View;

@@ -11,7 +11,7 @@ use super::tests::gpus;
 use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
 use crate::domain::event::{Event, EventLine};
 use crate::runs::RunUpdate;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::app::places::in_area;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;

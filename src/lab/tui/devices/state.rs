@@ -1,4 +1,4 @@
-//! What the devices pane keeps: the newest sample of each host, the minutes before it, and what the user looks at.
+//! The state of the devices pane: the newest sample of each host, the minutes before it, and the user's choices.
 //!
 //! A missing figure keeps its reason.
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 use crate::domain::event::TopologyReport;
 use crate::telemetry::History;
-use crate::tui::actions::command::cycle;
+use crate::tui::actions::cycle;
 
 /// Points kept a device: the graphs' two minutes, with a little to spare, at two samples a second.
 const POINTS: usize = 260;
@@ -162,7 +162,7 @@ impl Devices {
 
     /// A sample that a rank took on its own host, where it knows no other rank's number; their own reports do.
     pub fn reported(&mut self, mut sample: TelemetrySample, ranks: &BTreeMap<usize, &TopologyReport>) {
-        // Of this host more is known than its ranks tell.
+        // We know more about this host than its ranks report.
         if self.here.as_ref().is_some_and(|here| here.host == sample.host) {
             return;
         }

@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier};
 use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
 use crate::domain::event::{Event, EventLine};
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::app::places::in_area;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;

@@ -3,8 +3,7 @@
 use super::ask::Ask;
 use super::details::Details;
 use super::state::Beside;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
+use crate::tui::actions::{Action, Command, Move};
 use crate::tui::state::State;
 
 pub fn update(state: &mut State, command: Command) -> Vec<Action> {

@@ -12,9 +12,10 @@ use crate::tui::widgets::theme::Theme;
 pub fn title(of: Track, number: usize, mine: bool) -> String {
     let Track::Program(program) = of else { return "Yours and the solution".to_owned() };
     let place = format!("{} {number}/{}", program.noun, program.count);
-    match mine {
-        true => format!("Yours and the solution after {place}"),
-        false => format!("What {place} changes: {}", (program.title)(number)),
+    if mine {
+        format!("Yours and the solution after {place}")
+    } else {
+        format!("What {place} changes: {}", (program.title)(number))
     }
 }
 

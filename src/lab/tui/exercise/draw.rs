@@ -29,10 +29,7 @@ pub fn list(exercise: &Exercise, theme: Theme, chosen: usize, width: usize) -> V
     let row = |(place, track): (usize, Track)| {
         let sign = if track == exercise.track { "▶" } else { " " };
         let text = format!(" {sign} {}{}", left(&track.title(), TITLE), track.name());
-        match place == chosen {
-            true => Line::styled(left(&text, width), theme.cursor(true)),
-            false => Line::raw(text),
-        }
+        if place == chosen { Line::styled(left(&text, width), theme.cursor(true)) } else { Line::raw(text) }
     };
     let mut lines: Vec<Line> = tracks_in_order().into_iter().enumerate().map(row).collect();
     lines.push(Line::raw(""));

@@ -193,9 +193,10 @@ impl Window for Diff {
             }
             Command::Columns => {
                 let needed = TWO_COLUMNS + usize::from(FRAME);
-                match usize::from(shared.size.0) < needed {
-                    true => shared.inform(format!("side by side needs {needed} columns, and this screen has {}", shared.size.0)),
-                    false => exercise.one_column ^= true,
+                if usize::from(shared.size.0) < needed {
+                    shared.inform(format!("side by side needs {needed} columns, and this screen has {}", shared.size.0))
+                } else {
+                    exercise.one_column ^= true
                 }
                 // Another number of rows: the place in the old ones means nothing.
                 self.scroll = 0;

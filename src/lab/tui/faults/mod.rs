@@ -13,11 +13,8 @@ use crate::domain::fault::{DEFAULT_SECONDS, FaultKind, FaultRecord, FaultRequest
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::runs::{RunId, RunRecord};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, RIGHT, UP, row};
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, LEFT, Move, RIGHT, UP, row};
 use crate::tui::shared::state::Shared;
 use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::theme::Theme;
@@ -108,7 +105,7 @@ const NAME: usize = 20;
 /// Faults that were made: the last ones.
 const SHOWN: usize = 3;
 
-/// What each does, what will happen, and what came of those that were made.
+/// The list of faults, what the chosen one will cause, and the results of those already made.
 fn lines(menu: &Menu, shared: &Shared, width: usize) -> Vec<Line<'static>> {
     let theme = shared.theme;
     let row = |(place, kind): (usize, &FaultKind)| {

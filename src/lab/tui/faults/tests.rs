@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest};
 use crate::runs::RunId;
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::testing::samples;

@@ -1,7 +1,7 @@
 //! What the words typed into the palette find.
 
 use super::state::Entry;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 
 /// Other words for what a command's text says, as people know them from elsewhere.
 pub static SYNONYMS: &[(&str, &str)] = &[

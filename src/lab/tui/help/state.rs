@@ -1,8 +1,6 @@
 //! The help: what it lists, and where the tour of the screen is.
 
-use crate::tui::actions::command::Command;
-use crate::tui::actions::keys::Binding;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Binding, Command, Pane};
 
 #[derive(Clone, Debug, Default)]
 pub struct Help {

@@ -3,9 +3,7 @@
 use crossterm::event::KeyCode;
 
 use crate::domain::step::Step;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Command, Effect, Move, Pane};
 use crate::tui::app::keymap;
 use crate::tui::app::keymap::{Key, Scope};
 use crate::tui::app::update::update;

@@ -11,7 +11,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use super::state::{Help, Page, TOUR};
 use crate::columns::wrap;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::widgets::frame::{self, centred};
 use crate::tui::widgets::theme::Theme;
 

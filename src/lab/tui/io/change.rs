@@ -1,4 +1,4 @@
-//! What the runs pane asks of the run folders: name, note, delete, export, and take back.
+//! Changes the run folders for the runs pane: name, note, delete, export and undo.
 //!
 //! No file is overwritten, and no run is removed for good.
 
@@ -7,7 +7,7 @@ use anyhow::Context;
 use crate::columns::cut;
 use crate::runs::export::{Format, write_new};
 use crate::runs::{Report, RunStore, references};
-use crate::tui::actions::change::{Change, Changed, Undo};
+use crate::tui::actions::{Change, Changed, Undo};
 
 /// Columns of a name or a note in what is said of it.
 const MOST_QUOTED: usize = 40;
@@ -15,21 +15,20 @@ const MOST_QUOTED: usize = 40;
 /// Changes the run folders.
 pub fn made(store: &RunStore, change: Change) -> anyhow::Result<Changed> {
     let say = |text: String, undo| Changed { text, show: None, undo };
+    let undoable = |text: String, undo: Option<Undo>| say(text + if undo.is_some() { "; u undoes it" } else { "" }, undo);
     Ok(match change {
         Change::Name(run, name) => {
             let before = store.record(run)?.name;
             store.set_name(run, &name)?;
             let now = store.record(run)?.name;
-            let undo = (now != before).then_some(Undo::Name(run, before));
-            say(format!("run {run} {}{}", called(now.as_deref()), takes_back(&undo)), undo)
+            undoable(format!("run {run} {}", called(now.as_deref())), (now != before).then_some(Undo::Name(run, before)))
         }
         Change::Note(run, note) => {
             let before = store.record(run)?.note;
             store.set_note(run, &note)?;
             let now = store.record(run)?.note;
             let kept = if now.is_some() { "is kept: Enter shows it" } else { "is taken away" };
-            let undo = (now != before).then_some(Undo::Note(run, before));
-            say(format!("the note on run {run} {kept}{}", takes_back(&undo)), undo)
+            undoable(format!("the note on run {run} {kept}"), (now != before).then_some(Undo::Note(run, before)))
         }
         Change::Delete(run) => {
             store.delete(run)?;
@@ -46,10 +45,6 @@ pub fn made(store: &RunStore, change: Change) -> anyhow::Result<Changed> {
             say(format!("wrote {}", path.display()), None)
         }
     })
-}
-
-fn takes_back(undo: &Option<Undo>) -> &'static str {
-    if undo.is_some() { "; u undoes it" } else { "" }
 }
 
 fn called(name: Option<&str>) -> String {

@@ -1,4 +1,4 @@
-//! What the screen does with the learner's own program: reads it, puts it back, and builds, runs and judges it.
+//! Reads, resets, builds, runs and judges the learner's own program for the screen.
 //!
 //! `hvd-lab exercise run` goes the same way.
 
@@ -13,12 +13,12 @@ use crate::course::{Progress, ProgressFile};
 use crate::exercise::ring::{self, Ring};
 use crate::exercise::{self, Begun, Built, Condition, Folder, Language, Program, Track};
 use crate::runs::{RunId, RunStore};
-use crate::tui::actions::news::News;
+use crate::tui::actions::News;
 
 /// The time between two looks at a run that is going.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Of the exercise that was chosen, else of the ten steps in the learner's language.
+/// The folder of the chosen exercise, else of the ten steps in the learner's language.
 pub fn folder(chosen: Option<Track>) -> anyhow::Result<Folder> {
     let home = RunStore::default_home()?;
     Ok(chosen.map_or_else(|| Folder::of(&home), |track| Folder::of_track(&home, track)))
@@ -28,11 +28,10 @@ pub fn folder(chosen: Option<Track>) -> anyhow::Result<Folder> {
 pub fn start(folder: &Folder) -> anyhow::Result<()> {
     if folder.start()? {
         let home = RunStore::default_home()?;
-        match folder.track() {
-            Track::Program(program) if program.has_steps() => None,
-            Track::Program(program) => note(&home, |progress| _ = progress.start_exercise(program.track)),
-            Track::Collectives => note(&home, |progress| _ = progress.start_ring()),
-        };
+        let has_steps = matches!(folder.track(), Track::Program(program) if program.has_steps());
+        if !has_steps {
+            note(&home, |progress| _ = progress.practise(folder.track().name()));
+        }
     }
     Ok(())
 }
@@ -141,7 +140,7 @@ fn wait(store: &RunStore, run: RunId, is_left: &AtomicBool) -> anyhow::Result<()
 fn of_ring(home: &Path, folder: &Folder) -> anyhow::Result<News> {
     folder.read()?;
     let ring = ring::attempt(&folder.program()).map_err(|why| anyhow!(why))?;
-    let notes = note(home, |progress| progress.attempt_ring(ring.outcome())).into_iter().collect();
+    let notes = note(home, |progress| progress.practise(Track::Collectives.name()).attempt(ring.outcome())).into_iter().collect();
     let mut words = ring.in_words();
     if let Ring::Right(schedule) = &ring {
         words += &match ring::execute(schedule) {

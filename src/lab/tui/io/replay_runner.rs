@@ -12,7 +12,7 @@ use crate::host::signals::HeldSignals;
 use crate::process::Scratch;
 use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError};
 use crate::runs::{RunFolder, RunId, RunRecord, RunSummary, measured};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::io::followed::{Followed, curves};
 use crate::tui::io::log_thread::LogOrder;
 use crate::tui::message::{Message, ReplayStep};
@@ -118,7 +118,7 @@ impl ReplayRunner {
                 self.find(run).map(|recorded| Message::Collectives(run, Box::new(measured(recorded))))
             }
             Effect::Judge(run) => self.find(run).map(|(record, folder)| judged(record, folder)),
-            // What a learner predicts is judged here as ever, and kept nowhere.
+            // A prediction is judged as usual, but not kept.
             Effect::WatchRanks(_) | Effect::LocateData(_) | Effect::Predict { .. } => None,
             Effect::ReadProgress | Effect::ReadLanguage | Effect::ReadSeries | Effect::ReadResults(_) => None,
             _ => Some(Message::Failed("this is a recording: it can be watched, not changed. q leaves it".into())),

@@ -24,7 +24,7 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// What a key means now that it has come: itself, a reply that it completes, or nothing yet.
+    /// The messages of a key: the key itself, the reply that it completes, or none yet.
     pub fn sort(&mut self, key: KeyEvent) -> Vec<Message> {
         let alt = key.modifiers.contains(KeyModifiers::ALT);
         let ends = key.code == KeyCode::Esc

@@ -15,8 +15,7 @@ use crate::exercise::{self, Track, Watch};
 use crate::launch::{self, MoreWork, SharedMachine, StartRequest};
 use crate::runs::{RunId, RunStore, measured};
 use crate::telemetry::{self, Sampler};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::news::News;
+use crate::tui::actions::{Effect, News};
 use crate::tui::io::followed::{Followed, curves};
 use crate::tui::io::log_thread::LogOrder;
 use crate::tui::message::Message;
@@ -148,7 +147,7 @@ impl Runner {
     }
 }
 
-/// What came of an effect, for the screen to know.
+/// Performs an effect. Returns the message that tells the screen its result.
 fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Result<Option<Message>> {
     Ok(Some(match effect {
         Effect::ListRuns => Message::Runs(store.list()),
@@ -183,7 +182,7 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         Effect::Judge(run) if has_many_events(store, run) => {
             Message::Done(format!("run {run} is a large one: `hvd-lab check {run}` looks at its steps"))
         }
-        // What passes is noted as done, as `hvd-lab check` does.
+        // Steps that pass are recorded as done, as `hvd-lab check` does.
         Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
         Effect::BeginSeries(series) => {
             series_file()?.write(&series)?;

@@ -44,7 +44,7 @@ static TITLE: AtomicBool = AtomicBool::new(false);
 const PUSH_TITLE: &str = "\x1b[22;2t";
 const POP_TITLE: &str = "\x1b[23;2t";
 
-/// What has come already: with no time at all crossterm's reader does not even look.
+/// The wait for pending input: with no time at all crossterm's reader does not even look.
 const AT_ONCE: Duration = Duration::from_micros(100);
 
 /// What is pasted comes as one message, between marks, and not as keys.
@@ -208,7 +208,7 @@ impl Screen {
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
     }
 
-    /// To the clipboard of the terminal, also through ssh, where the terminal allows it (OSC 52): it will be pasted somewhere.
+    /// Copies to the clipboard of the terminal, also through ssh, if the terminal allows it (OSC 52).
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
         execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(printable::lines(text).as_ref()))
     }
@@ -230,7 +230,7 @@ pub fn needs_ascii() -> bool {
     is_plain() || !has_utf8(|name| std::env::var(name).ok())
 }
 
-/// As the C library looks the character set up: the first of the three that says anything. Where none does, as in most containers,
+/// Looks the character set up as the C library does: the first variable that is set decides. If none is, as in most containers,
 /// the terminal is taken for one of today, which all know UTF-8.
 fn has_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|value| !value.is_empty());
@@ -318,14 +318,14 @@ pub fn read_keys(messages: Sender<Message>) {
     let _ = messages.blocking_send(Message::Leave);
 }
 
-/// As much of a paste as a line that is typed can take.
+/// The first line of a paste, cut to the length that a typed line can take.
 fn first_line(text: &str) -> String {
     let line = text.split(['\r', '\n']).find(|line| !line.trim().is_empty()).unwrap_or_default();
     let end = line.char_indices().nth(LONGEST_PASTE).map_or(line.len(), |(end, _)| end);
     printable::line(line[..end].trim()).into_owned()
 }
 
-/// What there is to read at this moment; nothing while another program has the terminal, and reads for itself.
+/// Reads the pending input; nothing while another program has the terminal and reads itself.
 fn read_pending(replies: &mut Replies) -> io::Result<Vec<Message>> {
     let _input = editor::reading();
     let mut read = Vec::new();

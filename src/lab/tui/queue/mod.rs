@@ -8,11 +8,8 @@ use ratatui::text::Line;
 
 use crate::columns::{left, width as width_of, wrap};
 use crate::launch::{DeviceState, SharedMachine};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, row};
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, Effect, row};
 use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::theme::Theme;
 use crate::tui::window::{Page, View};

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use crate::launch::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};
 use crate::lease::{Devices, Estimate, Rules};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::testing::samples;

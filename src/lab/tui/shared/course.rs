@@ -1,4 +1,4 @@
-//! What the screen knows of the course: the lessons, and how far the learner has come.
+//! The course as the screen knows it: the lessons, and the progress of the learner.
 //!
 //! Files are read elsewhere; what they hold comes in as messages.
 
@@ -19,7 +19,7 @@ pub struct Course {
     pub writes_rust: bool,
 }
 
-/// What a run shows of each step, as far as it was asked for.
+/// The verdicts on the steps of a run.
 #[derive(Clone, Debug)]
 pub struct RunVerdicts {
     pub run: RunId,
@@ -28,7 +28,7 @@ pub struct RunVerdicts {
     pub verdicts: Vec<Verdict>,
 }
 
-/// How a step stands.
+/// The state of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Proven by two runs, or written by the learner.

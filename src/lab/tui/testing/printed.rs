@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::domain::run::{RunState, RunStatus};
 use crate::runs::{Arrival, LogReader, LogSource, RunFolder, RunId};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::state::State;

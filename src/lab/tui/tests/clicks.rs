@@ -6,8 +6,7 @@ use crate::tui::app::keymap;
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use crate::runs::{RunId, SortKey};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::update::update;
 use crate::tui::chart::graph::{Graph, Tab};
 use crate::tui::devices::tests::gpus;

@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text};

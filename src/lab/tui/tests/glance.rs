@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use crate::domain::event::{Event, EventLine};
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::app::update::update;
 use crate::tui::chart::graph::Tab;
 use crate::tui::devices::tests::gpus;

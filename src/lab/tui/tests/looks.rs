@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{cut_out, pane, picture, text, type_text, window};

@@ -3,8 +3,7 @@
 use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 
 use crate::runs::RunId;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::state::State;

@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 use ratatui::layout::Rect;
 
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::app::places::{current, in_area};
 use crate::tui::app::update::update;
 use crate::tui::devices::tests::gpus;

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use super::{pane, press, text, type_text, window};
 use crate::runs::RunId;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::app::screen::focus;
 use crate::tui::app::update::update;
 use crate::tui::log::state::{LogTab, tabs};

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
 use crate::runs::RunId;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::runs::confirm::Continue;

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use crate::tui::actions::command::Command;
-use crate::tui::actions::keys::{Binding, On};
+use crate::tui::actions::{Binding, Command, On};
 use crate::tui::app::keymap::{Scope, table};
 use crate::tui::{collectives, devices, exercise, faults, forms, help, lesson, log, next_run, queue, runs, series, simulate};
 

@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::columns;
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::app::layout::places;
 use crate::tui::app::places::wish;
 use crate::tui::app::view;

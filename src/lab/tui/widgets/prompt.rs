@@ -10,7 +10,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use super::theme::Theme;
 use crate::columns::{self, cut};
-use crate::tui::actions::keys::On;
+use crate::tui::actions::On;
 
 /// The typed text keeps this many columns beside an error.
 const LEAST: usize = 12;

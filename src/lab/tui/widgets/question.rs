@@ -7,8 +7,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use super::frame;
 use super::theme::Theme;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::keys::Binding;
+use crate::tui::actions::{Binding, Command};
 
 /// The keys that the question names.
 fn answers(keys: &[Binding]) -> impl Iterator<Item = &Binding> {

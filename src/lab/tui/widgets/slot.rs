@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::theme::Theme;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 
 /// Columns of all the names.
 pub fn width(turns: &[Pane]) -> usize {

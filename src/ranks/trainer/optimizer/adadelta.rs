@@ -28,7 +28,7 @@ impl Adadelta {
     /// Fresh state for these parameters. `wd` is the weight decay of kernels.
     pub fn new(params: &FlatTensors, wd: f64) -> Adadelta {
         Adadelta {
-            decay: PerTensor::new(params).by_kind(params, wd, 0.0),
+            decay: PerTensor::new(params).decay(params, wd),
             squared_gradients: params.flat.zeros_like(),
             squared_updates: params.flat.zeros_like(),
         }

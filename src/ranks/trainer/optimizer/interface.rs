@@ -5,8 +5,8 @@
 use tch::{Kind, Tensor};
 
 use crate::comm::CommError;
+use crate::trainer::evidence;
 use crate::trainer::params::FlatTensors;
-use crate::trainer::witness;
 
 /// An update rule with visible state: resuming and broadcasting need it.
 ///
@@ -32,7 +32,7 @@ pub trait Optimizer {
     /// `gradients`: as [`Self::synchronize`] returns it.
     fn step(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {
         let name = self.name();
-        witness::update(name, params, gradients, lr, |params| self.apply(params, gradients, lr));
+        evidence::update(name, params, gradients, lr, |params| self.apply(params, gradients, lr));
     }
     /// The rule of the update: what [`Self::step`] does.
     fn apply(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64);

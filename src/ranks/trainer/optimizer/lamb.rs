@@ -39,7 +39,7 @@ impl Lamb {
         let per_tensor = PerTensor::new(params);
         let adapted: Vec<bool> = params.segments.iter().map(|segment| segment.is_kernel).collect();
         Lamb {
-            decay: per_tensor.by_kind(params, wd, 0.0),
+            decay: per_tensor.decay(params, wd),
             adapted: Tensor::from_slice(&adapted).to_device(params.flat.device()),
             steps: Tensor::zeros([1], (Kind::Float, params.flat.device())),
             first_moment: params.flat.zeros_like(),

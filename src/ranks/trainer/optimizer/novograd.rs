@@ -30,7 +30,7 @@ impl NovoGrad {
     pub fn new(params: &FlatTensors, wd: f64) -> NovoGrad {
         let per_tensor = PerTensor::new(params);
         NovoGrad {
-            decay: per_tensor.by_kind(params, wd, 0.0),
+            decay: per_tensor.decay(params, wd),
             second_moment: Tensor::zeros([params.segments.len() as i64], (Kind::Float, params.flat.device())),
             momentum: params.flat.zeros_like(),
             per_tensor,

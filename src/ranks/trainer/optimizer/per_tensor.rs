@@ -36,10 +36,9 @@ impl PerTensor {
         numbers.index_select(0, &self.owner).unsqueeze(1)
     }
 
-    /// `kernels` for blocks of kernels and `others` for all others: [blocks, 1].
-    pub fn by_kind(&self, params: &FlatTensors, kernels: f64, others: f64) -> Tensor {
-        let numbers: Vec<f32> =
-            params.segments.iter().map(|segment| if segment.is_kernel { kernels } else { others } as f32).collect();
+    /// The weight decay of each block: `wd` in kernels, and 0 elsewhere: [blocks, 1].
+    pub fn decay(&self, params: &FlatTensors, wd: f64) -> Tensor {
+        let numbers: Vec<f32> = params.segments.iter().map(|segment| if segment.is_kernel { wd as f32 } else { 0.0 }).collect();
         self.spread(&Tensor::from_slice(&numbers).to_device(params.flat.device()))
     }
 }

@@ -20,7 +20,7 @@ pub struct Sgd {
 impl Sgd {
     /// Fresh state for these parameters. `wd` is the weight decay of kernels, `momentum` in 0 to 1.
     pub fn new(params: &FlatTensors, momentum: f64, wd: f64) -> Sgd {
-        Sgd { momentum, decay: PerTensor::new(params).by_kind(params, wd, 0.0), buffer: params.flat.zeros_like() }
+        Sgd { momentum, decay: PerTensor::new(params).decay(params, wd), buffer: params.flat.zeros_like() }
     }
 }
 

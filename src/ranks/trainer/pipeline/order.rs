@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::Rng;
 
-use crate::domain::topology::Rank;
+use crate::domain::topology::{Rank, Topology};
 use crate::trainer::random::{Purpose, stream};
 use crate::trainer::sampler::{Sampler, Shuffle};
 
@@ -33,6 +33,11 @@ pub struct Order {
 pub const SHUFFLE_BUFFER: usize = 10_000;
 
 impl Order {
+    /// The walk of this rank through `images` photos.
+    pub fn new(images: usize, topology: &Topology, seed: u64, batch_size: usize, shuffle_buffer: usize) -> Order {
+        Order { images, rank: topology.rank.0, ranks: topology.size.0, seed, batch_size, shuffle_buffer }
+    }
+
     /// Batches of a whole epoch: as many on every rank, all of them full.
     pub fn steps_per_epoch(&self) -> usize {
         self.images / self.ranks / self.batch_size

@@ -2,15 +2,14 @@
 //!
 //! A line ends where a value was not a number.
 
-mod ending;
 mod fit;
-mod handover;
+mod marks;
 mod plot;
 mod scale;
 mod timeline;
 mod trace;
 
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::chart::state::{Chart, other_kinds, shown as shown_runs};
 use crate::tui::shared::state::{Shared, kind_of};
 use crate::tui::widgets::frame::{self, Focus, behind_name};
@@ -21,7 +20,7 @@ use ratatui::widgets::Paragraph;
 
 use crate::columns::{self, cut, wrap};
 use crate::runs::RunId;
-use crate::tui::chart::draw::ending::ending;
+use crate::tui::chart::draw::marks::ending;
 use crate::tui::chart::draw::plot::{Common, ShownRun};
 use crate::tui::chart::graph::{Graph, Tab};
 

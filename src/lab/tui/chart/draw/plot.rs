@@ -13,7 +13,7 @@ use crate::columns;
 use crate::domain::units;
 use crate::runs::RunId;
 use crate::tui::chart::draw::fit::{Fitted, fitted, lower_bound};
-use crate::tui::chart::draw::handover;
+use crate::tui::chart::draw::marks::handovers;
 use crate::tui::chart::draw::scale::Scale;
 use crate::tui::chart::draw::trace::{Trace, View};
 use crate::tui::chart::graph::{Graph, decimals};
@@ -45,7 +45,7 @@ pub struct Common<'a> {
 
 /// A narrower plot has the names of its runs in the title only.
 const NAMED_WIDTH: u16 = 30;
-/// Without colours a letter stands in each curve so often.
+/// Without colours a letter marks each curve once in this many columns.
 const LETTER_COLUMNS: usize = 14;
 
 /// The parts of a plot, with what stands at its axes.
@@ -121,7 +121,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
         Paragraph::new(Line::styled(text, theme.dim()).centered()).render(middle, buffer);
     }
     // What is drawn later lies in front.
-    common.runs.iter().take(1).for_each(|run| handover::draw(buffer, plot, run.curves, &view, theme));
+    common.runs.iter().take(1).for_each(|run| handovers(buffer, plot, run.curves, &view, theme));
     let mut pen = Pen { buffer, plot, view: &view, theme };
     for (run, (measured, smooth)) in common.runs.iter().zip(&traces).rev() {
         pen.measured(run, measured, smooth.is_some());
@@ -203,7 +203,7 @@ impl Pen<'_> {
             }
             context.draw(&Points { coords: &trace.lone, color: colour });
         });
-        // A cell that was dim is so no more.
+        // A cell that was dim loses its dimness.
         let mut apart = Buffer::empty(self.plot);
         lines.render(self.plot, &mut apart);
         for at in self.plot.positions().filter(|at| !is_blank(&apart, *at)) {
@@ -245,7 +245,7 @@ impl Pen<'_> {
             // Apart from the letters of other runs, whose name it would be taken for.
             let (first, last) = (from.saturating_sub(2), (from + wide + 1).min(plot.width - 1));
             let has_room = from + wide <= plot.width && *at < plot.height;
-            has_room && (first..=last).all(|x| (x, *at) == (column, row) || self.is_empty((x, *at)))
+            has_room && (first..=last).all(|x| x == column || self.is_empty((x, *at)))
         };
         let Some((from, row)) = places.into_iter().flatten().find(is_free) else { return Vec::new() };
         self.buffer.set_string(plot.x + from, plot.y + row, text, run.style);
@@ -280,7 +280,7 @@ fn read(curve: &Curve, common: &Common) -> Option<(f64, f64)> {
     Some((point.x(common.along), point.value))
 }
 
-/// What it shows, and of each run the newest value or that under the cursor.
+/// The name of the graph, and the value of each run: the newest, or the one under the cursor.
 fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &Common, width: u16) -> Vec<Line<'static>> {
     let theme = common.theme;
     let name = if chosen { theme.strong() } else { theme.dim() };
@@ -321,7 +321,7 @@ fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &
 
 fn x_axis(buffer: &mut Buffer, axis: Rect, below: u16, view: &View, common: &Common) {
     let theme = common.theme;
-    // In the middle below its tick, and never beyond the plot.
+    // Centred below its tick, inside the plot.
     let place = |x: f64, label: &str| {
         let (column, width) = (view.column(x)?, columns::width(label) as u16);
         let most = axis.right().saturating_sub(width).max(axis.x);

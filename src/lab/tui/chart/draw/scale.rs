@@ -9,7 +9,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// As it is, from `low` to `high`.
+    /// A linear scale from `low` to `high`.
     pub fn exact(low: f64, high: f64) -> Scale {
         Scale { low, high: if high > low { high } else { low + 1.0 }, log: false }
     }

@@ -12,8 +12,7 @@ use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine, Metrics}
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::layout::{Wish, places};
 use crate::tui::chart::graph::{Graph, Tab};
 use crate::tui::message::Message;

@@ -5,7 +5,7 @@ use ratatui::style::{Color, Modifier};
 use crate::domain::event::{ConfigReport, Event, EventLine};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::message::Message;
 use crate::tui::state::State;
 use crate::tui::testing::samples;

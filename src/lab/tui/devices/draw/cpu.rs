@@ -13,7 +13,7 @@ use crate::tui::devices::draw::graph;
 use crate::tui::devices::state::DeviceRow;
 use crate::tui::widgets::theme::Theme;
 
-/// Without the reason why there is no GPU where `why` is false.
+/// The lines of a host, with the reason why it has no GPU if `why`.
 pub fn lines(view: View, row: DeviceRow, width: usize, why: bool) -> Vec<Line<'static>> {
     let theme = view.theme;
     let device = row.device;

@@ -26,7 +26,7 @@ const MOST_HEIGHT: u16 = 24;
 /// Scale and axis left of the graph.
 const SCALE: u16 = 5;
 
-/// As many graphs as have room, the chosen device's among them.
+/// Draws as many graphs as fit, the chosen device's among them.
 pub fn grid(frame: &mut Frame, area: Rect, view: View, rows: &[DeviceRow]) {
     if area.height < LEAST_GRAPH || area.width < LEAST_WIDTH || rows.is_empty() {
         return;

@@ -21,7 +21,7 @@ const MEAN: usize = 7;
 /// The ranks of a host that has one device, whose mean is its figure.
 const RANKS: usize = 11;
 
-/// As many as fit, all of them where that is possible at all.
+/// As many devices as fit: all of them if possible.
 pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Vec<Vec<Segment>> {
     let hosts: Vec<&[DeviceRow]> = rows.chunk_by(|a, b| a.sample.host == b.sample.host).collect();
     let drawn = match hosts.len() {

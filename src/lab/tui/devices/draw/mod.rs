@@ -1,8 +1,8 @@
-//! What the devices are doing, in whatever room there is: a table, totals, graphs of the last minutes, processes.
+//! What the devices are doing, in the room that there is: a table, totals, graphs of the last minutes, processes.
 //!
 //! A figure that a device does not give is `N/A`, not 0; under the cursor the reason is shown.
 
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::devices::state::Devices;
 use crate::tui::shared::ranks;
 use crate::tui::shared::state::Shared;
@@ -28,7 +28,7 @@ mod processes;
 mod table;
 mod totals;
 
-/// What the pane would like to have for a graph.
+/// The lines that a graph should have.
 const WISHED_GRAPH: u16 = 5;
 
 pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, focus: Focus) {
@@ -167,7 +167,7 @@ fn say(frame: &mut Frame, area: Rect, theme: Theme, text: &str) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// What kind, where, and in what order.
+/// The kind of devices, their hosts and their order.
 fn heading(view: View, width: usize) -> Vec<Span<'static>> {
     let theme = view.theme;
     let mut hosts = view.devices.hosts();

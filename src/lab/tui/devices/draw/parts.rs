@@ -8,7 +8,7 @@ use crate::tui::devices::state::Devices;
 use crate::tui::widgets::frame::Focus;
 use crate::tui::widgets::theme::Theme;
 
-/// What is drawn, and how.
+/// What every part of the pane needs to draw.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     pub devices: &'a Devices,

@@ -22,8 +22,8 @@ const UTIL: usize = 9;
 /// A command of fewer columns says nothing.
 const COMMAND: usize = 6;
 
-/// As many of the lines as there is room for; how many more there are is said in the last of them, or in the head where one
-/// process is all there is room for.
+/// The lines that fit. The last of them says how many more there are, or the head does if one
+/// process is all that fits.
 fn fitted(mut lines: Vec<Line<'static>>, all: usize, view: View, width: usize, height: usize) -> Vec<Line<'static>> {
     if all <= height || height < 2 {
         lines.truncate(height);

@@ -37,7 +37,7 @@ pub fn mean(devices: &[&DeviceSample]) -> String {
     if busy.is_empty() { "N/A".to_owned() } else { format!("{:.0} %", busy.iter().sum::<f64>() / busy.len() as f64) }
 }
 
-/// As much of it as fits: half a figure would be a wrong one.
+/// As many figures as fit: half a figure would be wrong.
 fn text(samples: &[&TelemetrySample], width: usize) -> String {
     let all: Vec<&DeviceSample> = samples.iter().flat_map(|sample| &sample.devices).collect();
     let whole: Vec<&DeviceSample> = all.iter().copied().filter(|device| is_gpu(device) && !device.is_slice()).collect();

@@ -88,14 +88,7 @@ fn photos(
     let root = Path::new(folder);
     let found = images::open(root, Part::Train, spec.model.classes(), BadRecords::Stop).map_err(|error| error.to_string())?;
     check_classes(spec.model, folder, found.source.classes())?;
-    let order = Order {
-        images: found.source.len(),
-        rank: topology.rank.0,
-        ranks: topology.size.0,
-        seed: SEED,
-        batch_size: spec.batch_size,
-        shuffle_buffer: SHUFFLE_BUFFER,
-    };
+    let order = Order::new(found.source.len(), topology, SEED, spec.batch_size, SHUFFLE_BUFFER);
     check_size(&order).map_err(|error| error.to_string())?;
     // A rank that is bound to cores has them to itself.
     let is_bound = placement.gpu().is_none() && spec.bind != Binding::Unbound;

@@ -61,14 +61,7 @@ impl Photos {
 
     /// How a rank walks through them.
     pub fn order(&self, spec: &NvcnnSpec, topology: &Topology) -> Order {
-        Order {
-            images: self.len(),
-            rank: topology.rank.0,
-            ranks: topology.size.0,
-            seed: spec.seed,
-            batch_size: spec.batch_size,
-            shuffle_buffer: spec.shuffle_buffer.unwrap_or(SHUFFLE_BUFFER),
-        }
+        Order::new(self.len(), topology, spec.seed, spec.batch_size, spec.shuffle_buffer.unwrap_or(SHUFFLE_BUFFER))
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use hvd_lab::comm::{self, Communicator, Compression};
+use hvd_lab::comm::{self, Communicator};
 use hvd_lab::dataset::images::Part;
 use hvd_lab::domain::benchmark::style::nvcnn;
 use hvd_lab::domain::benchmark::{HostRoom, Iterations};
@@ -26,7 +26,7 @@ use hvd_lab::host::{access, files};
 use hvd_lab::trainer::checkpoint::Claim;
 use hvd_lab::trainer::config::try_writing;
 use hvd_lab::trainer::device::{self, Wish};
-use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, FUSION_THRESHOLD_MB, broadcast_state};
+use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
 use hvd_lab::trainer::evaluate::TopSums;
 use hvd_lab::trainer::launch::{Failure, Launch, agreed, gathered};
 use hvd_lab::trainer::model::{self, Dropout};
@@ -94,10 +94,8 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
 
     // Nesterov's momentum, on gradients that are averaged over the ranks (Horovod: hvd.DistributedOptimizer).
     let nesterov = Nesterov::new(model.params(), MOMENTUM, WEIGHT_DECAY, spec.larc());
-    let options =
-        AllreduceOptions { fusion_threshold_bytes: FUSION_THRESHOLD_MB << 20, overlap: true, compression: Compression::None };
     let mut optimizer: Box<dyn Optimizer> =
-        Box::new(DistributedOptimizer::new(Box::new(nesterov), comm, model.params(), options));
+        Box::new(DistributedOptimizer::new(Box::new(nesterov), comm, model.params(), AllreduceOptions::default()));
 
     // The root takes the newest checkpoint, if there is one. A checkpoint's number is that of its last step.
     let log_dir = spec.log_dir.as_deref().map(Path::new).filter(|_| topology.is_root());
