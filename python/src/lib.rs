@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use hvd_lab::comm::ReduceOp;
 use hvd_lab::domain::bounds::MAX_EPOCHS;
-use hvd_lab::domain::event::{Metrics, ScheduleReport, Seen};
+use hvd_lab::domain::event::{Metrics, Observation, ScheduleReport};
 use hvd_lab::domain::images::InputShape;
 use hvd_lab::domain::topology::{LocalRank, Rank, Topology};
 use hvd_lab::trainer::config::Config;
@@ -339,7 +339,7 @@ fn end_epoch(
 fn tell_of_schedule(py: Python<'_>, name: String, place: String, rates: Vec<f64>) -> PyResult<()> {
     with(py, |_| {
         if rates.iter().all(|rate| rate.is_finite()) {
-            startup::tell(Seen::Schedule(ScheduleReport { name, place, rates }));
+            startup::tell(Observation::Schedule(ScheduleReport { name, place, rates }));
         }
         Ok(())
     })

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use hvd_lab::comm;
-use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics, Seen};
+use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics, Observation};
 use hvd_lab::domain::phase::Phase;
 use hvd_lab::domain::schedule::LearningRateSchedule;
 use hvd_lab::domain::topology::{ROOT_RANK, Rank, Topology};
@@ -78,7 +78,7 @@ impl Session {
         self.config.batch_size = plan.batch_size;
         self.report.set_verbose(plan.is_verbose);
         if !plan.schedules {
-            startup::tell(Seen::NoSchedule);
+            startup::tell(Observation::NoSchedule);
         }
         self.report.line(&format!("Images: {}", data.label));
         self.digest(DigestMoment::InitialParameters, plan.initial_epoch);

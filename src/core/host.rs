@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use etcetera::{BaseStrategy, HomeDirError};
 use sha2::{Digest, Sha256};
 
-use crate::domain::process_location::Place;
+use crate::domain::process_location::ProcessLocation;
 
 pub mod access;
 mod cgroup;
@@ -49,10 +49,10 @@ pub fn secret() -> std::io::Result<String> {
 }
 
 /// Where this process runs.
-pub fn place() -> Place {
+pub fn place() -> ProcessLocation {
     let line = |path| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let namespace = std::fs::read_link("/proc/self/ns/pid").ok();
-    Place {
+    ProcessLocation {
         host: name(),
         machine: line("/etc/machine-id").map(|id| pseudonym(&id)),
         boot: line("/proc/sys/kernel/random/boot_id").or_else(boot_of_macos),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 
-use hvd_lab_terminal::domain::checkpoint::Place;
+use hvd_lab_terminal::domain::checkpoint::Progress;
 use hvd_lab_terminal::domain::event::{CheckpointAction, CheckpointReport, ConfigReport, Event, EventLine, MARKER, Metrics};
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::process;
@@ -39,7 +39,7 @@ const FLAGS: [&str; 14] = [
 ];
 
 /// Each commit of a run as it appears, also kept in a folder where nobody removes it.
-fn commits(lab: &Lab, id: u32, kept: PathBuf) -> (RecommendedWatcher, Receiver<Place>) {
+fn commits(lab: &Lab, id: u32, kept: PathBuf) -> (RecommendedWatcher, Receiver<Progress>) {
     let (tell, seen) = channel();
     let take = move |event: notify::Result<notify::Event>| {
         let Ok(notify::Event { kind: EventKind::Modify(ModifyKind::Name(RenameMode::To | RenameMode::Both)), paths, .. }) = event
@@ -47,7 +47,8 @@ fn commits(lab: &Lab, id: u32, kept: PathBuf) -> (RecommendedWatcher, Receiver<P
             return;
         };
         for path in paths {
-            let place = path.file_name().and_then(|name| Place::of(name.to_str()?)).filter(|place| place.images > 0);
+            let place =
+                path.file_name().and_then(|name| Progress::from_file_name(name.to_str()?)).filter(|place| place.images > 0);
             if let Some(place) = place
                 && std::fs::hard_link(&path, kept.join(place.file_name())).is_ok()
             {
@@ -63,7 +64,7 @@ fn commits(lab: &Lab, id: u32, kept: PathBuf) -> (RecommendedWatcher, Receiver<P
 }
 
 /// The first commit of the second epoch.
-fn second_epoch(seen: &Receiver<Place>) -> Place {
+fn second_epoch(seen: &Receiver<Progress>) -> Progress {
     loop {
         let place = seen.recv_timeout(LIMIT).expect("a commit");
         if place.epoch == 1 {
@@ -146,7 +147,7 @@ fn with_fewer_ranks_it_trains_what_a_run_trains_that_was_stopped_at_the_commit()
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(lab.store().record(RunId(1)).unwrap().np_of_attempts().collect::<Vec<_>>(), [3, 2]);
     let [from] = &loaded(&lab, 1)[..] else { panic!("{:?}", loaded(&lab, 1)) };
-    let place = Place { epoch: from.epoch, images: from.images };
+    let place = Progress { epoch: from.epoch, images: from.images };
     assert!(place.images > 0, "{from:?}");
     let [before, after] = &configs(&lab, 1)[..] else { panic!("{:?}", configs(&lab, 1)) };
     assert!(after.steps_per_epoch > before.steps_per_epoch);
@@ -194,7 +195,7 @@ fn a_commit_that_is_damaged_is_refused_and_one_before_it_is_taken() {
     process::signal(lab.pids(1)[0], Signal::SIGKILL);
     assert_eq!(finish(going).status.code(), Some(1));
     lab.wait_until_over(1);
-    let mut left: Vec<Place> = log_files(&lab, 1).iter().filter_map(|name| Place::of(name)).collect();
+    let mut left: Vec<Progress> = log_files(&lab, 1).iter().filter_map(|name| Progress::from_file_name(name)).collect();
     left.sort_unstable();
     let (newest, before) = (left.pop().unwrap(), left.pop().unwrap());
     let path = lab.folder(1).log_dir().join(newest.file_name());

@@ -6,7 +6,7 @@
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use hvd_lab_terminal::domain::checkpoint::Place;
+use hvd_lab_terminal::domain::checkpoint::Progress;
 use hvd_lab_terminal::domain::event::{CheckpointAction, Event};
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::runs::RunFolder;
@@ -40,10 +40,10 @@ fn goes_on_from_commits(folder: &RunFolder, np: usize, least: usize) -> Result<(
     if sizes.iter().any(|size| !(least..=np).contains(size)) || sizes.windows(2).any(|pair| pair[1] > pair[0]) {
         return Err(format!("its attempts have {sizes:?} ranks"));
     }
-    let mut saved = Place::default();
+    let mut saved = Progress::default();
     for line in folder.events() {
         let Event::Checkpoint(report) = line.event else { continue };
-        let place = Place { epoch: report.epoch, images: report.images };
+        let place = Progress { epoch: report.epoch, images: report.images };
         match report.action {
             CheckpointAction::Written | CheckpointAction::Committed => saved = saved.max(place),
             CheckpointAction::Loaded if place < saved => {

@@ -48,13 +48,13 @@ pub(super) fn read(
     let Some((path, order)) = found.next() else { return Ok(HashMap::new()) };
     let is_own = path == root.join(BOXES);
     let text = read::small_text(&path, LARGEST_LIST_BYTES).map_err(|cause| ImagesError::wrong(&path, cause))?;
-    let photos = Photos::of(classes, files);
+    let photos = Photos::new(classes, files);
     let (mut boxes, mut strangers): (HashMap<usize, Vec<BoundingBox>>, _) = (HashMap::new(), Vec::new());
     let mut columns: Option<Columns> = None;
     for (at, line) in cells::lines(&text) {
         let wrong = |cause: String| ImagesError::wrong(&path, format!("line {at} {cause}"));
         if columns.is_none() {
-            let (found, is_heading) = Columns::of(line, order).map_err(wrong)?;
+            let (found, is_heading) = Columns::from_first_line(line, order).map_err(wrong)?;
             columns = Some(found);
             if is_heading {
                 continue;
@@ -86,7 +86,7 @@ struct Columns {
 
 impl Columns {
     /// By the first line, and whether it is a line of headings.
-    fn of(line: &str, order: [&str; 4]) -> Result<(Columns, bool), String> {
+    fn from_first_line(line: &str, order: [&str; 4]) -> Result<(Columns, bool), String> {
         let (separator, headings) = cells::headings(line);
         let is_figure = |cell: &String| cell.starts_with(|letter: char| letter.is_ascii_digit() || "-+.".contains(letter));
         let has_headings = headings.len() > 1 && !headings.iter().skip(1).any(is_figure);
@@ -139,7 +139,7 @@ struct Photos<'a> {
 }
 
 impl<'a> Photos<'a> {
-    fn of(classes: &'a [String], files: &'a [(usize, String)]) -> Photos<'a> {
+    fn new(classes: &'a [String], files: &'a [(usize, String)]) -> Photos<'a> {
         let mut by_stem: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, (_, file)) in files.iter().enumerate() {
             by_stem.entry(split(file).2).or_default().push(at);

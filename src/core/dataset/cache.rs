@@ -27,7 +27,7 @@ pub enum FileState {
     /// There, and bit for bit the published one.
     Official,
     Missing,
-    /// A download stopped after so many bytes; the next one goes on from there.
+    /// A download stopped after `bytes` bytes; the next one continues there.
     Partial {
         bytes: u64,
     },

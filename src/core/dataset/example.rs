@@ -100,7 +100,7 @@ pub fn parse(message: &[u8]) -> Result<Example<'_>, Malformed> {
 
 /// The messages that a field holds, one after another.
 fn messages(message: &[u8], wanted: u64) -> impl Iterator<Item = Result<&[u8], Malformed>> {
-    Fields::of(message).filter_map(move |field| match field {
+    Fields::new(message).filter_map(move |field| match field {
         Ok((number, Value::Bytes(bytes))) if number == wanted => Some(Ok(bytes)),
         Ok(_) => None,
         Err(error) => Some(Err(error)),
@@ -119,9 +119,9 @@ fn bytes(feature: &[u8]) -> Result<Option<&[u8]>, Malformed> {
 
 fn integer(feature: &[u8]) -> Result<Option<i64>, Malformed> {
     let Some(list) = messages(feature, 3).next().transpose()? else { return Ok(None) };
-    Ok(match Fields::of(list).next().transpose()? {
+    Ok(match Fields::new(list).next().transpose()? {
         Some((1, Value::Varint(value))) => Some(value as i64),
-        Some((1, Value::Bytes(packed))) if !packed.is_empty() => Some(Fields::of(packed).number()? as i64),
+        Some((1, Value::Bytes(packed))) if !packed.is_empty() => Some(Fields::new(packed).number()? as i64),
         _ => None,
     })
 }
@@ -129,7 +129,7 @@ fn integer(feature: &[u8]) -> Result<Option<i64>, Malformed> {
 fn floats(feature: &[u8]) -> Result<Vec<f32>, Malformed> {
     let Some(list) = messages(feature, 2).next().transpose()? else { return Ok(Vec::new()) };
     let mut values = Vec::new();
-    for field in Fields::of(list) {
+    for field in Fields::new(list) {
         match field? {
             (1, Value::Fixed32(bytes)) => values.push(f32::from_le_bytes(bytes)),
             (1, Value::Bytes(packed)) => values.extend(packed.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))),

@@ -47,7 +47,7 @@ pub(super) fn find_file(folder: &Path, name: &str) -> Result<PathBuf, DatasetErr
         let folders = folders.into_iter().take(MOST_FOLDERS - visited);
         level = folders.inspect(|_| visited += 1).filter_map(|folder| listed(&folder).ok()).flatten().collect();
     }
-    // A folder or a pipe of this name is handed on: whoever opens it says what it is.
+    // A folder or a pipe of this name is returned too: opening it gives the error.
     if let Some(odd) = top.into_iter().find(|path| is_called(path, name)) {
         return Ok(odd);
     }

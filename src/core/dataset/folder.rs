@@ -43,7 +43,7 @@ pub(super) fn open(root: &Path, set: &Set, part: Part) -> Result<Images, ImagesE
     Ok(Images { source: Box::new(folder), left_out: Vec::new(), notes })
 }
 
-/// What is said of photos that are in no class.
+/// The error for photos that are in no class.
 pub(super) fn flat(folder: &Path) -> ImagesError {
     let cause =
         "its JPEGs lie in no folder of a class: move them to a folder for each class (CLASS/file.jpg), whose name is the label";
@@ -70,7 +70,7 @@ impl Folder {
     fn without_boxes(root: &Path, known: &[String]) -> Result<Folder, ImagesError> {
         let (mut classes, mut files, mut notes) = (known.to_vec(), Vec::new(), Vec::new());
         let mut unused: BTreeMap<Kind, (usize, String)> = BTreeMap::new();
-        let listing = Listing::of(root)?;
+        let listing = Listing::read(root)?;
         // Some sets keep the photos of each class in a folder of it.
         let are_deeper = listing.with_jpegs(root)?.is_empty();
         if let Some(first) = listing.jpegs().next() {
@@ -79,11 +79,11 @@ impl Folder {
         }
         for name in listing.folders {
             let folder = root.join(&name);
-            let own = Listing::of(&folder)?;
+            let own = Listing::read(&folder)?;
             let mut jpegs: Vec<String> = own.jpegs().cloned().collect();
             let deeper = own.with_jpegs(&folder)?;
             for inner in deeper.iter().filter(|_| are_deeper) {
-                let listing = Listing::of(&folder.join(inner))?;
+                let listing = Listing::read(&folder.join(inner))?;
                 jpegs.extend(listing.jpegs().map(|file| format!("{inner}/{file}")));
             }
             for file in own.files.iter().filter(|file| !matches!(layout::kind(file), Kind::Jpeg)) {

@@ -48,7 +48,7 @@ pub(super) fn read_split(folder: &Path, which: SplitKind, limit: Option<usize>) 
         return Err(DatasetError::damaged(&images.path, expected, format!("{} images", images.header.count)));
     }
     let labels = labels.read(limit)?;
-    check_labels(&label_file, &labels, 0)?;
+    check_labels(&label_file, &labels)?;
     Ok(Split { images: images.read(limit)?, labels, shape, classes: CLASS_NAMES.len(), may_mirror: true })
 }
 
@@ -60,14 +60,9 @@ pub(super) fn check_split(folder: &Path, which: SplitKind) -> Result<(), Dataset
         return Ok(());
     }
     let label_file = labels.path.clone();
-    let mut at = 0;
-    labels.visit(usize::MAX, &mut |bytes| {
-        check_labels(&label_file, bytes, at)?;
-        at += bytes.len();
-        Ok(())
-    })?;
+    check_labels(&label_file, &labels.read(usize::MAX)?)?;
     // The size of a plain file says all.
-    if images.compressed { images.visit(usize::MAX, &mut |_| Ok(())) } else { Ok(()) }
+    if images.compressed { images.visit(usize::MAX, &mut |_| {}) } else { Ok(()) }
 }
 
 /// Sizes and counts of both are compared before anything else is read.
@@ -86,11 +81,11 @@ fn open_both(folder: &Path, which: SplitKind) -> Result<(Opened, Opened), Datase
     Ok((images, labels))
 }
 
-fn check_labels(path: &Path, labels: &[u8], from: usize) -> Result<(), DatasetError> {
+fn check_labels(path: &Path, labels: &[u8]) -> Result<(), DatasetError> {
     let classes = CLASS_NAMES.len();
     match labels.iter().position(|&label| usize::from(label) >= classes) {
         Some(index) => {
-            let found = format!("label {} at index {}", labels[index], from + index);
+            let found = format!("label {} at index {}", labels[index], index);
             Err(DatasetError::damaged(path, format!("labels 0 to {}", classes - 1), found))
         }
         None => Ok(()),
@@ -132,7 +127,7 @@ impl Opened {
         self.stated_bytes == if self.compressed { total & 0xffff_ffff } else { total }
     }
 
-    /// A plain file of another length is damaged, and so is a compressed one that nobody would read to its end to see why.
+    /// A plain file of another length is damaged, and so is a compressed one that is too large to be read to its end.
     fn check_size(&self) -> Result<(), DatasetError> {
         if self.size_fits() || (self.compressed && self.header.count <= MAX_IMAGES) {
             return Ok(());
@@ -149,15 +144,12 @@ impl Opened {
     fn read(self, limit: usize) -> Result<Vec<u8>, DatasetError> {
         let wanted = self.body_bytes().min((limit as u64).saturating_mul(self.header.shape.numbers() as u64));
         let mut all = Vec::with_capacity(usize::try_from(wanted.min(1 << 26)).unwrap_or(0));
-        self.visit(limit, &mut |bytes| {
-            all.extend_from_slice(bytes);
-            Ok(())
-        })?;
+        self.visit(limit, &mut |bytes| all.extend_from_slice(bytes))?;
         Ok(all)
     }
 
     /// Hands on the bytes of the first `limit` values, piece by piece, and finds every fault on the way there.
-    fn visit(mut self, limit: usize, piece: &mut dyn FnMut(&[u8]) -> Result<(), DatasetError>) -> Result<(), DatasetError> {
+    fn visit(mut self, limit: usize, piece: &mut dyn FnMut(&[u8])) -> Result<(), DatasetError> {
         let body_bytes = self.body_bytes();
         let wanted = body_bytes.min((limit as u64).saturating_mul(self.header.shape.numbers() as u64));
         // Where the stated size fits, a prefix can be taken without reading the rest; a truncated gzip file ends in other bytes,
@@ -171,9 +163,7 @@ impl Opened {
                 Ok(0) => break,
                 Ok(read) => {
                     let useful = usize::try_from(wanted.saturating_sub(done)).unwrap_or(usize::MAX).min(read);
-                    if useful > 0 {
-                        piece(&buffer[..useful])?;
-                    }
+                    piece(&buffer[..useful]);
                     done += read as u64;
                 }
                 Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => {}

@@ -49,7 +49,10 @@ pub fn head(bytes: &[u8]) -> Result<Head, String> {
         let other = OTHERS.iter().find(|(start, _)| bytes.starts_with(start)).or(boxed).map(|(_, name)| *name);
         return Err(other.map_or("it is not a JPEG".into(), |name| format!("it is {name}, not a JPEG")));
     }
-    let (marker, frame) = frame(bytes).ok_or("it is damaged: it ends before its size is given")?;
+    // The frame header is the first segment of its row. C4, C8 and CC are in the same row, and are tables.
+    let is_frame = |marker: u8| matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc);
+    let frame = segments(bytes).find(|(marker, _)| is_frame(*marker));
+    let (marker, frame) = frame.ok_or("it is damaged: it ends before its size is given")?;
     // C0 to C2, and C9 and CA with arithmetic coding, are decoded; the others are lossless or made of several frames.
     if !matches!(marker, 0xc0..=0xc2 | 0xc9 | 0xca) {
         return Err("it is a lossless or hierarchical JPEG, which is not decoded: save it as an ordinary JPEG".into());
@@ -86,16 +89,6 @@ pub fn whole(bytes: &[u8]) -> Result<(), String> {
 fn head_bytes(bytes: &[u8]) -> usize {
     let start = bytes.as_ptr() as usize;
     segments(bytes).last().map_or(0, |(_, content)| content.as_ptr() as usize + content.len() - start)
-}
-
-/// The frame header: the first SOF segment.
-fn frame(bytes: &[u8]) -> Option<(u8, &[u8])> {
-    segments(bytes).find(|(marker, _)| is_frame(*marker))
-}
-
-fn is_frame(marker: u8) -> bool {
-    // C4, C8 and CC are in the same row, and are tables.
-    matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc)
 }
 
 /// The first comment, as a program leaves that says where an image is from.

@@ -88,7 +88,7 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    pub fn of(folder: &Path) -> Result<Listing, ImagesError> {
+    pub fn read(folder: &Path) -> Result<Listing, ImagesError> {
         let unreadable = |cause: std::io::Error| ImagesError::unreadable(folder, cause);
         let mut listing = Listing::default();
         for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -201,7 +201,7 @@ impl Set {
 
 /// Finds the sets in a folder, else those in the folders of it.
 fn look(folder: &Path, depth: usize, sets: &mut Vec<(PathBuf, Set)>) -> Result<(), ImagesError> {
-    let listing = Listing::of(folder)?;
+    let listing = Listing::read(folder)?;
     let with_jpegs = listing.with_jpegs(folder)?;
     let place = listing.place(folder, &with_jpegs);
     let parts = match &place {
@@ -231,7 +231,7 @@ fn look(folder: &Path, depth: usize, sets: &mut Vec<(PathBuf, Set)>) -> Result<(
 
 /// The photos of a part, whose classes may lie deeper.
 fn within(folder: &Path, depth: usize) -> Result<Option<Place>, ImagesError> {
-    let listing = Listing::of(folder)?;
+    let listing = Listing::read(folder)?;
     if let Some(place) = listing.place(folder, &listing.with_jpegs(folder)?) {
         return Ok(Some(place));
     }
@@ -243,7 +243,7 @@ fn within(folder: &Path, depth: usize) -> Result<Option<Place>, ImagesError> {
     Ok(if places.len() > 1 { Some(Place::Classes(folder.to_owned())) } else { places.pop() })
 }
 
-/// What is said of a folder without images of a part: what else lies in it shows why.
+/// The error for a folder without images of a part: what else lies in it shows why.
 pub(super) fn none(root: &Path, part: Part) -> ImagesError {
     let mut kinds = BTreeMap::new();
     count(root, DEPTH, &mut kinds);
@@ -252,7 +252,7 @@ pub(super) fn none(root: &Path, part: Part) -> ImagesError {
 }
 
 fn count(folder: &Path, depth: usize, kinds: &mut BTreeMap<Kind, (usize, String)>) {
-    let Ok(listing) = Listing::of(folder) else { return };
+    let Ok(listing) = Listing::read(folder) else { return };
     for file in listing.files {
         kinds.entry(kind(&file)).or_insert((0, file)).0 += 1;
     }
@@ -289,10 +289,10 @@ mod tests {
         }
         std::fs::create_dir(folder.path().join("@eaDir")).unwrap();
         std::fs::write(folder.path().join("c"), "").unwrap();
-        let listing = Listing::of(folder.path()).unwrap();
+        let listing = Listing::read(folder.path()).unwrap();
         assert_eq!((listing.folders, listing.files), (vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]));
         std::fs::create_dir(folder.path().join(OsStr::from_bytes(b"k\xe9"))).unwrap();
-        let said = Listing::of(folder.path()).err().unwrap().to_string();
+        let said = Listing::read(folder.path()).err().unwrap().to_string();
         assert!(said.contains(r"k\xE9") && said.contains("rename it") && !said.contains('\n'), "{said}");
     }
 }

@@ -142,7 +142,7 @@ impl Packing {
             let name = validation.display();
             return Err(PackError::Request(format!("{name} is the validation part already: leave --validation out")));
         }
-        let beside = validation.parent().map(Listing::of).transpose()?.unwrap_or_default().folders.into_iter();
+        let beside = validation.parent().map(Listing::read).transpose()?.unwrap_or_default().folders.into_iter();
         let others =
             beside.filter(|name| layout::part(name) == Some(Part::Validation)).map(|name| validation.with_file_name(name));
         let say = |folder: PathBuf| format!("{} is not packed: records have two parts, train and validation", folder.display());

@@ -150,7 +150,7 @@ impl Photos {
     }
 }
 
-/// Drawn photos in memory: a small set that is the same anywhere, and that nobody has to put somewhere first.
+/// Drawn photos in memory: a small set that is the same anywhere and needs no files.
 pub struct Drawn {
     /// Files, and where the object is.
     photos: Vec<(Vec<u8>, BoundingBox)>,

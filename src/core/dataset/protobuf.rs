@@ -77,7 +77,7 @@ pub struct Malformed;
 pub struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
-    pub fn of(message: &'a [u8]) -> Fields<'a> {
+    pub fn new(message: &'a [u8]) -> Fields<'a> {
         Fields(message)
     }
 
@@ -141,7 +141,7 @@ mod tests {
     fn what_is_written_is_read() {
         let message =
             Message::default().varint(1, 300).double(2, 0.5).bytes(16, b"abc").float(4, -1.5).packed_varints(5, &[-1, 7]);
-        let fields: Vec<(u64, Value)> = Fields::of(&message.0).map(Result::unwrap).collect();
+        let fields: Vec<(u64, Value)> = Fields::new(&message.0).map(Result::unwrap).collect();
         let Value::Bytes(packed) = fields[4].1 else { panic!("{fields:?}") };
         assert_eq!(
             fields[..4],
@@ -152,7 +152,7 @@ mod tests {
                 (4, Value::Fixed32((-1.5f32).to_le_bytes()))
             ]
         );
-        let mut numbers = Fields::of(packed);
+        let mut numbers = Fields::new(packed);
         assert_eq!((numbers.number().unwrap() as i64, numbers.number(), numbers.next().is_none()), (-1, Ok(7), true));
     }
 
@@ -166,7 +166,7 @@ mod tests {
             &[0x0d, 1, 2],
             &[0x0a, 5, 1],
         ] {
-            let fields: Vec<_> = Fields::of(bytes).collect();
+            let fields: Vec<_> = Fields::new(bytes).collect();
             assert_eq!(fields, [Err(Malformed)], "{bytes:?}");
         }
     }

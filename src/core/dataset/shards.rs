@@ -26,7 +26,7 @@ struct Shards {
 }
 
 pub(super) fn open(root: &Path, part: Part, classes: usize) -> Result<Images, ImagesError> {
-    let names = Listing::of(root)?.files;
+    let names = Listing::read(root)?.files;
     // `validation` before `test`, where there are both.
     let best = names.iter().filter(|name| is_shard(name)).filter_map(|name| rank(name, part)).min();
     let own: Vec<&String> = names.iter().filter(|name| is_shard(name) && rank(name, part) == best && best.is_some()).collect();

@@ -18,7 +18,7 @@ use crate::host::read;
 pub const HEAD_BYTES: u64 = 12;
 /// The checksum of the message.
 pub const FOOT_BYTES: u64 = 4;
-/// A photo takes a hundredth of it: whoever says more means to fill the memory.
+/// A photo takes a hundredth of it: a larger length is meant to fill the memory.
 pub const LARGEST_RECORD_BYTES: u64 = 256 << 20;
 
 /// A record with both its checksums.

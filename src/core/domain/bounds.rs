@@ -1,8 +1,8 @@
-//! How far a number may go that was read from a file: what is beyond is damage, or was made to do harm.
+//! Limits for numbers that are read from a file: a larger one is damage, or was written to do harm.
 //!
-//! Whoever reads a record asks it once, where it is read: behind that, no sum overflows and no list grows with a number.
+//! A record is checked once, where it is read: after that no sum overflows and no list grows with a number.
 
-/// Something that is read from a file, which may be a stranger's.
+/// Something that is read from a file, possibly another user's.
 pub trait Bounded {
     /// The first number in it that no run can have, in one sentence.
     fn out_of_bounds(&self) -> Option<String>;
@@ -18,7 +18,7 @@ pub const MAX_EPOCHS: usize = 1_000_000;
 pub const MAX_BATCH_SIZE: usize = 1_000_000;
 /// Images, batches, parameters, cores and whatever else is only counted: the product with the ranks still has 64 bits.
 pub const MAX_COUNT: usize = 1 << 48;
-/// Bits a second that a link may be given, and what is said of any other.
+/// Bits a second that a link may be given, and the message for any other value.
 pub const LINK_BITS: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 pub const NO_LINK: &str = "a link has from 1 mbit to 1000 gbit a second";
 /// Attempts of one run.
@@ -31,7 +31,7 @@ pub fn count(what: &str, value: usize, most: usize) -> Option<String> {
     (value > most).then(|| format!("{what} {value} is beyond {most}"))
 }
 
-/// Like [`count`], of what there is at least one of.
+/// Like [`count`], for a number that is at least 1.
 pub fn at_least_one(what: &str, value: usize, most: usize) -> Option<String> {
     if value == 0 { Some(format!("{what} is 0")) } else { count(what, value, most) }
 }
@@ -61,13 +61,13 @@ pub fn seconds(what: &str, seconds: f64) -> Option<String> {
     number(what, seconds, MAX_SECONDS)
 }
 
-/// A number that is one, and not larger than that, up or down.
+/// A finite number whose size is at most `most`.
 pub fn number(what: &str, value: f64, most: f64) -> Option<String> {
     let is_within = value.is_finite() && value.abs() <= most;
     (!is_within).then(|| format!("{what} {} is beyond {}", plain(value), plain(most)))
 }
 
-/// A figure of a training: it may be no number, where the training has failed, but it had 32 bits.
+/// A figure of a training: NaN if the training has diverged, otherwise within 32 bits.
 pub fn figure(what: &str, value: f64) -> Option<String> {
     if value.is_nan() { None } else { number(what, value, f64::from(f32::MAX)) }
 }

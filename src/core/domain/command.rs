@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::bounds::{Bounded, count};
 use super::launcher::{LauncherWords, OwnLauncher};
 use super::printable;
-use super::user_metrics::{FIGURES, Field};
+use super::user_metrics::{FIGURES, Figure};
 
 /// A program of the user's own, as a run starts it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ const MAX_LETTERS: usize = 1 << 20;
 impl CommandSpec {
     /// The launcher that starts its ranks, and its words; `None` where the lab starts them.
     pub fn launcher_words(&self) -> Option<LauncherWords> {
-        LauncherWords::of(&self.argv)
+        LauncherWords::find(&self.argv)
     }
 
     /// Who starts its ranks; `None` where the lab does.
@@ -57,10 +57,10 @@ impl CommandSpec {
     }
 
     /// The patterns with the figures that they are of.
-    pub fn pattern_fields(&self) -> impl Iterator<Item = (Field, &str)> {
+    pub fn pattern_fields(&self) -> impl Iterator<Item = (Figure, &str)> {
         self.patterns.iter().filter_map(|pattern| {
             let (name, expression) = pattern.split_once('=')?;
-            Some((Field::named(name)?, expression))
+            Some((Figure::named(name)?, expression))
         })
     }
 
@@ -76,7 +76,7 @@ impl CommandSpec {
             let names = || FIGURES.map(|field| field.name).join(", ");
             match pattern.split_once('=') {
                 None => Some(format!("--pattern {pattern} has no `=`: write NAME=REGEX, such as loss=\"cost ([0-9.]+)\"")),
-                Some((name, _)) if Field::named(name).is_none() => {
+                Some((name, _)) if Figure::named(name).is_none() => {
                     Some(format!("--pattern {name}=...: `{name}` is no figure of a training. Use one of {}", names()))
                 }
                 Some((_, "")) => Some(format!("--pattern {pattern}: the regular expression is empty")),

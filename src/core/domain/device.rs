@@ -84,7 +84,7 @@ pub struct DeviceSample {
     pub sm_clock_mhz: Reading<u64>,
     pub memory_clock_mhz: Reading<u64>,
     pub performance_state: Reading<String>,
-    /// Who may compute on it: `default`, `exclusive` or `prohibited`.
+    /// Which processes may compute on it: `default`, `exclusive` or `prohibited`.
     #[serde(default = "not_recorded")]
     pub compute_mode: Reading<String>,
     /// Whether it can be cut into MIG devices.
@@ -105,7 +105,7 @@ pub struct DeviceSample {
 }
 
 impl DeviceSample {
-    /// A device that is listed and tells nothing else, for one and the same reason.
+    /// A listed device without any reading, all missing for the same reason.
     pub fn silent(kind: DeviceKind, index: usize, name: impl Into<String>, why: &str) -> DeviceSample {
         fn missing<T>(why: &str) -> Reading<T> {
             Reading::missing(why)
@@ -214,7 +214,7 @@ const MAX_PROCESSES: usize = 1 << 20;
 const MAX_FIGURE: f64 = 1e9;
 
 impl TelemetrySample {
-    /// `None` for anything that is no sample, or that no device can have shown.
+    /// `None` for a line that is not a sample, or that no device can have produced.
     pub fn parse_line(line: &str) -> Option<TelemetrySample> {
         serde_json::from_str(line.trim_end()).ok().filter(|sample: &TelemetrySample| sample.out_of_bounds().is_none())
     }

@@ -1,9 +1,9 @@
-//! What ranks report while they train: one JSON object a line, the only thing the trainer tells the lab.
+//! What ranks report while they train: one JSON object a line, the only channel from the trainer to the lab.
 //!
 //! `wire` says how they travel. Unknown events and fields are skipped, so that an older lab can follow a newer trainer.
 
 mod limits;
-mod seen;
+mod observation;
 pub mod wire;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -17,7 +17,7 @@ use super::pipeline::{PipelineReport, TransformsReport};
 use super::step::StepSet;
 use super::topology::Topology;
 use super::user_metrics::Logged;
-pub use seen::{Instead, ScheduleReport, Seen, UpdateReport, is_told};
+pub use observation::{Instead, Observation, ScheduleReport, UpdateReport, is_told};
 pub use wire::{MARKER, SECRET_VARIABLE, SOCKET_VARIABLE};
 
 /// One event with its sender and time.
@@ -60,21 +60,22 @@ pub enum Event {
         #[serde(deserialize_with = "number")]
         loss: f64,
     },
-    /// What the library saw of the training, whatever the program reports. Older libraries tell none of it.
-    Seen(Seen),
+    /// What the library saw of the training, whatever the program reports. Older libraries do not send it.
+    #[serde(rename = "seen")]
+    Observed(Observation),
     /// What a program of the user's own logged.
     Logged(Logged),
     /// End of one epoch on this rank. `epoch` counts from 1, as printed.
     Epoch(EpochReport),
     /// A checkpoint was written, read, refused or checked.
     Checkpoint(CheckpointReport),
-    /// An epoch that the checkpoint holds from which training goes on, as each process had seen it. Ranks that are killed
-    /// after they wrote a checkpoint may not have come to report its epoch, or nobody was there to write the report down.
+    /// The last epoch of the checkpoint from which training continues, as each process had reported it. Ranks that were killed
+    /// right after they wrote it may not have reported that epoch, or no supervisor was left to record it.
     Restored { epochs: Vec<ProcessEpoch> },
     /// Training stops early after this epoch (counted from 1).
     EarlyStop { epoch: usize },
-    /// How far something is that takes long and tells nothing else meanwhile, such as the test at the end: so many images of
-    /// so many.
+    /// Progress of something long that reports nothing else meanwhile, such as the test at the end: images done, and images in
+    /// all.
     Progress { what: String, done: usize, of: usize },
     /// Result on the test set.
     Test {
@@ -103,16 +104,16 @@ pub enum Event {
     Transforms(TransformsReport),
     /// The root's weights and optimizer state went to all ranks.
     Broadcast(BroadcastReport),
-    /// Something that the reader should know and that stops nothing.
+    /// A problem that the reader should know about and that stops nothing.
     Warning { message: String },
-    /// So many events of this process did not arrive, or do not count. Written by the supervisor.
+    /// The number of events of this process that did not arrive, or do not count. Written by the supervisor.
     Lost { events: u64 },
     /// Last event of a process that ended well. `epochs` is the last epoch trained, counted from 1.
     Finished {
         epochs: usize,
         training_seconds: f64,
         total_seconds: f64,
-        /// Most memory that this process ever had, where the system tells.
+        /// The most memory that this process ever had, if the system says.
         #[serde(default)]
         peak_rss_bytes: Option<u64>,
     },
@@ -141,7 +142,7 @@ pub struct TopologyReport {
     /// libtorch and MPI library versions.
     #[serde(deserialize_with = "limits::few_versions")]
     pub versions: Vec<String>,
-    /// Whether the library tells what it sees of the training ([`Seen`]). Older ones do not.
+    /// Whether the library reports what it sees of the training ([`Observation`]). Older ones do not.
     #[serde(default)]
     pub is_watched: bool,
 }
@@ -158,7 +159,7 @@ pub struct ConfigReport {
     pub steps: StepSet,
     pub seed: u64,
     pub epochs: usize,
-    /// Epochs already in the checkpoint that training goes on from; 0 for a fresh start.
+    /// Epochs already in the checkpoint from which training continues; 0 for a fresh start.
     pub resume_epoch: usize,
     /// Steps of the next epoch that are in it as well, where it is a commit.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -312,7 +313,7 @@ impl EventLine {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// `None` for anything that is no event this version knows, or that no run can have sent.
+    /// `None` for a line that this version does not know as an event, or that no run can have sent.
     pub fn parse_line(line: &str) -> Option<EventLine> {
         EventLine::read(line).ok().flatten()
     }

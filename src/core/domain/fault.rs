@@ -26,22 +26,22 @@ choices! {
         NoWrite = "no-write",
         /// A rank hands one number fewer to an allreduce than the others.
         WrongShape = "wrong-shape",
-        /// The root calls a collective that nobody else calls.
+        /// Only the root calls a collective.
         RootCollective = "root-collective",
         /// A rank stops training alone.
         OwnEarlyStop = "own-early-stop",
     }
 }
 
-/// How long a fault lasts where nobody says.
+/// How long a fault lasts by default.
 pub const DEFAULT_SECONDS: f64 = 10.0;
-/// More in one attempt are a slip.
+/// More in one attempt are a typing error.
 pub const MAX_FAULTS: usize = 1000;
 /// Longer ones would outlast every run.
 pub const MAX_FAULT_SECONDS: f64 = 3600.0;
 
 impl FaultKind {
-    /// Whether it goes on for a while, and is undone then.
+    /// Whether it lasts for a while and is then undone.
     pub fn lasts(self) -> bool {
         matches!(self, FaultKind::Freeze | FaultKind::Slow | FaultKind::SharedCore | FaultKind::SlowNetwork)
     }
@@ -75,7 +75,7 @@ impl FaultKind {
         matches!(self, FaultKind::FileLimit | FaultKind::NoWrite | FaultKind::OwnEarlyStop)
     }
 
-    /// What is going to happen, told to whoever is about to do it.
+    /// What will happen, for the user who is about to cause it.
     pub fn expected_of(self, rank: &str, is_elastic: bool) -> String {
         let end = match self {
             FaultKind::Kill if is_elastic => {
@@ -161,7 +161,7 @@ pub fn mistake_file(process: usize) -> String {
     format!("mistake-{process}")
 }
 
-/// A fault that somebody asks for.
+/// A fault that a user asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FaultRequest {
     pub kind: FaultKind,

@@ -20,9 +20,9 @@ pub struct LauncherWords {
     pub start: usize,
     /// Another launcher that starts this one, once on each node: `srun -N2 torchrun ...`.
     pub outer: Option<Box<LauncherWords>>,
-    /// `docker`, or another whose processes are none of the run's.
+    /// `docker`, or another whose processes do not belong to the run.
     pub container: Option<&'static str>,
-    /// One that a shell among its program's words starts: what ranks there are is that one's to say.
+    /// A launcher that a shell among its program's words starts: that one decides how many ranks there are.
     pub hidden: Option<&'static str>,
     grammar: &'static Grammar,
     /// The flags of each program that it starts.
@@ -33,7 +33,7 @@ pub struct LauncherWords {
 
 impl LauncherWords {
     /// `None` where no launcher stands in these words.
-    pub fn of(argv: &[String]) -> Option<LauncherWords> {
+    pub fn find(argv: &[String]) -> Option<LauncherWords> {
         LauncherWords::behind(argv, 0)
     }
 

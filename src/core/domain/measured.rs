@@ -23,7 +23,7 @@ pub struct Measured {
     pub empty_rows: usize,
     /// In the order of the table.
     pub logs: Vec<MessageLog>,
-    /// Events that no run can have sent, in one sentence: whoever reads them knows.
+    /// Why some events cannot be from a run, in one sentence; set by the reader of the events.
     pub damaged: Option<String>,
 }
 
@@ -31,12 +31,12 @@ pub struct Measured {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredRow {
     pub report: AllreduceReport,
-    /// Seconds that it should have taken, or why nobody can say.
+    /// Seconds that it should have taken, or why there is no prediction.
     pub predicted_s: Result<f64, Refused>,
 }
 
 impl MeasuredRow {
-    /// What was measured on so many ranks, beside what this machine should need.
+    /// What was measured on `ranks` ranks, with the prediction for this machine.
     pub fn new(report: &AllreduceReport, machine: &Machine, ranks: usize, shape: Shape) -> MeasuredRow {
         let predicted_s = machine.predict(&report.method, ranks, report.elements, shape);
         MeasuredRow { report: report.clone(), predicted_s }
@@ -78,13 +78,13 @@ fn grouped<K: PartialEq, V>(pairs: impl Iterator<Item = (K, V)>) -> Vec<(K, Vec<
 
 impl Measured {
     /// What the events of a run with these settings add up to.
-    pub fn of(np: usize, spec: &CollectivesSpec, events: impl IntoIterator<Item = EventLine>) -> Measured {
+    pub fn from_events(np: usize, spec: &CollectivesSpec, events: impl IntoIterator<Item = EventLine>) -> Measured {
         let mut history = History::new(Keep::Everything);
         events.into_iter().for_each(|line| history.take(&line));
         Measured::new(np, spec, &history)
     }
 
-    /// What predictions are made from, as far as the ranks have told it.
+    /// What predictions are made from, as far as the ranks have reported it.
     pub fn machine(spec: &CollectivesSpec, history: &History) -> Machine {
         let processes = || history.attempt().into_iter().flat_map(|attempt| &attempt.processes);
         // Host to the cores that its ranks may use.

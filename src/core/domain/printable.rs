@@ -1,6 +1,6 @@
 //! Text from files, ranks, launchers and names, as text that can do nothing but be read.
 //!
-//! Never lets through what moves a cursor, changes colours, cannot be seen, or makes text read in another order.
+//! Never lets through what moves a cursor, changes colours, is invisible, or reorders the text.
 
 use std::borrow::Cow;
 
@@ -115,7 +115,7 @@ fn place(c: char) -> Place {
     }
 }
 
-/// A picture on either side: anywhere else nobody would see the joiner.
+/// Whether a picture stands on either side: anywhere else the joiner would be invisible.
 fn joins(before: &str, after: &str) -> bool {
     let is_picture = |c: char| {
         matches!(c, '\u{a9}' | '\u{ae}' | '\u{2190}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}')

@@ -1,12 +1,12 @@
 //! Where a process runs, so that its number still means something later.
 //!
-//! Never looks: `host::place` does.
+//! Types only: `host::place` looks it up.
 
 use serde::{Deserialize, Serialize};
 
 /// A pid counts within one boot of one machine, and there within one container. What is unknown is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct ProcessLocation {
     /// Name of the host; it may change while the host is up.
     pub host: String,
     /// The same for as long as the machine exists, unless it was cloned together with others.
@@ -35,14 +35,14 @@ pub enum Relation {
     Other,
 }
 
-impl Place {
+impl ProcessLocation {
     /// A host of which no more is known than its name.
-    pub fn named(host: &str) -> Place {
-        Place { host: host.to_owned(), ..Place::default() }
+    pub fn named(host: &str) -> ProcessLocation {
+        ProcessLocation { host: host.to_owned(), ..ProcessLocation::default() }
     }
 
     /// What this place is, seen from `here`.
-    pub fn seen_from(&self, here: &Place) -> Relation {
+    pub fn seen_from(&self, here: &ProcessLocation) -> Relation {
         let both = |a: &Option<String>, b: &Option<String>| Some(a.as_ref()? == b.as_ref()?);
         let same_name = self.host == here.host;
         match (both(&self.boot, &here.boot), both(&self.machine, &here.machine)) {
@@ -51,7 +51,7 @@ impl Place {
             (Some(false), Some(true)) if !same_name => Relation::Renamed,
             (Some(false), Some(true) | None) if same_name => Relation::Earlier,
             (Some(false), _) => Relation::Other,
-            // A record of an older version, or a system that tells no more.
+            // A record of an older version, or a system that reveals no more.
             (None, _) if same_name => Relation::Same,
             (None, _) => Relation::Other,
         }
@@ -62,9 +62,9 @@ impl Place {
 mod tests {
     use super::*;
 
-    fn place(host: &str, machine: &str, boot: &str, container: &str) -> Place {
+    fn place(host: &str, machine: &str, boot: &str, container: &str) -> ProcessLocation {
         let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        Place { host: host.into(), machine: known(machine), boot: known(boot), pid_namespace: known(container) }
+        ProcessLocation { host: host.into(), machine: known(machine), boot: known(boot), pid_namespace: known(container) }
     }
 
     #[test]
@@ -81,8 +81,8 @@ mod tests {
             (place("a", "m2", "b2", "p1"), Relation::Other),
             (place("other", "m2", "b2", "p1"), Relation::Other),
             (place("other", "", "b2", "p1"), Relation::Other),
-            (Place::named("a"), Relation::Same),
-            (Place::named("other"), Relation::Other),
+            (ProcessLocation::named("a"), Relation::Same),
+            (ProcessLocation::named("other"), Relation::Other),
         ];
         for (there, relation) in cases {
             assert_eq!(there.seen_from(&here), relation, "{there:?}");

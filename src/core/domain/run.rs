@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::benchmark::choices::choices;
 use super::bounds::{Bounded, count, first, moment, process};
-use super::process_location::Place;
+use super::process_location::ProcessLocation;
 
 /// Set for a supervisor and everything that it starts, to the path of the run folder: leftovers are known by it, and ranks find it.
 pub const RUN_DIR_VARIABLE: &str = "HVD_LAB_RUN_DIR";
@@ -25,7 +25,7 @@ pub struct RunStatus {
     pub supervisor_start_ticks: u64,
     /// Where that process runs; `None` where an older version of the lab wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub supervisor_place: Option<Place>,
+    pub supervisor_place: Option<ProcessLocation>,
     /// Unix time in seconds.
     pub started_s: f64,
     #[serde(default)]

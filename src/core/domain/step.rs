@@ -124,7 +124,7 @@ impl StepSet {
         self.0 & (1 << step.number()) != 0
     }
 
-    /// On, and step 1 as well where the step needs it: a rank that knows of no other has nobody to share with.
+    /// On, and step 1 as well where the step needs it: a rank that knows of no other rank cannot share.
     pub fn is_effective(self, step: Step) -> bool {
         self.contains(step) && step.needs().is_none_or(|needed| self.contains(needed))
     }

@@ -46,7 +46,7 @@ impl Topology {
         self.rank == ROOT_RANK
     }
 
-    /// The same process where each host has so many ranks.
+    /// The same process if each host has `ranks` ranks.
     pub fn on_hosts_of(self, ranks: NonZeroUsize) -> Topology {
         let (ranks, rank) = (ranks.get(), self.rank.0);
         let before = rank - rank % ranks;

@@ -136,7 +136,7 @@ pub fn count(value: usize) -> String {
     groups.collect::<Vec<_>>().join(",")
 }
 
-/// `1 run`, `2 runs`: so many of what is told apart by an s alone.
+/// `1 run`, `2 runs`: a count with a noun whose plural only adds an s.
 pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

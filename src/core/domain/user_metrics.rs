@@ -1,4 +1,4 @@
-//! What a program of the user's own logged of its training: as it was read from its output, from TensorBoard files, or told by
+//! What a program of the user's own logged of its training: as read from its output or from TensorBoard files, or logged with
 //! `hvd_lab.log`.
 //!
 //! Never holds anything that the program did not say: what could not be read is left out.
@@ -45,41 +45,41 @@ pub struct Logged {
     /// In validation or test.
     #[serde(with = "any_number", skip_serializing_if = "Option::is_none")]
     pub val_images_per_sec: Option<f64>,
-    /// Who read it: `Keras`, `TensorBoard`, `hvd_lab.log`.
+    /// The reader: `Keras`, `TensorBoard`, `hvd_lab.log`.
     pub by: String,
 }
 
 /// The figures of a [`Logged`] by name, in the order in which people look for them.
-pub const FIGURES: [Field; 11] = [
-    Field { name: "epoch", get: |of| of.epoch, slot: |of| &mut of.epoch },
-    Field { name: "epochs", get: |of| of.epochs, slot: |of| &mut of.epochs },
-    Field { name: "step", get: |of| of.step, slot: |of| &mut of.step },
-    Field { name: "steps", get: |of| of.steps, slot: |of| &mut of.steps },
-    Field { name: "loss", get: |of| of.loss, slot: |of| &mut of.loss },
-    Field { name: "accuracy", get: |of| of.accuracy, slot: |of| &mut of.accuracy },
-    Field { name: "val_loss", get: |of| of.val_loss, slot: |of| &mut of.val_loss },
-    Field { name: "val_accuracy", get: |of| of.val_accuracy, slot: |of| &mut of.val_accuracy },
-    Field { name: "learning_rate", get: |of| of.learning_rate, slot: |of| &mut of.learning_rate },
-    Field { name: "images_per_sec", get: |of| of.images_per_sec, slot: |of| &mut of.images_per_sec },
-    Field { name: "val_images_per_sec", get: |of| of.val_images_per_sec, slot: |of| &mut of.val_images_per_sec },
+pub const FIGURES: [Figure; 11] = [
+    Figure { name: "epoch", get: |of| of.epoch, slot: |of| &mut of.epoch },
+    Figure { name: "epochs", get: |of| of.epochs, slot: |of| &mut of.epochs },
+    Figure { name: "step", get: |of| of.step, slot: |of| &mut of.step },
+    Figure { name: "steps", get: |of| of.steps, slot: |of| &mut of.steps },
+    Figure { name: "loss", get: |of| of.loss, slot: |of| &mut of.loss },
+    Figure { name: "accuracy", get: |of| of.accuracy, slot: |of| &mut of.accuracy },
+    Figure { name: "val_loss", get: |of| of.val_loss, slot: |of| &mut of.val_loss },
+    Figure { name: "val_accuracy", get: |of| of.val_accuracy, slot: |of| &mut of.val_accuracy },
+    Figure { name: "learning_rate", get: |of| of.learning_rate, slot: |of| &mut of.learning_rate },
+    Figure { name: "images_per_sec", get: |of| of.images_per_sec, slot: |of| &mut of.images_per_sec },
+    Figure { name: "val_images_per_sec", get: |of| of.val_images_per_sec, slot: |of| &mut of.val_images_per_sec },
 ];
 
 /// One figure of a [`Logged`].
 #[derive(Clone, Copy)]
-pub struct Field {
+pub struct Figure {
     pub name: &'static str,
     pub get: fn(&Logged) -> Option<f64>,
     pub slot: fn(&mut Logged) -> &mut Option<f64>,
 }
 
-impl std::fmt::Debug for Field {
+impl std::fmt::Debug for Figure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
 }
 
-impl Field {
-    pub fn named(name: &str) -> Option<Field> {
+impl Figure {
+    pub fn named(name: &str) -> Option<Figure> {
         FIGURES.into_iter().find(|field| field.name == name)
     }
 }
@@ -90,13 +90,13 @@ impl Logged {
         FIGURES.iter().all(|field| (field.get)(self).is_none())
     }
 
-    /// Of a bar that says nothing but how far something is.
+    /// Whether it is a bar that only says how far something is.
     fn is_bare_step(&self) -> bool {
-        let tells = |field: &&Field| (field.get)(self).is_some();
+        let tells = |field: &&Figure| (field.get)(self).is_some();
         FIGURES.iter().filter(tells).all(|field| matches!(field.name, "step" | "steps"))
     }
 
-    /// Of validation or test alone: its step is none of the training's.
+    /// Whether it is of validation or test alone: its step then is not one of the training.
     pub fn is_validation(&self) -> bool {
         let validates = self.val_loss.is_some() || self.val_accuracy.is_some();
         validates && self.loss.is_none() && self.accuracy.is_none()
@@ -112,7 +112,7 @@ impl Bounded for Logged {
     }
 }
 
-/// Who reads event files.
+/// The name of the reader of event files.
 pub const TENSORBOARD: &str = "TensorBoard";
 /// Where in the training it is: files count otherwise than what is printed, so these are of one of the two.
 const PLACE: [&str; 4] = ["epoch", "epochs", "step", "steps"];
@@ -126,7 +126,7 @@ const RATES: usize = 4096;
 pub struct LoggedSoFar {
     /// The newest of each figure.
     pub last: Logged,
-    /// Who read each figure, by its name.
+    /// The reader of each figure, by the figure's name.
     pub by: BTreeMap<&'static str, String>,
     /// Steps of the epochs before, and whether the program counts its epochs from 1.
     steps_before: f64,
@@ -138,9 +138,9 @@ pub struct LoggedSoFar {
 /// Where in the training a [`Logged`] lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoggedPlace {
-    /// Epochs since the start, where the program tells its epoch.
+    /// Epochs since the start, if the program reports its epoch.
     pub epochs: Option<f64>,
-    /// Steps since the start, where it tells its step.
+    /// Steps since the start, if it reports its step.
     pub steps: Option<f64>,
 }
 
@@ -155,7 +155,7 @@ impl LoggedSoFar {
         let of_other = |name: &&str| self.by.get(name).is_some_and(|by| (by == TENSORBOARD) != is_of_files);
         if (logged.epoch.is_some() || logged.step.is_some()) && PLACE.iter().any(of_other) {
             let stale = if is_of_files { without_place.insert(logged.clone()) } else { &mut self.last };
-            for field in PLACE.into_iter().filter_map(Field::named) {
+            for field in PLACE.into_iter().filter_map(Figure::named) {
                 *(field.slot)(stale) = None;
             }
             if !is_of_files {
@@ -171,7 +171,7 @@ impl LoggedSoFar {
             && logged.epoch.is_some_and(|epoch| self.last.epoch.is_some_and(|before| epoch.floor() > before.floor()));
         let restarts = |step: f64| self.last.step.is_some_and(|before| step < before);
         if !logged.is_validation() && self.last.steps.is_some() && (is_next_epoch || logged.step.is_some_and(restarts)) {
-            // Of an epoch whose end was not told, all its steps were taken.
+            // The end of the epoch was not reported: count all its steps.
             self.steps_before += self.last.steps.or(self.last.step).unwrap_or(0.0);
             self.last.step = None;
         }
@@ -194,7 +194,8 @@ impl LoggedSoFar {
         }
     }
 
-    /// Who says which epoch it is in, and how far, counts those that began. A bar beside it may be of the whole run.
+    /// Whether epoch and number of steps have the same reader: then steps count within the epoch. Otherwise a bar may be of the
+    /// whole run.
     fn counts_within_epochs(&self) -> bool {
         self.by.get("epoch") == self.by.get("steps")
     }
@@ -221,7 +222,7 @@ impl LoggedSoFar {
         self.total_rate
     }
 
-    /// The newest loss and accuracy of validation, where an accuracy was told. A loss that nobody told is no number.
+    /// The newest loss and accuracy of validation, if there is an accuracy. A missing loss is NaN.
     pub fn validation(&self) -> Option<(f64, f64)> {
         Some((self.last.val_loss.unwrap_or(f64::NAN), self.last.val_accuracy?))
     }

@@ -7,7 +7,7 @@ use std::io::BufReader;
 use std::ops::{Deref, DerefMut};
 
 use crate::domain::bounds::MAX_EPOCHS;
-use crate::domain::event::{Event, EventLine, Seen};
+use crate::domain::event::{Event, EventLine, Observation};
 use crate::domain::history::{History, Keep};
 use crate::domain::job::TrainingJob;
 use crate::host::read::{self, LONGEST_LINE, NextLine, next_line};
@@ -79,7 +79,7 @@ impl Evidence {
     /// The next event, in order of arrival.
     pub fn take(&mut self, line: &EventLine) {
         self.history.take(line);
-        if let Event::Seen(Seen::Heading { epoch, is_printed: true }) = line.event {
+        if let Event::Observed(Observation::Heading { epoch, is_printed: true }) = line.event {
             self.printed.get_or_insert_default().entry(epoch).or_default().insert(line.process);
         }
     }

@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 
 use super::link_monitor::Hub;
 use crate::domain::bounds::Bounded;
-use crate::domain::checkpoint::Place;
+use crate::domain::checkpoint::Progress;
 use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS, mistake_file};
 use crate::domain::step::Step;
 use crate::host::{self, cores, files, owners, read};
@@ -292,7 +292,7 @@ fn forbid_writing(folder: &Path) -> Result<Permissions, String> {
 fn newest_checkpoint(folder: &Path) -> Result<PathBuf, String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.path().is_file());
-    let places = files.filter_map(|entry| Place::of(entry.file_name().to_str()?));
+    let places = files.filter_map(|entry| Progress::from_file_name(entry.file_name().to_str()?));
     let newest = places.max().ok_or("there is no checkpoint yet: try again when rank 0 has written one")?;
     Ok(folder.join(newest.file_name()))
 }

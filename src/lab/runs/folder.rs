@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::records::{self, read_json};
 use super::{Events, RunRecord, StoreError};
-use crate::domain::checkpoint::Place;
+use crate::domain::checkpoint::Progress;
 use crate::domain::job::MAX_RANKS;
 use crate::domain::run::RunStatus;
 use crate::host;
@@ -75,10 +75,10 @@ impl RunFolder {
     }
 
     /// How far the newest of its checkpoints has come, by its name.
-    pub fn last_checkpoint(&self) -> Option<Place> {
+    pub fn last_checkpoint(&self) -> Option<Progress> {
         let entries = std::fs::read_dir(self.log_dir()).into_iter().flatten().flatten();
         let files = entries.filter(|entry| entry.path().is_file());
-        files.filter_map(|entry| Place::of(entry.file_name().to_str()?)).max()
+        files.filter_map(|entry| Progress::from_file_name(entry.file_name().to_str()?)).max()
     }
 
     /// A fault that somebody asks the supervisor for.

@@ -19,7 +19,7 @@ pub struct Measurement {
 pub fn measured(folder: &RunFolder, record: &RunRecord) -> Option<Measured> {
     let spec = record.spec.collectives()?;
     let mut events = folder.events();
-    let measured = Measured::of(record.np(), spec, events.by_ref());
+    let measured = Measured::from_events(record.np(), spec, events.by_ref());
     Some(Measured { damaged: events.damaged().in_words(), ..measured })
 }
 

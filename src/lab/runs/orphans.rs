@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use super::batch_job::{cancel_job, job_file};
 use super::supervision::{SILENCE_SECONDS, Supervision, silent_seconds, supervision};
 use super::{RunFolder, RunId, RunRecord, StoreError};
-use crate::domain::process_location::Place;
+use crate::domain::process_location::ProcessLocation;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
 use crate::process::{self, RunLock, scratch, supervisor};
@@ -24,7 +24,7 @@ pub(super) fn reconcile(
     folder: &RunFolder,
     record: Option<&RunRecord>,
     status: RunStatus,
-    here: &Place,
+    here: &ProcessLocation,
 ) -> (RunStatus, Supervision) {
     let now = supervision(folder, record, &status, here);
     if now != Supervision::Nobody {

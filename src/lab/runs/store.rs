@@ -11,7 +11,7 @@ use super::records::{read_json, write_json};
 use super::running_totals::RunningTotals;
 use super::supervision::Supervision;
 use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, orphans};
-use crate::domain::process_location::Place;
+use crate::domain::process_location::ProcessLocation;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::{self, access};
 use crate::process::RunLock;
@@ -21,7 +21,7 @@ use crate::process::RunLock;
 pub struct RunStore {
     /// Absolute, with `runs` at its end.
     root: PathBuf,
-    here: Place,
+    here: ProcessLocation,
     running: RunningTotals,
 }
 
@@ -65,7 +65,7 @@ impl RunStore {
     }
 
     /// Where this program runs.
-    pub(super) fn here(&self) -> &Place {
+    pub(super) fn here(&self) -> &ProcessLocation {
         &self.here
     }
 

@@ -7,7 +7,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::{RunFolder, RunRecord};
-use crate::domain::process_location::{Place, Relation};
+use crate::domain::process_location::{ProcessLocation, Relation};
 use crate::domain::run::RunStatus;
 use crate::host;
 use crate::process::lock::{Held, held};
@@ -34,14 +34,14 @@ pub enum Supervision {
 }
 
 /// Who supervises the run with this status. `record` is `None` where it cannot be read.
-pub fn supervision(folder: &RunFolder, record: Option<&RunRecord>, status: &RunStatus, here: &Place) -> Supervision {
+pub fn supervision(folder: &RunFolder, record: Option<&RunRecord>, status: &RunStatus, here: &ProcessLocation) -> Supervision {
     if status.state.is_over() {
         return Supervision::Over;
     }
     let there = match (&status.supervisor_place, record) {
         (Some(place), _) => place.clone(),
         // Written by an older version.
-        (None, Some(record)) => Place::named(&record.host),
+        (None, Some(record)) => ProcessLocation::named(&record.host),
         (None, None) => here.clone(),
     };
     let on_host = || Supervision::Elsewhere(format!("on host `{}`", there.host));

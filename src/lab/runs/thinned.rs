@@ -6,7 +6,7 @@
 use std::fs;
 
 use super::{RunFolder, RunStore, Trial};
-use crate::domain::checkpoint::Place;
+use crate::domain::checkpoint::Progress;
 
 /// Makes them smaller when it is dropped, however the attempt ended.
 #[must_use]
@@ -35,7 +35,7 @@ impl Drop for Thinning<'_> {
 
 fn remove_checkpoints(folder: &RunFolder) {
     let files = fs::read_dir(folder.log_dir()).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_checkpoint = |name: &str| Place::of(name).is_some();
+    let is_checkpoint = |name: &str| Progress::from_file_name(name).is_some();
     let checkpoints = files.filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_checkpoint));
     // What cannot be removed now is tried again after the next attempt.
     checkpoints.for_each(|path| drop(fs::remove_file(path)));
@@ -98,6 +98,6 @@ mod tests {
         ] {
             fs::write(folder.log_dir().join(name), name).unwrap();
         }
-        assert_eq!(folder.last_checkpoint(), Some(Place { epoch: 1, images: 0 }));
+        assert_eq!(folder.last_checkpoint(), Some(Progress { epoch: 1, images: 0 }));
     }
 }

@@ -22,7 +22,7 @@ use super::random::{Purpose, stream};
 use super::report::Reporter;
 use super::resume::{self, EpochReports, MidEpoch, ResumeState, contents, gather_statistics};
 use crate::comm::{Communicator, allgather_numbers};
-use crate::domain::checkpoint::Place;
+use crate::domain::checkpoint::Progress;
 use crate::domain::event::{CheckpointAction, CheckpointReport};
 use crate::domain::topology::Topology;
 
@@ -144,7 +144,7 @@ impl<'a> Commits<'a> {
         model: &dyn Model,
         optimizer: &mut dyn Optimizer,
     ) -> Result<CheckpointReport, SaveError> {
-        let end = Place { epoch: so_far.epoch, images: 0 };
+        let end = Progress { epoch: so_far.epoch, images: 0 };
         if let Some(writer) = &mut self.writer {
             writer.settle(self.report)?;
         }

@@ -16,7 +16,7 @@ use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, set, to_vec};
 use crate::comm::{CommError, Communicator, Compression};
-use crate::domain::event::{BroadcastReport, DigestMoment, Seen};
+use crate::domain::event::{BroadcastReport, DigestMoment, Observation};
 use crate::domain::topology::ROOT_RANK;
 
 /// Most MiB of gradients in one allreduce, where nobody says otherwise.
@@ -138,7 +138,7 @@ impl<'a> DistributedOptimizer<'a> {
             unsafe { GradientHooks::new(leaves, move |tensor| hooked.ready(tensor)) }
         });
         let optimizer = DistributedOptimizer { inner, reducer, averaged, staged, _hooks: hooks };
-        evidence::tell(|| Seen::Wrapped { times: optimizer.wrapped() });
+        evidence::tell(|| Observation::Wrapped { times: optimizer.wrapped() });
         optimizer
     }
 }

@@ -5,7 +5,7 @@
 
 use super::evidence;
 use crate::comm::{CommError, Communicator};
-use crate::domain::event::Seen;
+use crate::domain::event::Observation;
 use crate::domain::topology::ROOT_RANK;
 
 pub struct EarlyStop {
@@ -37,7 +37,7 @@ impl EarlyStop {
         let mut decision = [f32::from(self.met >= self.patience.max(1))];
         comm.broadcast(&mut decision, ROOT_RANK)?;
         let stops = decision[0] > 0.0;
-        evidence::tell(|| Seen::Decision { accuracy, stops });
+        evidence::tell(|| Observation::Decision { accuracy, stops });
         Ok(stops)
     }
 }

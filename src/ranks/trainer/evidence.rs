@@ -11,7 +11,7 @@ use tch::Tensor;
 use super::digest::Digester;
 use super::event_channel;
 use super::params::{FlatTensors, to_vec};
-use crate::domain::event::{DigestMoment, Event, EventLine, Seen, UpdateReport, is_told};
+use crate::domain::event::{DigestMoment, Event, EventLine, Observation, UpdateReport, is_told};
 use crate::host;
 
 /// Numbers of a tensor, and images of a batch, that are told as they are.
@@ -27,8 +27,8 @@ pub(super) fn listen(process: usize) {
 }
 
 /// Tells what was seen.
-pub(super) fn tell(seen: impl FnOnce() -> Seen) {
-    event(|| Event::Seen(seen()));
+pub(super) fn tell(seen: impl FnOnce() -> Observation) {
+    event(|| Event::Observed(seen()));
 }
 
 /// Tells an event.
@@ -60,12 +60,14 @@ pub(super) fn update(
     let norms = norms(params, gradients);
     apply(params);
     let after = sample(&params.flat);
-    tell(|| Seen::Update(UpdateReport { update, optimizer: optimizer.to_owned(), lr, own, applied, before, after, norms }));
+    tell(|| {
+        Observation::Update(UpdateReport { update, optimizer: optimizer.to_owned(), lr, own, applied, before, after, norms })
+    });
 }
 
 /// The training of an epoch is over.
 pub(super) fn counted() {
-    tell(|| Seen::Counted { updates: UPDATES.load(Ordering::Relaxed) });
+    tell(|| Observation::Counted { updates: UPDATES.load(Ordering::Relaxed) });
 }
 
 /// For each number of a sample the length of its whole tensor in `flat`, which lies as the parameters do. None as in [`sample`].
@@ -89,7 +91,7 @@ pub(super) fn picks(images: &[u32]) {
     if LISTENING.get().is_some() {
         let batch = BATCHES.fetch_add(1, Ordering::Relaxed);
         if is_told(batch) {
-            tell(|| Seen::Picks { batch, images: images.iter().copied().take(SAMPLES).collect() });
+            tell(|| Observation::Picks { batch, images: images.iter().copied().take(SAMPLES).collect() });
         }
     }
 }

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{event_channel, evidence};
-use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, Seen};
+use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, EventLine, Observation};
 use crate::domain::phase::Phase;
 use crate::domain::schedule::LearningRateSchedule;
 use crate::domain::units;
@@ -125,7 +125,7 @@ impl Reporter {
     /// `Epoch 1/3`. Epochs count from 1 in all that is printed.
     pub fn epoch_begin(&self, epoch: usize, epochs: usize) {
         if self.tell.is_some() {
-            evidence::tell(|| Seen::Heading { epoch, is_printed: self.verbose });
+            evidence::tell(|| Observation::Heading { epoch, is_printed: self.verbose });
         }
         self.line(&format!("Epoch {epoch}/{epochs}"));
     }

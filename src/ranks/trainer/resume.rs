@@ -19,7 +19,7 @@ use super::params::{FlatTensors, Segment, set, to_vec};
 use super::report::Reporter;
 use crate::comm::{CommError, Communicator, allgather_numbers, from_bytes, launched_index};
 use crate::domain::bounds::MAX_RANKS;
-use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, ProcessEpoch, Seen};
+use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, Observation, ProcessEpoch};
 use crate::domain::step::StepSet;
 use crate::domain::topology::{ROOT_RANK, Topology};
 
@@ -262,7 +262,7 @@ pub fn save_to(
     optimizer: &mut dyn Optimizer,
 ) -> Result<CheckpointReport, checkpoint::SaveError> {
     let written = checkpoint::save(folder, &contents(by, so_far, model, optimizer))?;
-    evidence::tell(|| Seen::Saved { epoch: written.epoch });
+    evidence::tell(|| Observation::Saved { epoch: written.epoch });
     Ok(written.report(CheckpointAction::Written))
 }
 

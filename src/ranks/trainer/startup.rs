@@ -23,7 +23,7 @@ use super::timeline::TimelineError;
 use super::{evidence, shortage};
 use crate::comm::{self, CommError, Communicator};
 use crate::dataset::{self, DatasetError, Located, Split, SplitKind};
-use crate::domain::event::{ConfigReport, DigestMoment, Event, Instead, Seen, TopologyReport};
+use crate::domain::event::{ConfigReport, DigestMoment, Event, Instead, Observation, TopologyReport};
 use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
 use crate::domain::schedule::LearningRateSchedule;
@@ -232,7 +232,7 @@ pub struct Plan<'a> {
 }
 
 /// A lab that listens is told what was seen of a program in another language.
-pub fn tell(seen: Seen) {
+pub fn tell(seen: Observation) {
     evidence::tell(|| seen);
 }
 
@@ -240,7 +240,7 @@ pub fn tell(seen: Seen) {
 pub fn tell_of_other<T: PartialEq + ToString>(flag: &str, asked: &T, used: &T) {
     if asked != used {
         let [asked, used] = [asked, used].map(T::to_string);
-        tell(Seen::Instead(Instead { flag: flag.to_owned(), asked, used }));
+        tell(Observation::Instead(Instead { flag: flag.to_owned(), asked, used }));
     }
 }
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use super::evidence;
 use crate::dataset::protobuf::Message;
 use crate::dataset::tfrecord::record;
-use crate::domain::event::{EpochReport, Seen};
+use crate::domain::event::{EpochReport, Observation};
 use crate::host::{self, files, owners};
 
 /// What to do about a file that could not be written. The lab chooses the folder of its runs: there another one is no remedy.
@@ -67,7 +67,7 @@ impl EventWriter {
         std::fs::create_dir_all(folder).map_err(fail)?;
         let file = owners::open(&path, OpenOptions::new().create(true).append(true), 0).map_err(fail)?;
         let length = file.metadata().map_err(fail)?.len();
-        evidence::tell(|| Seen::Board);
+        evidence::tell(|| Observation::Board);
         let mut events = EventWriter { path, file, length };
         events.append(&Message::default().double(1, time).bytes(3, b"brain.Event:2").0)?;
         Ok(events)
@@ -150,7 +150,7 @@ mod tests {
             Value::Bytes(bytes) => bytes.to_vec(),
             Value::Fixed32(bytes) => bytes.to_vec(),
         };
-        Fields::of(message).map(Result::unwrap).map(|(number, value)| (number, bytes(value))).collect()
+        Fields::new(message).map(Result::unwrap).map(|(number, value)| (number, bytes(value))).collect()
     }
 
     #[test]

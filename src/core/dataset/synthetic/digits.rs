@@ -85,19 +85,12 @@ pub(super) fn draw(seed: u64, index: u64, image: &mut [u8]) -> u8 {
         let points = &points[..stroke.len().min(MOST_POINTS)];
         canvas.strap(points, width, Ink::Trim(1.0));
         // Round corners and ends.
+        let (half, bevel) = (width * 0.5, width * 0.21);
+        let octagon = [(-half, -bevel), (-bevel, -half), (bevel, -half), (half, -bevel)];
         for &(across, down) in points {
-            let (half, bevel) = (width * 0.5, width * 0.21);
-            let (left, right, top, bottom) = (across - half, across + half, down - half, down + half);
-            let corners = [
-                (left, down - bevel),
-                (across - bevel, top),
-                (across + bevel, top),
-                (right, down - bevel),
-                (right, down + bevel),
-                (across + bevel, bottom),
-                (across - bevel, bottom),
-                (left, down + bevel),
-            ];
+            let above = octagon.map(|(x, y)| (across + x, down + y));
+            let below = octagon.map(|(x, y)| (across - x, down - y));
+            let corners = [above, below].concat();
             canvas.fill(&corners, Ink::Trim(1.0));
         }
     }

@@ -62,7 +62,7 @@ impl Bounded for EventLine {
             Event::Broadcast(report) => {
                 first([seconds("seconds of a broadcast", report.seconds), figure("part of the weights", report.changed)])
             }
-            Event::Seen(seen) => seen.out_of_bounds(),
+            Event::Observed(seen) => seen.out_of_bounds(),
             Event::Warning { .. } | Event::Lost { .. } | Event::Fatal { .. } => None,
         })
     }

@@ -100,22 +100,22 @@ fn what_was_seen_is_read_back_and_what_newer_libraries_see_is_skipped() {
         norms: vec![2.5],
     };
     let all = [
-        Seen::Update(update.clone()),
-        Seen::Wrapped { times: 2 },
-        Seen::Picks { batch: 0, images: vec![7, 3] },
-        Seen::Counted { updates: 7 },
-        Seen::Board,
-        Seen::NoSchedule,
-        Seen::Decision { accuracy: 0.5, stops: true },
-        Seen::Saved { epoch: 2 },
+        Observation::Update(update.clone()),
+        Observation::Wrapped { times: 2 },
+        Observation::Picks { batch: 0, images: vec![7, 3] },
+        Observation::Counted { updates: 7 },
+        Observation::Board,
+        Observation::NoSchedule,
+        Observation::Decision { accuracy: 0.5, stops: true },
+        Observation::Saved { epoch: 2 },
     ];
     for seen in all {
-        let line = EventLine { time_s: 1.0, process: 1, event: Event::Seen(seen) };
+        let line = EventLine { time_s: 1.0, process: 1, event: Event::Observed(seen) };
         assert_eq!(EventLine::read(&line.to_line()), Ok(Some(line)));
     }
     let newer = r#"{"time_s":1.0,"process":1,"event":"seen","what":"sneeze"}"#;
     assert_eq!(EventLine::read(newer), Ok(None));
-    let endless = Seen::Update(UpdateReport { own: vec![0.0; 5000], ..update });
-    let line = EventLine { time_s: 1.0, process: 1, event: Event::Seen(endless) };
+    let endless = Observation::Update(UpdateReport { own: vec![0.0; 5000], ..update });
+    let line = EventLine { time_s: 1.0, process: 1, event: Event::Observed(endless) };
     assert!(EventLine::read(&line.to_line()).unwrap_err().starts_with("numbers in a sample 5000"));
 }

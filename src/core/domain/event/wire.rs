@@ -2,8 +2,8 @@
 //!
 //! The supervisor of a run makes a secret and hands it to the ranks, with the path of its socket. The library takes both out of the
 //! environment. A rank that reaches the socket greets with the secret and its number, and its standard output stays the program's own.
-//! A rank on another host prints its events: whatever it prints without the secret stays a line of its log. A program that nobody
-//! supervises has no secret, and its lines need none.
+//! A rank on another host prints its events: whatever it prints without the secret stays a line of its log. A program without a
+//! supervisor has no secret, and its lines need none.
 //!
 //! Events are numbered from 1, also those that found no room on the way: so a gap says how many are missing.
 

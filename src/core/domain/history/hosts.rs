@@ -1,13 +1,13 @@
 //! The ranks of one attempt by the host that they run on: those in trouble first.
 //!
-//! Never reads a clock: a host is silent by what the others have told since.
+//! Never reads a clock: a host is silent compared with the newest report of the others.
 
 use std::collections::BTreeMap;
 
 use super::{Attempt, Process, TrainingStep};
 use crate::domain::units;
 
-/// A host that has told nothing for so long, while others did, is silent.
+/// A host is silent if the others have reported for this long since its last report.
 const SILENT_S: f64 = 5.0;
 
 /// The ranks of one host.
@@ -20,7 +20,7 @@ pub struct HostRanks<'a> {
     pub failed: Vec<usize>,
     /// The newest step of any of them.
     pub step: Option<TrainingStep>,
-    /// How long before the newest step of the run that was, where it is long.
+    /// How long before the newest step of the run that was, if the host is silent.
     pub silent_s: Option<f64>,
 }
 

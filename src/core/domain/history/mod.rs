@@ -1,4 +1,4 @@
-//! What a run has told so far: its attempts, in each its processes, and what they reported.
+//! What a run has reported so far: its attempts, the processes of each attempt, and their reports.
 //!
 //! Never reads a file or a clock: events in, facts out. Everything that shows or judges a run reads it from here, so that
 //! an event means the same to all of them, and a continued run adds up the same way everywhere.
@@ -6,13 +6,13 @@
 //! # A continued run
 //!
 //! An attempt begins where the lab launches the processes. Older labs did not say so: there it begins when a process introduces
-//! itself that the last attempt knows already. It goes on from the checkpoint that its processes name (`resume_epoch`). Epochs
+//! itself that the last attempt knows already. It continues from the checkpoint that its processes name (`resume_epoch`). Epochs
 //! after that checkpoint were lost with the attempt that trained them, and their time with them; the time up to the checkpoint
 //! counts. Attempts may have different numbers of processes.
 //!
-//! Ranks may be killed between the checkpoint of an epoch and their report of it, or go on for a moment when nobody is left to
-//! write their reports down: then even the beginning of an attempt may be missing. The checkpoint holds the last reports as
-//! well, and whoever loads it tells them again: what is missing is put in its place, and what is there counts once.
+//! Ranks may be killed between the checkpoint of an epoch and their report of it, or outlive the supervisor that writes their
+//! reports down: then even the beginning of an attempt may be missing. The checkpoint also holds the last reports, and the
+//! process that loads it sends them again: missing reports are put in their place, and known ones count once.
 
 mod hosts;
 mod process;
@@ -37,13 +37,13 @@ const LEAST_EPOCHS: usize = 4;
 /// Warnings that are kept of an attempt: a rank may warn in every step.
 const WARNINGS: usize = 50;
 
-/// What a run has told so far.
+/// What a run has reported so far.
 #[derive(Clone, Debug)]
 pub struct History {
     keep: Keep,
-    /// In their order; the last one may be going on. One whose processes told nothing is there as soon as another tells something.
+    /// In their order; the last one may still run. An attempt without events appears once a later one has an event.
     pub attempts: Vec<Attempt>,
-    /// Launches since then, whose processes have told nothing yet.
+    /// Launches since the last attempt whose processes have not reported yet.
     launches: usize,
 }
 
@@ -105,7 +105,7 @@ impl Attempt {
         self.processes.entry(line.process).or_default().take(line, keep);
     }
 
-    /// What of `keep` falls to a process: however many there are, they need no more memory than some do.
+    /// How much to keep of a process, so that the memory needed does not grow with the number of processes.
     fn share(&self, process: usize, keep: Keep) -> Keep {
         match keep {
             Keep::Epochs(most) if process > 0 => {
@@ -145,7 +145,7 @@ impl History {
         let Some((_, before)) = self.attempts.split_last() else { return };
         let is_it = |began: usize| since.map_or(began < report.epoch, |since| began == since);
         let began = |attempt: &Attempt| attempt.resume_epoch().is_some_and(is_it);
-        // Of one whose processes did not come to say where it began, the checkpoint knows.
+        // An attempt that was killed before it said where it began: the checkpoint knows.
         let silent = |attempt: &Attempt| since.is_some() && attempt.resume_epoch().is_none();
         let Some(place) = before.iter().rposition(began).or_else(|| before.iter().rposition(silent)) else { return };
         let resume_epoch = before[place].resume_epoch().or(*since).unwrap_or_default();
@@ -170,10 +170,10 @@ impl History {
         }
     }
 
-    /// The attempt at this place goes on from the end of this epoch, as this process says.
+    /// The attempt at this index continues from the end of this epoch, as this process says.
     fn go_on(&mut self, place: usize, process: usize, resume_epoch: usize) {
         let Some((attempt, before)) = self.attempts[..=place].split_last_mut() else { return };
-        // A process that the attempts before did not have goes on from where the others were.
+        // A process that earlier attempts did not have continues from where the others were.
         let spent = |of: &dyn Fn(usize) -> bool| {
             let all = before.iter().rev().flat_map(|attempt| &attempt.processes).filter(|(index, _)| of(**index));
             all.filter_map(|(_, process)| process.spent_until(resume_epoch)).next()
@@ -190,7 +190,7 @@ impl History {
         }
     }
 
-    /// The newest attempt: the one that is going on, if any is.
+    /// The newest attempt: the one that runs, if any does.
     pub fn attempt(&self) -> Option<&Attempt> {
         self.attempts.last()
     }

@@ -13,13 +13,13 @@ use crate::domain::user_metrics::LoggedSoFar;
 /// How much of a run's events stays in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The newest so many epochs of each process and its last step: no run is too long for it.
+    /// The newest epochs of each process, at most this many, and its last step: enough for a run of any length.
     Epochs(usize),
     /// Every step, digest and checkpoint too.
     Everything,
 }
 
-/// Epochs, iterations, or rows of a table, that nobody counts exactly.
+/// The most iterations, or rows of a table, that are kept of a process.
 const MANY: usize = 10_000;
 
 /// What one process reported in one attempt.
@@ -39,9 +39,9 @@ pub struct Process {
     pub samples: Vec<(DigestMoment, usize, Vec<f32>)>,
     /// With [`Keep::Everything`].
     pub checkpoints: Vec<CheckpointReport>,
-    /// Those within an epoch.
+    /// Checkpoints written within an epoch.
     pub commits: Commits,
-    /// On the test set: of this rank's own, or of all ranks together.
+    /// The result on the test set: of this rank alone, or of all ranks together.
     pub test: Option<Test>,
     /// Training stopped early after this epoch, counted from 1.
     pub early_stop: Option<usize>,
@@ -52,7 +52,7 @@ pub struct Process {
     pub link: Option<LinkReport>,
     /// Where a rank of a benchmark really runs.
     pub placement: Option<PlacementReport>,
-    /// The last that the image pipeline told of itself.
+    /// The last report of the image pipeline.
     pub pipeline: Option<PipelineReport>,
     pub transforms: Option<TransformsReport>,
     /// Each with the number of steps before it. With [`Keep::Everything`].
@@ -61,7 +61,7 @@ pub struct Process {
     pub iterations: Vec<IterationReport>,
     /// What the library saw of its training. With [`Keep::Everything`].
     pub watched: Watched,
-    /// Of a program of the user's own.
+    /// What the user's own program logged.
     pub logged: LoggedSoFar,
     /// Events of this process that did not arrive, or do not count.
     pub lost_events: u64,
@@ -83,7 +83,7 @@ pub struct Commits {
 pub struct Continuation {
     /// Epochs after this one were lost: a later attempt went on from a checkpoint before them.
     kept_until: Option<usize>,
-    /// Training seconds of the attempts before, as far as this one goes on from them.
+    /// Training seconds of the earlier attempts that this one continues.
     trained_before_s: f64,
     clock: Clock,
 }
@@ -106,7 +106,7 @@ pub struct Test {
     pub images: usize,
 }
 
-/// Where an attempt goes on: what the run had spent at the end of an epoch.
+/// What the run had spent at the end of the epoch from which an attempt continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spent {
     /// Training with validation, as the trainer counts it.
@@ -131,10 +131,6 @@ impl Clock {
         let began_s = *self.began_s.get_or_insert(time_s);
         // Clocks are set back at times; a run is not.
         self.now_s = self.now_s.max(self.before_s + time_s - began_s);
-    }
-
-    fn end_epoch(&mut self) {
-        self.ends_s.push(self.now_s);
     }
 
     fn go_on_from(&mut self, before_s: f64) {
@@ -188,7 +184,7 @@ impl Process {
             Event::Transforms(report) => self.transforms = Some(report.clone()),
             Event::Broadcast(report) if everything => self.broadcasts.push((self.steps.len(), *report)),
             Event::Iteration(report) if self.iterations.len() < MANY => self.iterations.push(report.clone()),
-            Event::Seen(seen) if everything => self.watched.take(seen, self.steps.len()),
+            Event::Observed(seen) if everything => self.watched.take(seen, self.steps.len()),
             Event::Lost { events } => self.lost_events = self.lost_events.saturating_add(*events),
             Event::Finished { .. } => self.has_finished = true,
             // The rest is of the attempt, of the attempts before or of the devices, or kept only with everything.
@@ -200,14 +196,15 @@ impl Process {
         if let Keep::Epochs(most) = keep
             && self.epochs.len() >= most.max(1)
         {
-            // Of very many a part goes at once: to move all the others for each would take hours.
+            // Drop a sixteenth at once: removing one at a time is quadratic.
             let gone = if most > MANY { most / 16 } else { 1 };
             self.epochs.drain(..gone);
             self.continuation.clock.ends_s.drain(..gone);
         }
         let cumulative_seconds = self.continuation.trained_before_s + report.cumulative_seconds;
         self.epochs.push(EpochReport { cumulative_seconds, ..report.clone() });
-        self.continuation.clock.end_epoch();
+        let clock = &mut self.continuation.clock;
+        clock.ends_s.push(clock.now_s);
     }
 
     /// The process ended this epoch, but its report was lost.
@@ -220,7 +217,7 @@ impl Process {
         }
     }
 
-    /// This attempt goes on from there: so do the epochs that it has trained already.
+    /// This attempt continues from there: the epochs that it has trained already move with it.
     pub(super) fn go_on_from(&mut self, spent: Spent) {
         let later_s = spent.trained_s - self.continuation.trained_before_s;
         self.epochs.iter_mut().for_each(|report| report.cumulative_seconds += later_s);
@@ -228,7 +225,7 @@ impl Process {
         self.continuation.clock.go_on_from(spent.passed_s);
     }
 
-    /// A later attempt goes on from the end of this epoch.
+    /// A later attempt continues from the end of this epoch.
     pub(super) fn lose_after(&mut self, epoch: usize) {
         let kept_until = &mut self.continuation.kept_until;
         *kept_until = Some(kept_until.map_or(epoch, |kept| kept.min(epoch)));
@@ -253,7 +250,7 @@ impl Process {
         self.continuation.clock.now_s
     }
 
-    /// Steps that it has taken since the first epoch began, in this attempt and those that it goes on from.
+    /// Steps that it has taken since the first epoch began, in this attempt and those that it continues.
     pub fn steps_done(&self) -> usize {
         let steps_per_epoch = self.config.as_ref().map_or(0, |config| config.steps_per_epoch);
         self.step.map_or(0, |step| step.epoch.saturating_mul(steps_per_epoch).saturating_add(step.batch + 1))

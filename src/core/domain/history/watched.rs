@@ -1,6 +1,6 @@
 //! What the library saw of one process's training: updates, images, decisions and files.
 
-use crate::domain::event::{Instead, ScheduleReport, Seen, UpdateReport};
+use crate::domain::event::{Instead, Observation, ScheduleReport, UpdateReport};
 
 /// Sightings of each kind that are kept: more than a training has, and few enough for one that never ends.
 const MOST: usize = 10_000;
@@ -14,7 +14,7 @@ pub struct Watched {
     pub wrapped: usize,
     /// Batches, counted from 0, with the numbers of their first images.
     pub picks: Vec<(usize, Vec<u32>)>,
-    /// Updates since the launch, told after each epoch's training, each with the steps that the process had reported before.
+    /// Updates since the launch, reported after each epoch's training, each with the number of steps reported before.
     pub counted: Vec<(usize, usize)>,
     /// It writes a file for TensorBoard.
     pub has_board: bool,
@@ -26,11 +26,11 @@ pub struct Watched {
     pub saved: Vec<usize>,
     /// Flags that its program does not go by, each once with each value.
     pub instead: Vec<Instead>,
-    /// The schedule of its rate, if its program has one that can be told.
+    /// The schedule of its rate, if its program has one that can be described.
     pub schedule: Option<ScheduleReport>,
 }
 
-/// An update that was told, and the step that it belongs to.
+/// An update that was reported, and the step that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     pub report: UpdateReport,
@@ -39,21 +39,21 @@ pub struct Update {
 }
 
 impl Watched {
-    pub(super) fn take(&mut self, seen: &Seen, steps_before: usize) {
+    pub(super) fn take(&mut self, seen: &Observation, steps_before: usize) {
         match seen {
-            Seen::Update(report) => push(&mut self.updates, Update { report: report.clone(), steps_before }),
-            Seen::Wrapped { times } => self.wrapped = self.wrapped.max(*times),
-            Seen::Picks { batch, images } => push(&mut self.picks, (*batch, images.clone())),
-            Seen::Counted { updates } => push(&mut self.counted, (*updates, steps_before)),
-            Seen::Board => self.has_board = true,
-            Seen::NoSchedule => self.has_no_schedule = true,
-            Seen::Decision { accuracy, stops } => push(&mut self.decisions, (*accuracy, *stops)),
-            Seen::Saved { epoch } => push(&mut self.saved, *epoch),
-            Seen::Instead(other) if self.instead.contains(other) => {}
-            Seen::Instead(other) => push(&mut self.instead, other.clone()),
-            Seen::Schedule(report) => self.schedule = Some(report.clone()),
+            Observation::Update(report) => push(&mut self.updates, Update { report: report.clone(), steps_before }),
+            Observation::Wrapped { times } => self.wrapped = self.wrapped.max(*times),
+            Observation::Picks { batch, images } => push(&mut self.picks, (*batch, images.clone())),
+            Observation::Counted { updates } => push(&mut self.counted, (*updates, steps_before)),
+            Observation::Board => self.has_board = true,
+            Observation::NoSchedule => self.has_no_schedule = true,
+            Observation::Decision { accuracy, stops } => push(&mut self.decisions, (*accuracy, *stops)),
+            Observation::Saved { epoch } => push(&mut self.saved, *epoch),
+            Observation::Instead(other) if self.instead.contains(other) => {}
+            Observation::Instead(other) => push(&mut self.instead, other.clone()),
+            Observation::Schedule(report) => self.schedule = Some(report.clone()),
             // Counted with what was printed.
-            Seen::Heading { .. } => {}
+            Observation::Heading { .. } => {}
         }
     }
 

@@ -121,7 +121,7 @@ fn launchers_are_found_with_their_own_words_and_their_ranks() {
         ),
     ] {
         let argv = words(line);
-        let found = LauncherWords::of(&argv).unwrap_or_else(|| panic!("{line}"));
+        let found = LauncherWords::find(&argv).unwrap_or_else(|| panic!("{line}"));
         let own = words(own).into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>();
         assert_eq!((found.launcher.name(), found.np(&|_| None)), (launcher, np), "{line}");
         let end = found.parts[0].last().map_or(found.start, |flag| flag.at + flag.words);
@@ -142,7 +142,7 @@ fn what_starts_no_ranks_is_no_launcher() {
         "python -m pkg.t -m torch.distributed.run",
         "uv sync",
     ] {
-        assert_eq!(LauncherWords::of(&words(line)), None, "{line}");
+        assert_eq!(LauncherWords::find(&words(line)), None, "{line}");
     }
 }
 
@@ -157,7 +157,7 @@ fn the_number_of_ranks_can_be_taken_out() {
         ("srun -l -N2 torchrun --nnodes 2 --nproc_per_node 4 t.py 2", "srun -l torchrun t.py 2"),
     ] {
         let argv = words(line);
-        assert_eq!(LauncherWords::of(&argv).unwrap().without_counts(&argv).join(" "), left);
+        assert_eq!(LauncherWords::find(&argv).unwrap().without_counts(&argv).join(" "), left);
     }
 }
 
@@ -175,7 +175,7 @@ fn variables_count_where_no_word_does() {
         ("srun torchrun --nproc_per_node 2 t.py", &[("SLURM_NTASKS", "1")], Some(2)),
     ] {
         let outside = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        assert_eq!(LauncherWords::of(&words(line)).unwrap().np(&outside), np, "{line}");
+        assert_eq!(LauncherWords::find(&words(line)).unwrap().np(&outside), np, "{line}");
     }
 }
 
@@ -193,6 +193,6 @@ fn a_launcher_in_a_line_of_a_shell_is_named() {
         assert_eq!(hidden_launcher(&argv(line)), hidden, "{line:?}");
     }
     let within = argv(&["srun", "-N2", "bash", "-c", "torchrun --nnodes 2 --node_rank $SLURM_PROCID t.py"]);
-    let found = LauncherWords::of(&within).unwrap();
+    let found = LauncherWords::find(&within).unwrap();
     assert_eq!((found.launcher, found.hidden, found.np(&|_| None)), (OwnLauncher::Srun, Some("torchrun"), None));
 }

@@ -5,7 +5,7 @@ use super::grammar::{Grammar, LAUNCHERS};
 /// A program that starts the one behind it and is otherwise not to be seen.
 struct Wrapper {
     name: &'static str,
-    /// Between its name and its flags, one of these; empty where there is none.
+    /// Words of which one stands between its name and its flags; empty if there are none.
     verbs: &'static str,
     /// Its flags that are followed by a word of their own.
     values: &'static str,
@@ -17,7 +17,7 @@ const fn wrapper(name: &'static str, verbs: &'static str, values: &'static str, 
     Wrapper { name, verbs, values, positionals }
 }
 
-/// Those that let another process start the program, which is none of the run's.
+/// Those that let another process, outside the run, start the program.
 const CONTAINERS: [&str; 4] = ["docker", "podman", "nerdctl", "kubectl"];
 const CONTAINER_VALUES: &str = "-v --volume --mount -e --env --env-file -w --workdir -u --user --name --gpus --shm-size --network --net \
                                 --ipc --pid --cpus --cpuset-cpus -m --memory --runtime --entrypoint -p --publish --device -h \
@@ -151,7 +151,7 @@ fn behind_python(argv: &[String], mut at: usize) -> Option<(usize, bool)> {
     }
 }
 
-/// The program that a wrapper starts; `None` where the word is none. What env sets goes to `assigned`.
+/// The program that a wrapper starts; `None` if the word is not a wrapper. What env sets goes to `assigned`.
 fn behind_wrapper(argv: &[String], at: usize, assigned: &mut Vec<(String, String)>) -> Option<usize> {
     let name = base(&argv[at]);
     let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name)?;

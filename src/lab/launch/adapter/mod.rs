@@ -19,12 +19,12 @@ use self::number::{compiled, figure};
 pub(super) use self::percents::Percents;
 use self::words::{ANY, Words};
 use crate::domain::command::CommandSpec;
-use crate::domain::user_metrics::{FIGURES, Field, Logged};
+use crate::domain::user_metrics::{FIGURES, Figure, Logged};
 
-/// Who reads what `--pattern` asks for.
+/// The name of the reader for `--pattern`.
 const PATTERN: &str = "--pattern";
 
-/// A line that is longer is no line of a training.
+/// A longer line is not a line about training.
 const LONGEST: usize = 4096;
 
 /// Reads the lines of one run.
@@ -32,7 +32,7 @@ const LONGEST: usize = 4096;
 pub(super) struct Adapter {
     shapes: Vec<Shape>,
     words: Words,
-    patterns: Vec<(Field, Regex)>,
+    patterns: Vec<(Figure, Regex)>,
     percents: Percents,
 }
 
@@ -47,7 +47,7 @@ impl Adapter {
     /// With the patterns of this run.
     ///
     /// # Errors
-    /// A pattern that is no regular expression, in one sentence.
+    /// A pattern that is not a regular expression, in one sentence.
     pub fn new(spec: &CommandSpec) -> Result<Adapter, String> {
         let shapes = FAMILIES.iter().flat_map(|family| family.lines.iter().map(move |line| (family, line)));
         let shapes = shapes.map(|(family, line)| {
@@ -123,7 +123,7 @@ fn named(line: &str, regex: &Regex, found: &Captures<'_>, mut logged: Logged) ->
         };
         logged.is_total |= name == "total_rate";
         let name = if matches!(name, "rate" | "total_rate") { "images_per_sec" } else { name };
-        if let Some(field) = Field::named(name) {
+        if let Some(field) = Figure::named(name) {
             *(field.slot)(&mut logged) = Some(value);
         }
     }

@@ -16,7 +16,7 @@ pub fn compiled(expression: &str) -> Result<Regex, String> {
     built.map_err(|error| error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned())
 }
 
-/// A comma before decimals: then a point is none.
+/// A comma before decimals: then a point does not separate decimals.
 #[expect(clippy::unwrap_used, reason = "a constant, and a test uses it")]
 static DECIMAL_COMMA: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?:^|[^\d.,])(?:\d+,(?:\d{1,2}|\d{4,})(?:[^\d,.]|$)|0,\d)|\d\.\d{3},\d").unwrap());

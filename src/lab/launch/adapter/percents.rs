@@ -1,8 +1,8 @@
-//! Whether accuracies without a sign are per cent: once one of a program is above 1, all that follow are.
+//! Whether accuracies without a sign are per cent: once a program prints one above 1, all later ones are.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::domain::user_metrics::Field;
+use crate::domain::user_metrics::Figure;
 
 /// What is known of the accuracies of one program.
 #[derive(Debug, Default)]
@@ -10,11 +10,11 @@ pub struct Percents(AtomicBool);
 
 impl Percents {
     /// A figure as it is kept: an accuracy as [`Percents::fraction`] has it, any other as it is.
-    pub fn told(&self, field: Field, value: f64) -> Option<f64> {
+    pub fn told(&self, field: Figure, value: f64) -> Option<f64> {
         if matches!(field.name, "accuracy" | "val_accuracy") { self.fraction(value, false) } else { Some(value) }
     }
 
-    /// An accuracy from 0 to 1; `None` where it is none, or where it could be per cent and nothing says whether it is.
+    /// An accuracy from 0 to 1; `None` if it is out of range, or if it could be per cent and nothing says whether it is.
     pub fn fraction(&self, value: f64, may_be_percent: bool) -> Option<f64> {
         if value > 1.0 && value <= 100.0 {
             self.0.store(true, Ordering::Relaxed);

@@ -127,7 +127,7 @@ impl<'l> Phrase<'l> {
         Some(&pieces[..open])
     }
 
-    /// Whether it says for itself, with a word of its own, what it is of: `val Loss`, but not `val_loss`.
+    /// Whether a separate word says what it is of: `val Loss`, but not `val_loss`.
     pub fn is_loose(&self) -> bool {
         self.words.iter().any(|word| scope_of(&word.to_lowercase()).is_some())
     }

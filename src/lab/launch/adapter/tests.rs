@@ -22,7 +22,7 @@ fn adapter(patterns: &[&str]) -> Adapter {
 /// As the reader of a launcher's lines hands it on.
 fn without_tag(line: &str) -> &str {
     let launchers = [OwnLauncher::Torchrun, OwnLauncher::Horovodrun, OwnLauncher::Srun];
-    let mut tags = launchers.into_iter().filter_map(|launcher| RankTags::of(launcher, None, None, None));
+    let mut tags = launchers.into_iter().filter_map(|launcher| RankTags::new(launcher, None, None, None));
     tags.find_map(|tags| tags.read(line)).map_or(line, |(_, text)| text)
 }
 
@@ -108,7 +108,7 @@ fn every_family_reads_lines_of_its_own() {
     }
     // What a group is called is a figure, or it would be lost without a word.
     let known =
-        |name: &str| Field::named(name.trim_end_matches("_percent")).is_some() || ["rate", "total_rate", "val"].contains(&name);
+        |name: &str| Figure::named(name.trim_end_matches("_percent")).is_some() || ["rate", "total_rate", "val"].contains(&name);
     let groups = || adapter.shapes.iter().flat_map(|shape| shape.regex.capture_names().flatten());
     assert_eq!(groups().filter(|name| !known(name)).collect::<Vec<_>>(), [""; 0]);
 }

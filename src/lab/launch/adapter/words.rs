@@ -10,7 +10,7 @@ use super::percents::Percents;
 use super::phrase::{Kind, Phrase, Piece, heading, label};
 use crate::domain::user_metrics::Logged;
 
-/// Who reads a line of no family.
+/// The name of the reader for lines of no family.
 pub(super) const ANY: &str = "words before numbers";
 
 /// Finds figures by their words.
@@ -115,7 +115,7 @@ impl Words {
             |name| pieces.iter().any(|piece| piece.kind == Kind::Word && meaning(&piece.found.as_str().to_lowercase()).0 == name);
         // What a figure says for itself may count for those behind it, or not.
         let (mut scope, mut is_unclear, mut rates) = (all, false, Vec::new());
-        // A rate without words of its own is of what a heading says, not of the loss before it: `val loss 0.9 1234 img/s`.
+        // A rate without a name takes its scope from the heading, not from the loss before it: `val loss 0.9 1234 img/s`.
         let mut headed = all;
         for at in 0..pieces.len() {
             if let Some(new) = heading(&pieces, at).filter(|_| all.is_none()) {

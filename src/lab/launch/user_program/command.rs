@@ -16,7 +16,7 @@ use crate::launch::{Flavour, LaunchError};
 const PYTHON_FOLDER: &str = "python";
 /// Bars that are cut off where a terminal would end lose their figures.
 const COLUMNS: &str = "200";
-/// The module, where the program has none of its own.
+/// The module, for programs that do not bring one.
 const LOG_MODULE: &str = include_str!("../../../../python/hvd_lab/_log.py");
 
 /// The words as the user gave them, with those that make their launcher say which rank printed a line, and what is to be said of
@@ -38,7 +38,7 @@ pub(in crate::launch) fn words(spec: &CommandSpec, setup: &Setup) -> Result<(Vec
         OwnLauncher::Torchrun if is_set("PET_TEE") || is_set("PET_REDIRECTS") => &[],
         OwnLauncher::Torchrun if !given(&["--tee", "-t", "--redirects", "-r"]) => &["--tee", "3"],
         OwnLauncher::Srun if !given(&["-l", "--label"]) => &["--label"],
-        // Which one is in a container, nobody can ask without starting it.
+        // Which MPI is in a container cannot be found out without starting it.
         OwnLauncher::Mpirun if own.container.is_some() || is_elsewhere => &[],
         OwnLauncher::Mpirun => match (setup.flavour, output) {
             (Flavour::OpenMpi5 | Flavour::OpenMpi4, _) if given(&["--tag-output"]) => &[],
@@ -94,7 +94,7 @@ pub(in crate::launch) fn tags(spec: &CommandSpec, run: &RunSpec, flavour: Flavou
     let role = own.value(&["--role"]).map(str::to_owned).or_else(|| variable(&own, "PET_ROLE"));
     let template = variable(&own, TORCHRUN_PREFIX);
     let np = run.knows_np().then_some(run.resources.np);
-    match RankTags::of(own.launcher, np, role.as_deref(), template.as_deref()) {
+    match RankTags::new(own.launcher, np, role.as_deref(), template.as_deref()) {
         Some(tags) => Tags::By(if own.outer.is_some() { tags.inside_another() } else { tags }),
         None if own.launcher == OwnLauncher::Mpirun => Tags::Of(flavour),
         None => Tags::No,

@@ -1,6 +1,4 @@
-//! A program of the user's own, seen from outside: who its ranks are, and what its output and its files tell of the training.
-//!
-//! Never changes what the program does.
+//! The user's own program, seen from outside: which processes are its ranks, and what its output and files say about training.
 
 mod command;
 mod event_file;
@@ -37,7 +35,7 @@ const BAR_EVERY: Duration = Duration::from_millis(500);
 /// Whether the patterns of a run are regular expressions.
 ///
 /// # Errors
-/// The first that is none, in one sentence.
+/// The first that is not, in one sentence.
 pub fn check_patterns(spec: &CommandSpec) -> Result<(), String> {
     Adapter::new(spec).map(|_| ())
 }
@@ -49,13 +47,13 @@ pub(super) struct OwnProgram {
     ranks: Ranks,
     /// When the bar of a process was read.
     drawn: BTreeMap<usize, Instant>,
-    /// It has told a figure of its training.
+    /// It has reported a figure of its training.
     pub has_figures: bool,
     /// It is one process, without a launcher.
     pub is_alone: bool,
-    /// What is to be said of it at once: that ranks of it are not seen.
+    /// A message for the start: that some of its ranks cannot be seen.
     told: Option<String>,
-    /// It was told that the program starts ranks which the lab does not see.
+    /// The user was told that the program starts ranks which the lab does not see.
     is_inside_told: bool,
 }
 

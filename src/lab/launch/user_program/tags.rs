@@ -24,12 +24,12 @@ impl RankTags {
     /// Of this launcher. `role` and `template` are torchrun's, where the user has given them.
     ///
     /// `None` of one that puts nothing in front of a line.
-    pub fn of(launcher: OwnLauncher, np: Option<usize>, role: Option<&str>, template: Option<&str>) -> Option<RankTags> {
+    pub fn new(launcher: OwnLauncher, np: Option<usize>, role: Option<&str>, template: Option<&str>) -> Option<RankTags> {
         let horovod = r"\[(?:[^\]\s]*@)?(?:\d+,\s*)?(\d+)\]<std(?:out|err|diag)>: ?";
         let expression = match launcher {
             OwnLauncher::Torchrun => {
                 let role = regex::escape(role.unwrap_or("default"));
-                let own = template.map_or(String::new(), |template| format!("{}|", of_template(template, &role)));
+                let own = template.map_or(String::new(), |template| format!("{}|", template_pattern(template, &role)));
                 // Versions before 2.2 know no template.
                 format!(r"^(?:{own}\[(\d+)\]<stdout>:|\[{role}(\d+)\]: ?)")
             }
@@ -65,7 +65,7 @@ impl RankTags {
 }
 
 /// A template of the user's as an expression: its first number of a rank counts, or else of a rank on its host.
-fn of_template(template: &str, role: &str) -> String {
+fn template_pattern(template: &str, role: &str) -> String {
     let mut text = regex::escape(template);
     for (name, place) in [("role_name", "\u{1}"), ("local_rank", "\u{2}"), ("rank", "\u{3}")] {
         text = text.replace(&format!(r"\$\{{{name}\}}"), place).replace(&format!(r"\${name}"), place);
@@ -94,14 +94,14 @@ mod tests {
             (Srun, None, None, "3: x"),
             (Srun, None, None, " 03: x"),
         ] {
-            let tags = RankTags::of(launcher, Some(4), role, template).unwrap();
+            let tags = RankTags::new(launcher, Some(4), role, template).unwrap();
             assert_eq!(tags.read(line), Some((3, "x")), "{line}");
         }
         for (launcher, line) in
             [(Srun, "4: loss 0.5"), (Srun, "epoch 3: x"), (Torchrun, "3: x"), (Torchrun, "[rank3]: x"), (Horovodrun, "[3] x")]
         {
-            assert_eq!(RankTags::of(launcher, Some(4), None, None).unwrap().read(line), None, "{line}");
+            assert_eq!(RankTags::new(launcher, Some(4), None, None).unwrap().read(line), None, "{line}");
         }
-        assert!(RankTags::of(OwnLauncher::Accelerate, None, None, None).is_none());
+        assert!(RankTags::new(OwnLauncher::Accelerate, None, None, None).is_none());
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::event_file::Reader;
 use crate::dataset::protobuf::{Fields, Value};
-use crate::domain::user_metrics::{Field, Logged, TENSORBOARD};
+use crate::domain::user_metrics::{Figure, Logged, TENSORBOARD};
 use crate::launch::adapter::{Name, Percents, Scope, meaning, scope_of};
 
 /// Folders below the named one: runs, and in them train and validation.
@@ -103,8 +103,8 @@ struct Steps<'p> {
     file: String,
     percents: &'p Percents,
     open: VecDeque<(i64, bool, Logged)>,
-    /// Which figure a tag is of, and whether it is told of epochs.
-    tags: HashMap<Vec<u8>, (Option<Field>, bool)>,
+    /// Which figure a tag is of, and whether its steps are epochs.
+    tags: HashMap<Vec<u8>, (Option<Figure>, bool)>,
 }
 
 impl Steps<'_> {
@@ -139,7 +139,7 @@ impl Steps<'_> {
         });
     }
 
-    fn learn(&mut self, tag: &[u8]) -> (Option<Field>, bool) {
+    fn learn(&mut self, tag: &[u8]) -> (Option<Figure>, bool) {
         let name = String::from_utf8_lossy(tag);
         let known = (figure(&name, &self.file), name.starts_with("epoch_"));
         if self.tags.len() < MOST_TAGS {
@@ -149,34 +149,34 @@ impl Steps<'_> {
     }
 }
 
-/// Which figure a tag is of, by its words as in what is printed, and by the folder of its file; `None` where it is none.
-fn figure(tag: &str, file: &str) -> Option<Field> {
+/// Which figure a tag is of, by its words as in what is printed, and by the folder of its file; `None` for other tags.
+fn figure(tag: &str, file: &str) -> Option<Figure> {
     let (name, own) = meaning(&tag.to_lowercase().replace(' ', "_"));
     let mut folders = file.rsplit('/').skip(1).map(|folder| scope_of(&folder.to_lowercase()));
     let is_validation = own == Some(Scope::Validation) || folders.any(|of| of == Some(Scope::Validation));
-    let of = |name: &'static str, of_validation| Field::named(if is_validation { of_validation } else { name });
+    let of = |name: &'static str, of_validation| Figure::named(if is_validation { of_validation } else { name });
     match name {
         Name::Rate => of("images_per_sec", "val_images_per_sec"),
         Name::Loss => of("loss", "val_loss"),
         Name::Accuracy | Name::Top => of("accuracy", "val_accuracy"),
-        Name::Epoch if tag == "epoch" => Field::named("epoch"),
+        Name::Epoch if tag == "epoch" => Figure::named("epoch"),
         // Lightning's `lr-SGD`
-        Name::LearningRate => Field::named("learning_rate"),
-        _ => tag.to_lowercase().starts_with("lr-").then(|| Field::named("learning_rate"))?,
+        Name::LearningRate => Figure::named("learning_rate"),
+        _ => tag.to_lowercase().starts_with("lr-").then(|| Figure::named("learning_rate"))?,
     }
 }
 
 /// Step, tag and value of the scalars of an event.
 fn scalars(event: &[u8], mut take: impl FnMut(i64, &[u8], f64)) {
     let (mut step, mut summary) = (0, &[][..]);
-    for field in Fields::of(event).map_while(Result::ok) {
+    for field in Fields::new(event).map_while(Result::ok) {
         match field {
             (2, Value::Varint(number)) => step = number as i64,
             (5, Value::Bytes(bytes)) => summary = bytes,
             _ => {}
         }
     }
-    for field in Fields::of(summary).map_while(Result::ok) {
+    for field in Fields::new(summary).map_while(Result::ok) {
         if let (1, Value::Bytes(value)) = field
             && let Some((tag, value)) = scalar(value)
         {
@@ -187,7 +187,7 @@ fn scalars(event: &[u8], mut take: impl FnMut(i64, &[u8], f64)) {
 
 fn scalar(value: &[u8]) -> Option<(&[u8], f64)> {
     let (mut tag, mut found) = (None, None);
-    for field in Fields::of(value).map_while(Result::ok) {
+    for field in Fields::new(value).map_while(Result::ok) {
         match field {
             (1, Value::Bytes(name)) => tag = Some(name),
             (2, Value::Fixed32(bytes)) => found = Some(f64::from(f32::from_le_bytes(bytes))),
@@ -204,7 +204,7 @@ fn tensor(bytes: &[u8]) -> Option<f64> {
     let (mut kind, mut found) = (1, None);
     let single = |bytes: &[u8]| Some(f64::from(f32::from_le_bytes(bytes.try_into().ok()?)));
     let double = |bytes: &[u8]| Some(f64::from_le_bytes(bytes.try_into().ok()?));
-    for field in Fields::of(bytes).map_while(Result::ok) {
+    for field in Fields::new(bytes).map_while(Result::ok) {
         found = match field {
             (1, Value::Varint(number)) => {
                 kind = number;

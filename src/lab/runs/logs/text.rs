@@ -1,6 +1,6 @@
 //! What a program printed, as text that can do nothing but be read.
 //!
-//! Never decides which characters those are: `domain::safe` does.
+//! Never decides which characters those are: `domain::printable` does.
 
 use crate::domain::printable;
 

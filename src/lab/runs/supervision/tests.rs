@@ -21,7 +21,7 @@ fn going(store: &RunStore, change: impl FnOnce(&mut RunStatus)) -> Started {
     supervisor
 }
 
-fn place(status: &mut RunStatus) -> &mut Place {
+fn place(status: &mut RunStatus) -> &mut ProcessLocation {
     status.supervisor_place.as_mut().unwrap()
 }
 
@@ -50,7 +50,8 @@ fn a_host_that_was_given_another_name_still_has_its_runs() {
 fn a_run_on_another_host_is_left_as_it_is_and_every_verb_says_where_it_is() {
     let (_home, store) = store();
     let mut there = going(&store, |status| {
-        status.supervisor_place = Some(Place { boot: Some("another".into()), machine: None, ..Place::named("node3") });
+        status.supervisor_place =
+            Some(ProcessLocation { boot: Some("another".into()), machine: None, ..ProcessLocation::named("node3") });
     });
     assert_eq!(now(&store), Supervision::Elsewhere("on host `node3`".into()));
     let row = store.summary(RunId(1)).unwrap();
@@ -73,7 +74,7 @@ fn a_run_on_another_host_is_left_as_it_is_and_every_verb_says_where_it_is() {
 #[test]
 fn given_up_a_run_is_no_longer_its_supervisors_though_that_has_the_lock() {
     let (_home, store) = store();
-    let _there = going(&store, |status| status.supervisor_place = Some(Place::named("node3")));
+    let _there = going(&store, |status| status.supervisor_place = Some(ProcessLocation::named("node3")));
     let lock = RunLock::take(store.folder(RunId(1)).path()).unwrap().unwrap();
     be_silent(&store.folder(RunId(1)));
     assert!(lock.identity().unwrap().is_in_place());

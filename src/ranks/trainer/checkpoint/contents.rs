@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::checkpoint::{self, Place};
+use crate::domain::checkpoint::{self, Progress};
 use crate::domain::event::{CheckpointAction, CheckpointReport};
 use crate::domain::units;
 use crate::trainer::digest::Digester;
@@ -69,8 +69,8 @@ pub enum Reason {
 }
 
 impl Checkpoint {
-    pub fn place(&self) -> Place {
-        Place { epoch: self.epoch, images: self.images }
+    pub fn place(&self) -> Progress {
+        Progress { epoch: self.epoch, images: self.images }
     }
 
     /// Digest of the weights alone (`model.*`, in the order of their names): tells whose weights a file holds.
@@ -126,6 +126,6 @@ pub fn path(folder: &Path, epoch: usize) -> PathBuf {
 }
 
 /// What the name of a checkpoint or a commit says.
-pub(super) fn place_of(path: &Path) -> Option<Place> {
-    Place::of(path.file_name()?.to_str()?)
+pub(super) fn place_of(path: &Path) -> Option<Progress> {
+    Progress::from_file_name(path.file_name()?.to_str()?)
 }

@@ -23,7 +23,7 @@ pub use contents::{Checkpoint, Reason, Refused, Written, path};
 pub use file::{SaveError, load, save};
 pub use temporary::sweep;
 
-use crate::domain::checkpoint::Place;
+use crate::domain::checkpoint::Progress;
 use crate::domain::event::{CheckpointAction, CheckpointReport};
 
 /// The newest checkpoint or commit of at most `up_to_epoch` epochs that `fits`, and every newer one that was refused on the way.
@@ -48,9 +48,9 @@ pub fn latest(
             return (None, vec![Refused { path: folder.into(), reason: Reason::Unreadable(error.to_string()) }]);
         }
     };
-    let end = Place { epoch: up_to_epoch, images: 0 };
+    let end = Progress { epoch: up_to_epoch, images: 0 };
     let places = entries.flatten().filter_map(|entry| place_of(&entry.path()));
-    let mut places: Vec<Place> = places.filter(|place| *place > Place::default() && *place <= end).collect();
+    let mut places: Vec<Progress> = places.filter(|place| *place > Progress::default() && *place <= end).collect();
     places.sort_unstable();
     let mut refused = Vec::new();
     for place in places.into_iter().rev() {
@@ -72,11 +72,11 @@ pub fn latest(
 }
 
 /// Removes the commits before this place, but for the newest so many of them.
-pub fn prune(folder: &Path, before: Place, kept: usize) {
+pub fn prune(folder: &Path, before: Progress, kept: usize) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     // A folder of such a name is no commit that could be taken.
     let places = entries.map(|entry| entry.path()).filter(|path| path.is_file()).filter_map(|path| place_of(&path));
-    let mut commits: Vec<Place> = places.filter(|place| place.images > 0 && *place < before).collect();
+    let mut commits: Vec<Progress> = places.filter(|place| place.images > 0 && *place < before).collect();
     commits.sort_unstable();
     // What cannot be removed is older than what training goes on from, and does no harm.
     commits.iter().rev().skip(kept).for_each(|place| _ = std::fs::remove_file(folder.join(place.file_name())));

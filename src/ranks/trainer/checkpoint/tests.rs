@@ -215,7 +215,7 @@ fn a_folder_in_the_place_of_a_checkpoint_or_a_commit_is_named_as_one_and_never_t
     for images in [0, 64, 128] {
         save(folder.path(), &within(images)).unwrap();
     }
-    let commit = Place { epoch: 1, images: 192 }.file_name();
+    let commit = Progress { epoch: 1, images: 192 }.file_name();
     for name in [&commit, "checkpoint-2.safetensors"] {
         std::fs::create_dir(folder.path().join(name)).unwrap();
     }
@@ -229,7 +229,7 @@ fn a_folder_in_the_place_of_a_checkpoint_or_a_commit_is_named_as_one_and_never_t
     let refused: Vec<String> = refused.iter().map(Refused::to_string).collect();
     assert!(refused[1].ends_with(&format!("{commit}` is a folder, not a file: move it away or remove it")), "{refused:?}");
     // Of the commits, the newest is kept, and the folder is none of them.
-    prune(folder.path(), Place { epoch: 2, images: 0 }, 1);
+    prune(folder.path(), Progress { epoch: 2, images: 0 }, 1);
     let commits = ["checkpoint-1.safetensors", "checkpoint-2.safetensors", "commit-1-128.safetensors", &commit];
     assert_eq!(names(folder.path()), commits, "no temporary file is left either");
 }
@@ -245,7 +245,7 @@ fn names_with_numbers_that_no_training_reaches_are_other_files() {
     }
     let (found, refused) = latest(folder.path(), usize::MAX, u64::MAX, |_| Ok(()));
     assert_eq!((found.map(|(found, _)| found.epoch), refused), (Some(1), vec![]));
-    prune(folder.path(), Place { epoch: usize::MAX, images: 0 }, 0);
+    prune(folder.path(), Progress { epoch: usize::MAX, images: 0 }, 0);
     assert_eq!(names(folder.path()).len(), 11, "what is not ours stays");
 }
 
@@ -327,8 +327,8 @@ fn commits_lie_between_the_ends_of_epochs_and_old_ones_go() {
         (Some((1, 192)), Some((1, 0))),
         "a run that is to end with epoch 1 has not begun the next"
     );
-    prune(folder.path(), Place { epoch: 1, images: 192 }, 1);
-    let there = |images| folder.path().join(Place { epoch: 1, images }.file_name()).exists();
+    prune(folder.path(), Progress { epoch: 1, images: 192 }, 1);
+    let there = |images| folder.path().join(Progress { epoch: 1, images }.file_name()).exists();
     assert_eq!([64, 128, 192, 0].map(there), [false, true, true, true]);
     // A file that was renamed by hand is not what it says.
     std::fs::rename(folder.path().join("commit-1-192.safetensors"), folder.path().join("commit-1-500.safetensors")).unwrap();

@@ -99,7 +99,7 @@ pub fn opened(np: usize, size: (u16, u16)) -> State {
 
 /// What these events of run 3 add up to.
 pub fn told(np: usize, events: &[EventLine]) -> Measured {
-    Measured::of(np, &CollectivesSpec::sample(), events.iter().cloned())
+    Measured::from_events(np, &CollectivesSpec::sample(), events.iter().cloned())
 }
 
 /// Rank 0 has a core for each rank, and what was measured between two ranks predicts the times.

@@ -1,8 +1,7 @@
-//! What the library itself saw of a training, whatever the program around it reports: what is told and what is done can then be
-//! compared.
+//! What the library itself saw of a training, whatever the program around it reports: claims can then be compared with facts.
 //!
-//! The optimizers, the wrapper around them, the images, the decision to stop and the writer of checkpoints each tell a few of
-//! these by themselves.
+//! The optimizers, the wrapper around them, the images, the decision to stop and the writer of checkpoints each report a few of
+//! these.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +13,7 @@ const MOST: usize = 4096;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum Seen {
+pub enum Observation {
     Update(UpdateReport),
     /// How many distributed optimizers stand around the one that was just wrapped, itself included.
     Wrapped {
@@ -25,7 +24,7 @@ pub enum Seen {
         batch: usize,
         images: Vec<u32>,
     },
-    /// An epoch's training is over, and the process has made so many updates since it was launched.
+    /// An epoch's training is over: the number of updates that the process has made since its launch.
     Counted {
         updates: usize,
     },
@@ -78,7 +77,7 @@ pub struct ScheduleReport {
 /// rank. A sample is empty where one of its numbers is not finite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UpdateReport {
-    /// From 0 in each launch. Only the first and a few later ones are told.
+    /// From 0 in each launch. Only the first and a few later ones are reported.
     pub update: usize,
     /// The optimizer that made it.
     pub optimizer: String,
@@ -92,38 +91,38 @@ pub struct UpdateReport {
     /// Weights before and after.
     pub before: Vec<f32>,
     pub after: Vec<f32>,
-    /// For each number the length of what was applied to its whole tensor, which some rules divide by. Older libraries tell none.
+    /// For each number the length of what was applied to its whole tensor, which some rules divide by. Older libraries send none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub norms: Vec<f32>,
 }
 
-/// Whether the update, image batch or other thing with this number is told: the first ones and a few later.
+/// Whether the update or image batch with this number is reported: the first ones and a few later.
 pub fn is_told(number: usize) -> bool {
     number < 4 || number.is_power_of_two()
 }
 
-impl Bounded for Seen {
+impl Bounded for Observation {
     fn out_of_bounds(&self) -> Option<String> {
         match self {
-            Seen::Update(report) => first([
+            Observation::Update(report) => first([
                 count("update", report.update, MAX_COUNT),
                 figure("learning rate", report.lr),
                 [&report.own, &report.applied, &report.before, &report.after, &report.norms]
                     .into_iter()
                     .find_map(|sample| count("numbers in a sample", sample.len(), MOST)),
             ]),
-            Seen::Wrapped { times } => count("optimizers around an optimizer", *times, MOST),
-            Seen::Picks { batch, images } => {
+            Observation::Wrapped { times } => count("optimizers around an optimizer", *times, MOST),
+            Observation::Picks { batch, images } => {
                 first([count("batch", *batch, MAX_COUNT), count("images in a sample", images.len(), MOST)])
             }
-            Seen::Counted { updates } => count("updates", *updates, MAX_COUNT),
-            Seen::Board | Seen::NoSchedule => None,
-            Seen::Decision { accuracy, .. } => figure("accuracy", *accuracy),
-            Seen::Saved { epoch } | Seen::Heading { epoch, .. } => count("epoch", *epoch, MAX_EPOCHS),
-            Seen::Instead(Instead { flag, asked, used }) => {
+            Observation::Counted { updates } => count("updates", *updates, MAX_COUNT),
+            Observation::Board | Observation::NoSchedule => None,
+            Observation::Decision { accuracy, .. } => figure("accuracy", *accuracy),
+            Observation::Saved { epoch } | Observation::Heading { epoch, .. } => count("epoch", *epoch, MAX_EPOCHS),
+            Observation::Instead(Instead { flag, asked, used }) => {
                 [flag, asked, used].into_iter().find_map(|text| count("letters of a flag", text.len(), MOST))
             }
-            Seen::Schedule(ScheduleReport { name, place, rates }) => first([
+            Observation::Schedule(ScheduleReport { name, place, rates }) => first([
                 count("letters of a name", name.len().max(place.len()), MOST),
                 count("rates of a schedule", rates.len(), MOST),
                 rates.iter().find_map(|rate| figure("learning rate", *rate)),
