@@ -1,6 +1,4 @@
 //! Layers as a program in Python writes them down, one after the other, made into a network of the library's.
-//!
-//! Never computes: a network is data, and the trainer runs it.
 
 use anyhow::{Context, bail, ensure};
 use hvd_lab::domain::images::InputShape;

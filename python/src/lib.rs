@@ -1,7 +1,7 @@
 //! `hvd_lab._native`: the trainer's parts as functions for Python, a few for each batch.
 //!
-//! Never decides what a step does: the learner's program says it, `python/hvd_lab/` puts it into words that Keras and
-//! Horovod use, and the work is that of the library which hvd-train is made of. All evidence is told here, from what was done.
+//! The learner's program decides what a step does, `python/hvd_lab/` puts it into the words of Keras and Horovod, and the library of
+//! hvd-train does the work. All evidence is sent from here, from what was done.
 
 mod bounds;
 mod calls;
@@ -117,7 +117,7 @@ fn start(arguments: Vec<OsString>) -> Option<(String, u8)> {
     })
 }
 
-/// What the flags are where nobody gives them: pairs of a flag and its value.
+/// The defaults of flags: pairs of a flag and its value.
 #[pyfunction]
 fn set_defaults(py: Python<'_>, defaults: Vec<(String, String)>) -> PyResult<()> {
     with(py, |session| {

@@ -1,6 +1,6 @@
 //! What `model.fit` is asked for, and whether all ranks are asked for the same: if one did more, it would wait for the others for ever.
 //!
-//! Never trusts what Python says of other ranks: each rank tells its own plan here.
+//! What Python says about other ranks does not count: each rank sends its own plan here.
 
 use anyhow::bail;
 use hvd_lab::comm::{Communicator, allgather_numbers};

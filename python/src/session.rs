@@ -1,6 +1,6 @@
 //! What hvd-train's `main` holds in variables, kept between calls from Python: flags, ranks, device, images, model, optimizer.
 //!
-//! Never trains: `training` does. A call in the wrong order is an error that says what is missing.
+//! A call in the wrong order is an error that says what is missing.
 
 use std::cell::RefCell;
 use std::ffi::OsString;

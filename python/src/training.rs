@@ -1,6 +1,4 @@
 //! The training itself, as in hvd-train's `train`: the same random streams, sums and evidence, in the same order.
-//!
-//! Never knows which steps are done: it is told what to do by the learner's program, call by call.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -1,6 +1,6 @@
-//! Which call of a program the collectives of this rank belong to, so that ranks that part can be told in the program's own words.
+//! The call of the program that the collectives of this rank belong to, for an error in the program's own words when ranks diverge.
 //!
-//! Never decides anything: a name is compared with nothing, and sent only where ranks have parted already.
+//! A name is sent only once ranks have diverged, and compared with nothing.
 
 use std::cell::RefCell;
 

@@ -1,6 +1,4 @@
 //! The trait that every backend implements, and the two words it needs.
-//!
-//! Never asks which backend it is: callers name this trait alone.
 
 use super::compression::Compression;
 use super::error::CommError;

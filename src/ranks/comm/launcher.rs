@@ -1,6 +1,6 @@
-//! What the launcher of this process told it by environment variables, before and beside MPI; and hosts that are simulated.
+//! What the launcher of this process has set in its environment, before and beside MPI; and simulated hosts.
 //!
-//! mpirun of Open MPI, Slurm's srun and MPICH's hydra each have names of their own.
+//! mpirun of Open MPI, Slurm's srun and MPICH's hydra each use other names.
 
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;

@@ -1,6 +1,4 @@
 //! A wrapper around a communicator whose rank makes a mistake of a program when it is told to: see [`FaultKind::is_mistake`].
-//!
-//! Never makes one by itself, and never asks how a rank is told.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -22,13 +20,13 @@ pub type Told = fn() -> Option<FaultKind>;
 
 static TOLD: OnceLock<Told> = OnceLock::new();
 
-/// From now on this process makes the mistakes that it is told to make, if it then connects with others.
+/// From now on this process asks `told` for mistakes to make, if it then connects with others.
 pub fn make_mistakes(told: Told) {
     // The first answer stands, as it does for simulated hosts.
     let _ = TOLD.set(told);
 }
 
-/// Passes every call on to the communicator inside, but for the one mistake that it was told to make.
+/// Passes every call on to the communicator inside, apart from the one mistake that it has to make.
 struct Mistaken {
     inner: Box<dyn Communicator>,
     told: Told,

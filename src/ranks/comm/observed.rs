@@ -1,4 +1,4 @@
-//! A wrapper around a communicator that tells an observer how long each collective took.
+//! A wrapper around a communicator that reports to an observer how long each collective took.
 //!
 //! Never changes what is communicated, or when: it reads the clock before and after.
 
@@ -33,7 +33,7 @@ struct Bucket {
 }
 
 impl<O: Observer> Observed<O> {
-    /// `inner`, with every collective told to `observer`.
+    /// `inner`, with every collective reported to `observer`.
     pub fn new(inner: Box<dyn Communicator>, observer: O) -> Observed<O> {
         Observed { inner, observer, calls: Cell::new(0), buckets: RefCell::default() }
     }

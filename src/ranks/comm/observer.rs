@@ -1,6 +1,4 @@
-//! What a communicator tells an observer about each collective.
-//!
-//! Never compares ranks: times are this rank's own clock.
+//! What an observer gets to know about each collective. Times are on this rank's own clock.
 
 use std::time::Instant;
 

@@ -1,6 +1,4 @@
 //! Batches as the model takes them: picked, augmented, normalised, on the device; or one fixed batch, to measure without.
-//!
-//! Never decides which images: a `Sampler` does.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::Rng;

@@ -1,5 +1,5 @@
-//! Commits: checkpoints within an epoch, written while the ranks train on. A run that loses ranks goes on from the last of them, and
-//! so from a few steps before rather than from the end of an epoch.
+//! Commits: checkpoints within an epoch, written while the ranks train on. A run that loses ranks resumes from the last of them,
+//! a few steps back, instead of from the end of an epoch.
 //!
 //! Only the copy of the weights stops the ranks: a thread of the root writes it. A commit that comes before the last one is written
 //! is left out.
@@ -44,7 +44,7 @@ impl Draws {
 }
 
 impl ResumeState {
-    /// The random numbers of an epoch. One that a commit interrupted goes on where it was, if there are as many ranks as before.
+    /// The random numbers of an epoch. An epoch that is resumed from a commit continues its streams, if there are as many ranks as before.
     pub fn draws(&self, config: &Config, process: usize, topology: &Topology, epoch: usize, dropout_rate: f64) -> Draws {
         let [mut augmentation, mut dropped] =
             [Purpose::Augmentation, Purpose::Dropout].map(|purpose| stream(config.seed, process, epoch, purpose));
@@ -172,8 +172,7 @@ impl Writer {
         let (commits, to_write) = sync_channel::<Checkpoint>(1);
         let (tell, written) = sync_channel(1);
         let work = move || {
-            // It waits while the rank computes on the same core. That it may not, no system refuses. Elsewhere than on Linux it would
-            // be said of all threads.
+            // It gives way to the rank that computes on the same core. Outside of Linux, `nice` would be for all threads.
             #[cfg(target_os = "linux")]
             let _ = rustix::process::nice(10);
             for commit in to_write {

@@ -19,7 +19,7 @@ use crate::comm::{CommError, Communicator, Compression};
 use crate::domain::event::{BroadcastReport, DigestMoment, Observation};
 use crate::domain::topology::ROOT_RANK;
 
-/// Most MiB of gradients in one allreduce, where nobody says otherwise.
+/// The default for the most MiB of gradients in one allreduce.
 pub const FUSION_THRESHOLD_MB: usize = 25;
 /// Weights that are looked at to tell whether a broadcast changed them.
 const SAMPLED: i64 = 1000;

@@ -1,7 +1,7 @@
 //! The way of this process's events to the supervisor: its socket, or standard output where that is not reached.
 //!
-//! Never stops the training: what a supervisor does not take at once waits here, up to a bound. What finds no room is missing, and
-//! the numbers of the later events tell the supervisor how many are.
+//! It never stops the training: events that the supervisor does not take at once wait here, up to a bound. Beyond it they are dropped,
+//! and the numbers of later events show the supervisor how many are missing.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Write};
@@ -22,7 +22,7 @@ const PATIENCE_MS: u16 = 30_000;
 /// The channel of this process, and its pid: a child that was forked must not speak in its place, but to say why it ends its rank.
 static CHANNEL: OnceLock<(u32, Mutex<Channel>)> = OnceLock::new();
 
-/// Tells the supervisor.
+/// Sends an event to the supervisor.
 pub(super) fn send(line: &EventLine) {
     let (owner, channel) = CHANNEL.get_or_init(|| (std::process::id(), Mutex::new(Channel::open(line.process))));
     if *owner == std::process::id() {

@@ -1,6 +1,6 @@
-//! What the library sees of a training and tells the lab by itself, whatever the program around it reports.
+//! Evidence that the library itself sends to the lab, whatever the program around it reports.
 //!
-//! Never changes a number: it reads some of them before and after. Tells nothing where no lab listens.
+//! It never changes a number of the training. Without a lab that listens it does nothing.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -14,24 +14,24 @@ use super::params::{FlatTensors, to_vec};
 use crate::domain::event::{DigestMoment, Event, EventLine, Observation, UpdateReport, is_told};
 use crate::host;
 
-/// Numbers of a tensor, and images of a batch, that are told as they are.
+/// How many numbers of a tensor, and images of a batch, are sent as they are.
 const SAMPLES: usize = 32;
 
-/// The process that is listened to.
+/// The index of this process, once a lab listens.
 static LISTENING: OnceLock<usize> = OnceLock::new();
 
-/// From now on the lab is told.
+/// From now on evidence is sent.
 pub(super) fn listen(process: usize) {
-    // There is one process, whoever asks.
+    // A second reporter of this process has the same index.
     let _ = LISTENING.set(process);
 }
 
-/// Tells what was seen.
+/// Sends a piece of evidence.
 pub(super) fn tell(seen: impl FnOnce() -> Observation) {
     event(|| Event::Observed(seen()));
 }
 
-/// Tells an event.
+/// Sends an event.
 pub(super) fn event(make: impl FnOnce() -> Event) {
     if let Some(process) = LISTENING.get() {
         event_channel::send(&EventLine { time_s: host::now_s(), process: *process, event: make() });
@@ -116,7 +116,7 @@ pub(super) fn sample(flat: &Tensor) -> Vec<f32> {
     if numbers.iter().all(|number| number.is_finite()) { numbers } else { Vec::new() }
 }
 
-/// Where the samples of so many numbers are.
+/// The places of the samples among so many numbers.
 fn places(numbers: usize) -> Vec<i64> {
     let places = SAMPLES.min(numbers);
     (0..places).map(|place| ((2 * place + 1) * numbers / (2 * places)) as i64).collect()

@@ -1,6 +1,6 @@
 //! Gradients as views of one flat buffer, and hooks that run as soon as backward has completed a gradient.
 //!
-//! Never communicates. The C++ beside this file does what tch has no name for.
+//! The C++ beside this file does what tch has no name for.
 
 use std::ffi::c_void;
 

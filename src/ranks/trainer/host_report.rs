@@ -1,6 +1,6 @@
-//! What the devices of each host do, told once a second by the first rank there, where a run spans several hosts.
+//! Reports once a second what the devices of a host do, from the first rank there, in a run that spans several hosts.
 //!
-//! Never for a run on one host, whose lab looks for itself, and never of GPUs: those are read by the lab alone.
+//! On one host the lab looks for itself. GPUs are read on the lab's own host only.
 
 use std::time::Duration;
 

@@ -1,6 +1,4 @@
 //! The mistakes that this rank is told to make on purpose, by a file in the folder of its run: see `hvd-lab fault`.
-//!
-//! Never makes one: the communicator does.
 
 use std::path::PathBuf;
 

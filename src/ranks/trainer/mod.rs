@@ -1,6 +1,4 @@
 //! The parts that `src/ranks/bin/hvd-train.rs` puts together: data, model, optimizers, checkpoints, reports.
-//!
-//! Never names the launcher or the screen.
 
 pub mod accumulation;
 pub mod augment;

@@ -68,13 +68,13 @@ impl Args {
     }
 }
 
-/// For a program that someone is working on: a rank that waits for another one says so after 5 seconds, and gives up after 12.
+/// For a program under development: a rank warns after waiting 5 seconds for another one, and gives up after 12.
 pub fn stall_limits() -> StallLimits {
     let [warning, shutdown] = [5, 12].map(Duration::from_secs);
     StallLimits { warning, shutdown, starved: Starved(starved::of_this_session) }
 }
 
-/// What ends the program before it trains.
+/// What the program prints and exits with instead of training.
 pub fn stop(code: u8, problem: &str) -> Stop {
     Stop { text: format!("{PROGRAM}: {problem}"), code }
 }
@@ -85,7 +85,7 @@ pub fn steps() -> StepSet {
     StepSet::first(7)
 }
 
-/// The settings that a training does not go on with as if nothing had happened when they are other ones.
+/// The settings of a checkpoint that a resumed training should share. A warning names those that differ.
 pub fn settings(spec: &NvcnnSpec, ranks: usize) -> BTreeMap<String, String> {
     let data = spec.data_dir.clone().unwrap_or_else(|| "synthetic images".into());
     let settings = [

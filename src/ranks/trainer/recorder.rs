@@ -17,7 +17,7 @@ pub(super) enum Span {
         began: Instant,
         ended: Instant,
     },
-    /// What is no phase of an epoch, by its name.
+    /// A named section that lies outside the phases of an epoch.
     Section {
         name: &'static str,
         began: Instant,
@@ -52,7 +52,7 @@ impl Recorder {
         self.spans.take()
     }
 
-    /// Forgets what was recorded, and goes on in the memory of `used`: the next epoch is as long as the last.
+    /// Forgets what was recorded, and reuses the memory of `used`: the next epoch is as long as the last.
     pub(super) fn restart(&self, mut used: Vec<Span>) {
         used.clear();
         self.spans.replace(used);

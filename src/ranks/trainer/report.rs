@@ -1,6 +1,6 @@
-//! What a rank tells the world: lines for people, in the original script's words, and events for the lab.
+//! The output of a rank: lines for people, in the original script's words, and events for the lab.
 //!
-//! Never decides what is true: it prints what it is given. Never fails: training goes on when nobody reads.
+//! A closed pipe ends the printing, and never the training.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -17,10 +17,10 @@ use crate::domain::schedule::LearningRateSchedule;
 use crate::domain::units;
 use crate::host;
 
-/// What takes an event to the lab.
+/// Sends an event to the lab.
 type Tell = Arc<dyn Fn(&EventLine) + Send + Sync>;
 
-/// Prints the lines of one process, and tells its events.
+/// Prints the lines of one process, and sends its events.
 ///
 /// Every line is one write with its line end, flushed: ranks that share a terminal or a pipe do not mix within a line, and the lab
 /// sees a line when it happens.
@@ -42,7 +42,7 @@ pub struct Reporter {
 impl Reporter {
     /// `process` is the index that the launcher gave ([`crate::comm::launched_index`]). Starts verbose.
     ///
-    /// With `events`, the library tells the lab from now on what it sees of the training by itself.
+    /// With `events`, the library also sends its own evidence of the training from now on.
     pub fn new(process: usize, events: bool) -> Reporter {
         if events {
             evidence::listen(process);
@@ -81,7 +81,7 @@ impl Reporter {
         self.checkpoints_by = what;
     }
 
-    /// Tells an event, if the lab listens.
+    /// Sends an event, if the lab listens.
     pub fn event(&self, event: Event) {
         if let Some(tell) = &self.tell {
             tell(&EventLine { time_s: host::now_s(), process: self.process, event });
@@ -95,7 +95,7 @@ impl Reporter {
         }
     }
 
-    /// Tells an event now and then every `period` from a thread of its own, if the lab listens, until this reporter is
+    /// Sends an event now and then every `period` from a separate thread, if the lab listens, until this reporter is
     /// dropped.
     pub fn every(&self, period: Duration, mut make: impl FnMut() -> Event + Send + 'static) {
         let Some(tell) = self.tell.clone() else { return };
@@ -109,7 +109,7 @@ impl Reporter {
                 }
             }
         };
-        // Without a thread these events are missing, and training goes on.
+        // Without a thread these events are missing; training continues.
         if thread::Builder::new().name("events".into()).spawn(work).is_ok() {
             self.beside.borrow_mut().push(beside);
         }
@@ -208,7 +208,7 @@ impl Reporter {
         self.event(Event::Warning { message: message.to_owned() });
     }
 
-    /// Last words of a rank that cannot go on, on standard error, verbose or not. The caller then aborts the job.
+    /// The last line of a rank that cannot continue, on standard error, verbose or not. The caller then aborts the job.
     pub fn fatal(&self, during: &str, cause: &str) {
         self.event(Event::Fatal { during: during.to_owned(), cause: cause.to_owned() });
         let line = format!("{}: process {} failed during {during}: {cause}\n", self.program, self.process);

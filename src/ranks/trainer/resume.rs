@@ -1,4 +1,4 @@
-//! Checkpoints of a training: what goes into one, and how training goes on from it.
+//! Checkpoints of a training: what goes into one, and how training resumes from it.
 //!
 //! Batch norm statistics are each rank's own (as in Horovod, they are not averaged), so a checkpoint holds those of all
 //! ranks: with the root's alone, a resumed run would validate a little differently than one that never stopped.
@@ -64,10 +64,10 @@ pub struct MidEpoch {
     pub drawn: Vec<[u64; 2]>,
 }
 
-/// What every rank reported of the last epochs, in this run and those that it goes on from.
+/// What every rank reported of the last epochs, in this run and those that it resumed from.
 #[derive(Clone, Default)]
 pub struct EpochReports {
-    /// Where this run goes on from.
+    /// The epoch that this run resumed from.
     since: usize,
     /// Oldest epoch first.
     all: Vec<ProcessEpoch>,
@@ -307,7 +307,7 @@ pub fn inspect_shared_file(config: &Config, comm: &dyn Communicator, epoch: usiz
     Ok(checkpoint::inspect(&config.log_dir, epoch))
 }
 
-/// Why training cannot go on from a whole checkpoint, if so.
+/// Why training cannot resume from a whole checkpoint, if so.
 fn fits(loaded: &Checkpoint, model: &dyn Model, optimizer: &mut dyn Optimizer) -> Result<(), Reason> {
     shapes_fit(loaded, model, optimizer).map_err(Reason::Mismatch)?;
     match loaded.tensors.iter().find(|(_, (_, values))| !values.iter().all(|value| value.is_finite())) {

@@ -1,6 +1,6 @@
 //! What libtorch says when it gets no more memory, in one line with what to change.
 //!
-//! Never hides another fault: any other panic is told as Rust tells it, with a line for the lab besides.
+//! Any other panic is printed as Rust prints it, and the lab gets an event as well.
 
 use std::io::Write;
 use std::panic::{self, Location, PanicHookInfo};
@@ -24,7 +24,7 @@ pub fn explain(program: &'static str, during: &'static str, needs: String, advic
         let text = message(panic);
         let shortage = refused(&text).map(|place| format!("{place} for {needs}. {advice}"));
         match &shortage {
-            // If nobody reads it, the event is left.
+            // If standard error is closed, the event is still sent.
             Some(shortage) => _ = writeln!(std::io::stderr(), "{program}: process {process}: {shortage}"),
             None => as_before(panic),
         }
@@ -61,7 +61,7 @@ fn message(panic: &PanicHookInfo) -> String {
     text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
-/// Without what libtorch adds of its own inside: in a quoted message a line ends with `\n` in two characters.
+/// The first line, without libtorch's stack trace. In a quoted message a line ends with `\n` in two characters.
 fn first_line(text: &str) -> &str {
     text.split("\\n").next().unwrap_or_default().lines().next().unwrap_or_default()
 }

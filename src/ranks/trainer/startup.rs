@@ -44,7 +44,7 @@ pub fn refuse_as(program: &str, error: &CommError) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// What a rank that has waited for long says: an event, and a line on standard error, verbose or not.
+/// How a rank reports a long wait: an event, and a line on standard error, verbose or not.
 ///
 /// A rank that panics makes the others wait as well: from here on its panic is an event too.
 pub fn on_stall(config: &Config) -> impl Fn(&str) + use<> {
@@ -53,7 +53,7 @@ pub fn on_stall(config: &Config) -> impl Fn(&str) + use<> {
     let report = Reporter::new(comm::launched_index(), config.events);
     move |message| {
         report.event(Event::Warning { message: message.to_owned() });
-        // If nobody reads standard output, training goes on.
+        // Training continues if standard error is closed.
         let _ = writeln!(std::io::stderr(), "hvd-train: Warning: {message}");
     }
 }
@@ -86,7 +86,7 @@ pub fn refuse_flags(stop: &Stop) -> ExitCode {
     if comm::launched_index() == 0 { explain(stop) } else { ExitCode::SUCCESS }
 }
 
-/// From now on memory that runs out is one line with what to change, rather than libtorch's own words.
+/// From now on a shortage of memory is reported in one line that says what to change, instead of libtorch's own message.
 pub fn explain_shortage(config: &Config) {
     let needs = format!("a batch of {} images of {} with {}", config.batch_size, config.model.input(), config.model);
     let advice = "Lower --batch-size, choose a smaller --model, or start fewer ranks on a host";
@@ -231,12 +231,12 @@ pub struct Plan<'a> {
     pub resume_epoch: usize,
 }
 
-/// A lab that listens is told what was seen of a program in another language.
+/// Sends evidence of a program in another language.
 pub fn tell(seen: Observation) {
     evidence::tell(|| seen);
 }
 
-/// The same of a flag that the program does not go by, if it goes by another value.
+/// The same for a flag, if the program uses another value than the flag's.
 pub fn tell_of_other<T: PartialEq + ToString>(flag: &str, asked: &T, used: &T) {
     if asked != used {
         let [asked, used] = [asked, used].map(T::to_string);
@@ -269,7 +269,7 @@ pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimiz
     })
 }
 
-/// The same of a rank that goes on with this step (from 0) of the epoch, after a commit.
+/// The same event for a rank that resumes at this step (from 0) of the epoch, after a commit.
 pub fn from_step(step: usize, event: Event) -> Event {
     match event {
         Event::Config(report) => Event::Config(ConfigReport { resume_step: step, ..report }),

@@ -3,7 +3,7 @@
 //! mpirun hands SIGUSR1 on to its ranks, and batch systems can be told to send it before the time is over. Of SIGTERM and Ctrl-C
 //! Open MPI makes an end at once; the lab asks the ranks themselves.
 //!
-//! Never makes a process outlive its end: one that does not look, or waits for another rank, is ended after `PATIENCE`.
+//! A process that does not react, or waits for another rank, is ended after `PATIENCE`.
 
 use std::sync::OnceLock;
 use std::thread;
@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-/// From the signal to the end. The lab ends by force who is left after 5 seconds.
+/// From the signal to the end. The lab kills what is left after 5 seconds.
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// The signal that came first.
@@ -41,7 +41,7 @@ pub fn listen() {
     }
 }
 
-/// The exit code of a program that has been asked to end, as a shell has it; nothing while nobody asks.
+/// The exit code of a program that was asked to end, as a shell computes it; `None` before that.
 pub fn is_asked() -> Option<u8> {
     ASKED.get().map(|signal| 128 + *signal as u8)
 }

@@ -1,7 +1,5 @@
 //! TensorBoard event files: the curves of a run for `tensorboard --logdir`.
 //!
-//! Never reads a file, and never writes more than scalars.
-//!
 //! A file is a sequence of records (TFRecord), each a protobuf message `tensorflow.Event`. This is all of it that is used:
 //!
 //! ```text

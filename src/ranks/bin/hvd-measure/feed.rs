@@ -11,7 +11,7 @@ use hvd_lab::trainer::sampler::Sampler;
 use rand_chacha::ChaCha8Rng;
 use tch::Device;
 
-/// Between two reports of the image pipeline, for whoever watches.
+/// Between two reports of the image pipeline, for the screen.
 const REPORT_EVERY: Duration = Duration::from_secs(3);
 
 pub struct Feed {

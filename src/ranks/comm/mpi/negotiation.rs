@@ -1,7 +1,5 @@
 //! The negotiation before each collective: all ranks compare what they are about to do, and wait for each other.
 //!
-//! Never moves data, and never knows what a collective is about to move.
-//!
 //! # Horovod
 //! What its coordinator does under `NEGOTIATE_ALLREDUCE`. Here no rank is special: one short allreduce does it.
 

@@ -1,6 +1,4 @@
 //! One checkpoint file: written so that it is complete or not there, read so that no damage goes unnoticed.
-//!
-//! Never judges whether a checkpoint fits the training at hand.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;

@@ -1,7 +1,7 @@
-//! Checkpoints: all that training needs to go on as if it had never stopped, one file an epoch, and commits in between.
+//! Checkpoints: all that training needs to continue as if it had never stopped, one file an epoch, and commits in between.
 //!
-//! Never names a tensor library: a checkpoint is names, shapes and numbers. Never deletes a checkpoint, but commits that newer ones
-//! have replaced ([`prune`]).
+//! A checkpoint is names, shapes and numbers, without a tensor library. Checkpoints are never deleted; commits are, once newer ones
+//! have replaced them ([`prune`]).
 //!
 //! `LOGDIR/checkpoint-{epoch}.safetensors`, readable by every program that reads safetensors. Weights are named
 //! `model.*`, batch norm statistics `buffer.*`, optimizer state `optimizer.*`; the rest is in the file's metadata, with
@@ -71,7 +71,7 @@ pub fn latest(
     (None, refused)
 }
 
-/// Removes the commits before this place, but for the newest so many of them.
+/// Removes the commits before this place, apart from the `kept` newest.
 pub fn prune(folder: &Path, before: Progress, kept: usize) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     // A folder of such a name is no commit that could be taken.

@@ -1,6 +1,4 @@
 //! What a model is to the training loop: a forward pass, and the tensors behind it.
-//!
-//! Never trains: a model turns images into class scores.
 
 use rand_chacha::ChaCha8Rng;
 use tch::{Device, Kind, Tensor};

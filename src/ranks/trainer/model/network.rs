@@ -1,6 +1,4 @@
 //! Runs a network that `domain::model` has written down: its layers over the model's tensors, in the order of the forward pass.
-//!
-//! Never knows a model by name.
 
 use rand_chacha::ChaCha8Rng;
 use tch::{Device, Kind, Tensor};

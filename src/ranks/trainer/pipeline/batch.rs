@@ -52,7 +52,7 @@ impl Places {
         self.open.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Values and labels, once nobody fills it any more.
+    /// Values and labels, once all places are filled.
     pub(super) fn into_parts(self) -> (Vec<f32>, Vec<i64>) {
         let labels = self.labels.into_iter().map(AtomicI64::into_inner).collect();
         (self.values.into_inner(), labels)

@@ -2,7 +2,7 @@
 
 use crate::dataset::images::BadImage;
 
-/// Bad images in a row after which nobody looks for a good one any more.
+/// Bad images in a row after which the search for a good one ends.
 pub(super) const MOST_BAD: usize = 1000;
 
 /// What cannot be begun, or cannot go on.

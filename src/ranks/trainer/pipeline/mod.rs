@@ -1,6 +1,6 @@
 //! The image pipeline: threads that read, decode and distort images ahead of the model, and a queue of batches between them.
 //!
-//! Never asks which rank it serves, and never holds more than the queue and one batch more.
+//! It holds at most the queue and one batch more.
 //!
 //! ```text
 //!  order ── next place ──┬─ thread: read, decode, crop and resize, colour ─┬── batches in their order ── the model
@@ -110,7 +110,7 @@ pub struct Pipeline {
     threads: Vec<JoinHandle<()>>,
     side: usize,
     prefetch: usize,
-    /// Where the report begins, and where the part of it begins that was not told yet.
+    /// When the next report begins, and when the next part of it for a screen.
     since: (Instant, Totals),
     told: (Instant, Totals),
 }
@@ -200,7 +200,7 @@ impl Pipeline {
         self.between(before, now)
     }
 
-    /// What the time since this was last asked went to, once it is at least so long: for whoever watches. A report takes no notice.
+    /// The same since the last call of `lately`, once that is at least so long ago: for a screen. It does not shorten the next report.
     pub fn lately(&mut self, at_least: Duration) -> Option<PipelineReport> {
         if self.told.0.elapsed() < at_least {
             return None;

@@ -1,6 +1,6 @@
 //! Measures how fast a model is trained: the training loop of hvd-train and nothing around it.
 //!
-//! Never writes a file. What it prints is what Horovod's benchmark, tf_cnn_benchmarks or nvcnn print.
+//! It prints what Horovod's benchmark, tf_cnn_benchmarks or nvcnn print, and writes no file.
 
 mod args;
 mod feed;

@@ -1,4 +1,4 @@
-//! Where the ranks of a benchmark run: asked for, refused where the system says no, and told as it is.
+//! Where the ranks of a benchmark run: what was asked for, and what each rank really got.
 
 use hvd_lab::comm::{CommError, Communicator};
 use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, HostRoom, PlacementReport};
@@ -8,7 +8,7 @@ use hvd_lab::host::{self, cpu::host_memory, numa};
 use hvd_lab::trainer::device::{self, Placement, Wish};
 use hvd_lab::trainer::report::Reporter;
 
-/// Take memory from this node, of now on.
+/// Takes memory from this node from now on.
 ///
 /// # Errors
 /// Why that cannot be.

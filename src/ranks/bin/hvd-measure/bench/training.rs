@@ -81,7 +81,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Until all that was begun is done; the loss of the last step.
+    /// Waits until all that was begun is done; returns the loss of the last step.
     pub fn wait(&mut self) -> f64 {
         self.loss.as_ref().map_or(f64::NAN, |loss| loss.double_value(&[]))
     }
@@ -94,7 +94,7 @@ impl<'a> Bench<'a> {
         let loss = self.wait();
         let seconds = self.clock.lap(Phase::Training);
         let phases = self.clock.take_phases();
-        // A GPU does later what it is told, so that the host's clock knows nothing of the parts.
+        // A GPU works later than it is given work, so the host's clock cannot see the parts.
         let phases = if self.on_gpu { PhaseSeconds::from([(Phase::Training, seconds)]) } else { phases };
         Ok(Timed { batches, seconds, loss, phases })
     }

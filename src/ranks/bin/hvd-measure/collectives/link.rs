@@ -1,4 +1,4 @@
-//! What the way between ranks 0 and 1 can do, by size: a message, an exchange, and what adding takes on top of it.
+//! The link between ranks 0 and 1, by size: a message, an exchange, and what adding takes on top of it.
 
 use std::hint::black_box;
 
@@ -47,7 +47,7 @@ impl<'a> Link<'a> {
             let repetitions = (self.spec.iterations as u64).max(FEWEST).min(most) as usize;
             let is_one_of_two = self.peers.rank() < 2;
             let own = if is_one_of_two { Pair::new(self.peers, (size / 4) as usize).times(repetitions)? } else { Vec::new() };
-            // Who waits for it sleeps, and so leaves the cores to those that measure.
+            // Ranks that wait here sleep, which leaves the cores to those that measure.
             let told = allgather_numbers(self.comm, &own)?;
             self.rows.push(row(size / 4 * 4, &told));
         }
@@ -65,8 +65,8 @@ fn sizes(spec: &CollectivesSpec) -> impl Iterator<Item = u64> {
 /// What is timed at one size.
 const KINDS: usize = 4;
 
-/// One of the two ranks, with messages of one length. Everything is as in a measured allreduce: the numbers are written anew, the ranks
-/// meet, and then each takes its time. So caches are as cold, and a rank comes as late.
+/// One of the two ranks, with messages of one length. Everything is as in a measured allreduce: the numbers are written again, the ranks
+/// meet, and then each takes its time. So caches are as cold, and a rank is as late.
 struct Pair<'a> {
     peers: &'a MpiPoint<'a>,
     meet: Executor,
@@ -130,7 +130,7 @@ fn since(began: i64) -> f64 {
     (now() - began) as f64 / 1e9
 }
 
-/// Of what the ranks tell, in each repetition the slower one's.
+/// The medians over the repetitions, each of the slower rank.
 fn row(bytes: u64, told: &[Vec<f64>]) -> LinkRow {
     let slowest: Vec<f64> = told[0].iter().zip(&told[1]).map(|(first, second)| first.max(*second)).collect();
     let of = |kind: usize| median(&slowest.iter().skip(kind).step_by(KINDS).copied().collect::<Vec<_>>()).unwrap_or_default();

@@ -9,7 +9,7 @@ use hvd_lab::trainer::report::Reporter;
 
 /// Messages in one event: a line then passes through pipes in one piece.
 const MESSAGES: usize = 20;
-/// Iterations whose times all ranks tell at once.
+/// Iterations whose times are gathered at once.
 const TOLD: usize = 4096;
 
 /// A method, and what does it.
@@ -111,7 +111,7 @@ impl<'a> Bench<'a> {
         Some(Executor::new(&schedule, self.peers.rank()))
     }
 
-    /// Seconds that this rank took. The numbers are set anew first, which is not timed.
+    /// Seconds that this rank took. Setting the numbers, which comes first, is not timed.
     fn once(&mut self, work: &Work<'_>, elements: usize) -> Result<f64, CommError> {
         let (source, target) = (&self.source[..elements], &mut self.target[..elements]);
         target.copy_from_slice(source);
@@ -158,7 +158,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Reports the messages of one execution, after one that warms up. MPI's own algorithms tell of none.
+    /// Reports the messages of one execution, after one that warms up. MPI's own algorithms report none.
     ///
     /// # Collective
     /// All ranks.

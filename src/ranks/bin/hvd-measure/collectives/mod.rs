@@ -1,6 +1,6 @@
 //! Measures allreduces on the ranks of one mpirun: the lab's own schedules, MPI's algorithms and NCCL, side by side.
 //!
-//! Never trains. It prints the table of nccl-tests, and with `--events` what the lab draws and predicts from.
+//! It prints the table of nccl-tests, and with `--events` what the lab draws and predicts from.
 
 mod args;
 mod link;

@@ -30,7 +30,7 @@ impl Photos {
     /// `None` where none are asked for.
     ///
     /// # Collective
-    /// Every rank calls it. All find the same photos, and enough of them to train on, or none goes on.
+    /// Every rank calls it. If they find other photos than each other, or too few, all leave.
     pub fn open(spec: &NvcnnSpec, part: Part, comm: &dyn Communicator) -> Result<Option<Photos>, Failure> {
         let Some(folder) = &spec.data_dir else { return Ok(None) };
         let photos = agreed(comm, Photos::find(spec, folder, part))?;
@@ -74,7 +74,7 @@ pub fn synthetic(spec: &NvcnnSpec, process: usize, placement: &Placement) -> Fee
 /// Shuffled and distorted, from this step on.
 ///
 /// # Collective
-/// Every rank calls it. All can decode, or none goes on.
+/// Every rank calls it. If one of them cannot decode, all leave.
 pub fn training(
     spec: &NvcnnSpec,
     photos: Photos,

@@ -254,7 +254,7 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
     Ok(())
 }
 
-/// The folder for checkpoints of so many bytes, for this training alone.
+/// Claims the folder for the checkpoints of this training, which take `bytes` each.
 fn claim(folder: &Path, bytes: u64) -> Result<Claim, String> {
     let name = folder.display();
     try_writing(folder).map_err(|error| format!("--log-dir {name} cannot be written ({error})"))?;

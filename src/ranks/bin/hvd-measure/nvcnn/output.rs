@@ -1,4 +1,4 @@
-//! What the program says beside nvcnn's own lines.
+//! The lines that the program prints beside nvcnn's own.
 
 use hvd_lab::comm::Communicator;
 use hvd_lab::trainer::evaluate::TopMetrics;
