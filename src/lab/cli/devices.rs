@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-mod glance;
+mod device_bars;
 
 use super::output::print_exact;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
@@ -53,14 +53,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut painter = Painter { redraw: args.watch && !args.json && std::io::stdout().is_terminal(), started: false };
     loop {
         let sample = next(&samples)?;
-        let text = match args.json {
-            true => safe::json(&format!("{}\n", serde_json::to_string(&sample)?)).into_owned(),
+        let text = if args.json {
+            safe::json(&format!("{}\n", serde_json::to_string(&sample)?)).into_owned()
+        } else if painter.redraw {
             // Over what is there already: no more than fits, or it would scroll away.
-            false if painter.redraw => {
-                let (columns, rows) = crate::tui::size().unwrap_or((80, 24));
-                glance::lines(&sample, columns, rows.saturating_sub(1).max(1)).join("\n") + "\n"
-            }
-            false => safe::lines(&describe(&sample)).into_owned(),
+            let (columns, rows) = crate::tui::size().unwrap_or((80, 24));
+            device_bars::lines(&sample, columns, rows.saturating_sub(1).max(1)).join("\n") + "\n"
+        } else {
+            safe::lines(&describe(&sample)).into_owned()
         };
         let is_read = painter.print(&text, args.watch && !args.json)?;
         if !(args.watch && is_read) {

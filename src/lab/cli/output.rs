@@ -43,6 +43,12 @@ pub(super) fn print_columns(text: &str) -> io::Result<bool> {
     print_exact(&text.split('\t').map(safe::lines).collect::<Vec<_>>().join("\t"))
 }
 
+/// Write all that a verb has to say, which ends well.
+pub(super) fn print_done(text: &str) -> anyhow::Result<ExitCode> {
+    print(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Write a text as it is: a script, a file's content, or colours around parts that are safe.
 pub(super) fn print_exact(text: &str) -> io::Result<bool> {
     let mut out = io::stdout().lock();

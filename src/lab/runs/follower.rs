@@ -89,12 +89,11 @@ impl Follower {
         let mut updates = Vec::new();
         // Read before the other files: what was written before the run ended is then in them.
         if let Some(status) = self.changed_status() {
-            match status.state.is_over() {
-                true => self.ended = Some(status),
-                false => {
-                    self.ended = None;
-                    updates.push(RunUpdate::Status(status));
-                }
+            self.ended = None;
+            if status.state.is_over() {
+                self.ended = Some(status);
+            } else {
+                updates.push(RunUpdate::Status(status));
             }
         }
         let mut more = self.events.read(&mut |line| updates.extend(EventLine::parse_line(line).map(RunUpdate::Event)));

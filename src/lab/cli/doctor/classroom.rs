@@ -52,20 +52,18 @@ fn each(learners: usize) -> String {
 fn cores(learners: usize, cores: usize) -> Check {
     let (wanted, at_once) = (learners * CORES, cores / CORES);
     let found = format!("{}, 2 ranks each: {wanted} cores wanted, {cores} here", each(learners));
-    match wanted <= cores {
-        true => Check::ok("class cores", found),
-        false => Check::warn("class cores", format!("{found}: full speed for {at_once} at a time"), GIVE_TURNS),
-    }
+    let at_once = if wanted <= cores { String::new() } else { format!(": full speed for {at_once} at a time") };
+    Check::ok_if(wanted <= cores, "class cores", found + &at_once, GIVE_TURNS)
 }
 
 fn memory(learners: usize, free_bytes: u64) -> Check {
     let wanted = MEMORY_BYTES * learners as u64;
     let found = format!("{}: up to {} wanted, {} free", each(learners), units::bytes(wanted), units::bytes(free_bytes));
-    match free_bytes {
-        0 => Check::warn("class memory", "unknown: this system does not tell", "a learner takes up to 1 GiB"),
-        _ if wanted <= free_bytes => Check::ok("class memory", found),
-        _ => Check::warn("class memory", found, "end other programs, let learners take turns, or use a second machine"),
+    if free_bytes == 0 {
+        return Check::warn("class memory", "unknown: this system does not tell", "a learner takes up to 1 GiB");
     }
+    let remedy = "end other programs, let learners take turns, or use a second machine";
+    Check::ok_if(wanted <= free_bytes, "class memory", found, remedy)
 }
 
 /// `None` where there is no limit.
@@ -108,9 +106,10 @@ fn limits(learners: usize, limits: &Limits) -> Check {
 }
 
 fn raise(name: &str, flag: &str) -> String {
-    match cfg!(target_os = "linux") {
-        true => format!("raise {name} in /etc/security/limits.conf (`ulimit {flag}` shows it)"),
-        false => format!("raise it in the shell that starts the lab: `ulimit {flag}`"),
+    if cfg!(target_os = "linux") {
+        format!("raise {name} in /etc/security/limits.conf (`ulimit {flag}` shows it)")
+    } else {
+        format!("raise it in the shell that starts the lab: `ulimit {flag}`")
     }
 }
 
@@ -118,12 +117,8 @@ fn raise(name: &str, flag: &str) -> String {
 fn disk(learners: usize, home: &Path) -> Option<Check> {
     let (free_bytes, wanted) = (files::room(home)?, DISK_BYTES * learners as u64);
     let found = format!("runs of {}: about {} wanted, {} free", each(learners), units::bytes(wanted), units::bytes(free_bytes));
-    Some(match wanted <= free_bytes {
-        true => Check::ok("class disk", found),
-        false => {
-            Check::warn("class disk", found, "point HVD_LAB_HOME of the learners at another disk, or use --no-checkpointing")
-        }
-    })
+    let remedy = "point HVD_LAB_HOME of the learners at another disk, or use --no-checkpointing";
+    Some(Check::ok_if(wanted <= free_bytes, "class disk", found, remedy))
 }
 
 fn images(learners: usize, located: &Located) -> Check {
