@@ -168,7 +168,7 @@ fn fetch(collection: &'static Collection, cache: &Path, offline: bool) -> anyhow
     print_done(&format!("{name} is in {}\n", folder.display()))
 }
 
-/// Tells on standard error how a download goes: a bar on a terminal, lines in a pipe.
+/// Shows the progress of a download on standard error: a bar on a terminal, lines in a pipe.
 struct Teller {
     bar: ProgressBar,
     last_line: Option<Instant>,
@@ -203,7 +203,7 @@ impl Teller {
         }
     }
 
-    /// A line of its own, above the bar where there is one.
+    /// A separate line, above the bar where there is one.
     fn line(&mut self, text: String) {
         if self.bar.is_hidden() { say_bare(&text) } else { self.bar.println(safe::line(&text)) }
     }

@@ -33,7 +33,7 @@ pub fn screen(options: tui::Options) -> anyhow::Result<ExitCode> {
     tui::run(options)
 }
 
-/// Write a text to standard output; false when nobody reads it any more.
+/// Write a text to standard output; false when its reader has closed it.
 pub(super) fn print(text: &str) -> io::Result<bool> {
     print_exact(&safe::lines(text))
 }
@@ -43,7 +43,7 @@ pub(super) fn print_columns(text: &str) -> io::Result<bool> {
     print_exact(&text.split('\t').map(safe::lines).collect::<Vec<_>>().join("\t"))
 }
 
-/// Write all that a verb has to say, which ends well.
+/// Write the whole answer of a verb, which ends with success.
 pub(super) fn print_done(text: &str) -> anyhow::Result<ExitCode> {
     print(text)?;
     Ok(ExitCode::SUCCESS)
@@ -62,7 +62,7 @@ pub(super) fn print_exact(text: &str) -> io::Result<bool> {
 /// Write the file that a flag such as --out names. One that is there is replaced only where --force was given.
 ///
 /// # Errors
-/// What is wrong with the name is the user's to mend; a full disk is not.
+/// [`Usage`] for a name that the user can correct; another error for a full disk.
 pub(super) fn save(path: &Path, bytes: &[u8], force: bool) -> anyhow::Result<()> {
     let Err(error) = files::export(path, force, |file| file.write_all(bytes)) else { return Ok(()) };
     let name = path.display();

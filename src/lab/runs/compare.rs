@@ -78,7 +78,7 @@ pub fn differences(baseline: &RunRecord, run: &RunRecord) -> Vec<Difference> {
         own.join(", ")
     };
     let (before, after) = (versions(baseline, run), versions(run, baseline));
-    // A run tells its libraries at its end: one that is going, or failed before, has told fewer and no others.
+    // A run reports its libraries at its end: one that is running, or failed early, has reported only some of them.
     if !before.is_empty() && !after.is_empty() {
         also("versions", before, after);
     }

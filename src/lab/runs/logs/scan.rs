@@ -65,7 +65,7 @@ impl Scan {
         Scan { query, ..Scan::default() }
     }
 
-    /// Look at so many blocks more; whether all there are have been looked at.
+    /// Scan at most `most` further blocks; whether all blocks are scanned.
     pub fn advance(&mut self, index: &mut LogIndex, most: usize) -> bool {
         for _ in 0..most {
             let lines = index.lines();
@@ -103,7 +103,7 @@ impl Scan {
         self.looked_at >= index.lines()
     }
 
-    /// Shown lines from the `first`-th on, at most so many, with whether each is found.
+    /// At most `most` shown lines from the `first`-th on, each with whether it is found.
     pub fn lines(&self, index: &mut LogIndex, first: usize, most: usize) -> Vec<(LogLine, bool)> {
         let (mut block, mut before) = self.block_of(first);
         let mut lines = Vec::new();

@@ -15,7 +15,7 @@ pub struct Row {
     pub piece: Range<usize>,
     /// It is the first of its line.
     pub is_first: bool,
-    /// Text goes on to the left of the pane, or to its right: a column there says so.
+    /// More text lies to the left of the pane, or to its right: a column there says so.
     pub before: bool,
     pub after: bool,
     /// Empty columns before the piece: half of a wide character has no place there.
