@@ -16,7 +16,7 @@ pub fn width(text: &str) -> usize {
 
 /// Bytes of the longest beginning that fits into `width` columns.
 pub fn fitting(text: &str, width: usize) -> usize {
-    // Only as far as is needed: whoever breaks a text into lines asks this of the rest again and again.
+    // Look no further than needed: breaking a text into lines calls this once for each line.
     let head = &text.as_bytes()[..text.len().min(width.saturating_add(1))];
     if is_plain(head) {
         return text.len().min(width);

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::output::{Usage, print, say};
+use super::output::{Usage, print_done, say};
 use crate::host::{access, files};
 use crate::tui::config::{self, Config};
 
@@ -44,28 +44,27 @@ enum Action {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let usual = || config::path().ok_or_else(|| Usage("no home folder: set HVD_LAB_CONFIG to a file".into()));
-    let read = |path: &PathBuf| Config::read(path).with_context(|| format!("`{}` cannot be read", path.display()));
+    // What is wrong is said line by line.
+    let read = |path: &PathBuf| {
+        let (config, problems) = Config::read(path).with_context(|| format!("`{}` cannot be read", path.display()))?;
+        problems.iter().for_each(|problem| say(&format!("{}, {problem}", path.display())));
+        anyhow::Ok((config, problems.is_empty()))
+    };
     match args.action {
-        Action::Path => print(&format!("{}\n", usual()?.display()))?,
-        Action::Show => {
-            let path = usual()?;
-            let (config, problems) = read(&path)?;
-            problems.iter().for_each(|problem| say(&format!("{}, {problem}", path.display())));
-            print(&config.to_toml())?
-        }
+        Action::Path => print_done(&format!("{}\n", usual()?.display())),
+        Action::Show => print_done(&read(&usual()?)?.0.to_toml()),
         Action::Write => {
             let path = usual()?;
             let folder = path.parent().map_or(Ok(()), access::make_folder);
             folder.with_context(|| format!("no folder for `{}`", path.display()))?;
             match files::write_new(&path, Config::default().to_toml().as_bytes()) {
-                Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     let advice = "it was not changed. `hvd-lab config check` checks it. Move it away to get a new one";
-                    return Err(Usage(format!("`{}` is there already: {advice}", path.display())).into());
+                    Err(Usage(format!("`{}` is there already: {advice}", path.display())).into())
                 }
-                Err(error) => return Err(error).with_context(|| format!("`{}` cannot be written", path.display())),
+                Err(error) => Err(error).with_context(|| format!("`{}` cannot be written", path.display())),
+                Ok(()) => print_done(&format!("wrote {}\n", path.display())),
             }
-            print(&format!("wrote {}\n", path.display()))?
         }
         Action::Check { file } => {
             let path = match file {
@@ -73,14 +72,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 Some(file) => file,
                 None => usual()?,
             };
-            let (_, problems) = read(&path)?;
-            problems.iter().for_each(|problem| say(&format!("{}, {problem}", path.display())));
-            if !problems.is_empty() {
+            if !read(&path)?.1 {
                 return Ok(ExitCode::from(2));
             }
             let there = if path.exists() { "nothing is wrong in" } else { "there is no file, and you do not need one:" };
-            print(&format!("{there} {}\n", path.display()))?
+            print_done(&format!("{there} {}\n", path.display()))
         }
-    };
-    Ok(ExitCode::SUCCESS)
+    }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::output::{Usage, print, print_json, say, say_bare};
+use super::output::{Usage, print_done, print_json, say, say_bare};
 use crate::dataset::{self, CacheStatus, Collection, DatasetError, FileState, Located};
 use crate::domain::training::DataSource;
 use crate::domain::{printable, units};
@@ -83,8 +83,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Verb::Import { dir } => {
             let cache = cache()?;
             let collection = dataset::import(&dir, &cache)?;
-            print(&format!("imported {} into {}\n", collection.name, collection.folder_in(&cache).display()))?;
-            Ok(ExitCode::SUCCESS)
+            print_done(&format!("imported {} into {}\n", collection.name, collection.folder_in(&cache).display()))
         }
     }
 }
@@ -93,12 +92,13 @@ fn status(cache: &Path, offline: bool, as_json: bool) -> anyhow::Result<ExitCode
     let here = Collection::ALL.map(|collection| Ok((collection, dataset::status(collection, cache)?)));
     let here = here.into_iter().collect::<Result<Vec<_>, DatasetError>>()?;
     let located = dataset::locate(DataSource::Auto, None, offline)?;
-    let described = || here.iter().map(|(collection, status)| describe(collection, status)).collect::<String>();
-    match as_json {
-        true => print_json(&json(&here, &located))?,
-        false => print(&(described() + &in_use(&located)))?,
-    };
-    Ok(ExitCode::SUCCESS)
+    if as_json {
+        print_json(&json(&here, &located))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let note = located.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+    let described: String = here.iter().map(|(collection, status)| describe(collection, status)).collect();
+    print_done(&format!("{described}a run trains on {}{note}\n", located.label))
 }
 
 /// `cache` and `files` are those of Fashion-MNIST; each set has its own below `sets`.
@@ -146,16 +146,10 @@ fn describe(collection: &Collection, status: &CacheStatus) -> String {
     text
 }
 
-fn in_use(located: &Located) -> String {
-    let note = located.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
-    format!("a run trains on {}{note}\n", located.label)
-}
-
 fn fetch(collection: &'static Collection, cache: &Path, offline: bool) -> anyhow::Result<ExitCode> {
     let (name, folder) = (collection.name, collection.folder_in(cache));
     if dataset::status(collection, cache)?.is_complete() {
-        print(&format!("{name} is in {} already\n", folder.display()))?;
-        return Ok(ExitCode::SUCCESS);
+        return print_done(&format!("{name} is in {} already\n", folder.display()));
     }
     if dataset::is_offline(offline) {
         return Err(collection.offline(cache).into());
@@ -171,11 +165,10 @@ fn fetch(collection: &'static Collection, cache: &Path, offline: bool) -> anyhow
         }
         other => other?,
     }
-    print(&format!("{name} is in {}\n", folder.display()))?;
-    Ok(ExitCode::SUCCESS)
+    print_done(&format!("{name} is in {}\n", folder.display()))
 }
 
-/// Tells on standard error how a download goes: a bar on a terminal, lines in a pipe.
+/// Shows the progress of a download on standard error: a bar on a terminal, lines in a pipe.
 struct Teller {
     bar: ProgressBar,
     last_line: Option<Instant>,
@@ -210,11 +203,8 @@ impl Teller {
         }
     }
 
-    /// A line of its own, above the bar where there is one.
+    /// A separate line, above the bar where there is one.
     fn line(&mut self, text: String) {
-        match self.bar.is_hidden() {
-            true => say_bare(&text),
-            false => self.bar.println(printable::line(&text)),
-        }
+        if self.bar.is_hidden() { say_bare(&text) } else { self.bar.println(printable::line(&text)) }
     }
 }

@@ -1,6 +1,6 @@
 //! `hvd-lab devices`: the GPUs or CPU cores of this host and what runs on them.
 //!
-//! Never draws a screen, and never leaves a figure out: what a device does not give is N/A with its reason.
+//! A figure that a device does not give is shown as N/A with its reason.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::IsTerminal;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-mod glance;
+mod device_bars;
 
 use super::output::print_exact;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
@@ -24,7 +24,7 @@ Examples:
   hvd-lab devices --watch           twice a second, until Ctrl-C; on a terminal a line a device, in place
   hvd-lab devices --watch --json    one line of JSON a sample";
 
-/// A driver that hangs is told rather than waited for.
+/// After this time without a sample the driver hangs, and we say so.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Show the GPUs (or CPU cores) of this host and what runs on them, ranks of your runs by number.
@@ -43,7 +43,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (sender, samples) = channel();
     let mut ranks = RunningRanks::default();
     let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
-        // Nobody listens any more: the command is about to end.
+        // The receiver is gone: the command is about to end.
         let _ = sender.send(sample);
     });
     // Use is a difference of two samples: the first one, taken without knowing the ranks, has none to show.
@@ -53,14 +53,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut painter = Painter { redraw: args.watch && !args.json && std::io::stdout().is_terminal(), started: false };
     loop {
         let sample = next(&samples)?;
-        let text = match args.json {
-            true => printable::json(&format!("{}\n", serde_json::to_string(&sample)?)).into_owned(),
+        let text = if args.json {
+            printable::json(&format!("{}\n", serde_json::to_string(&sample)?)).into_owned()
+        } else if painter.redraw {
             // Over what is there already: no more than fits, or it would scroll away.
-            false if painter.redraw => {
-                let (columns, rows) = crate::tui::size().unwrap_or((80, 24));
-                glance::lines(&sample, columns, rows.saturating_sub(1).max(1)).join("\n") + "\n"
-            }
-            false => printable::lines(&describe(&sample)).into_owned(),
+            let (columns, rows) = crate::tui::size().unwrap_or((80, 24));
+            device_bars::lines(&sample, columns, rows.saturating_sub(1).max(1)).join("\n") + "\n"
+        } else {
+            printable::lines(&describe(&sample)).into_owned()
         };
         let is_read = painter.print(&text, args.watch && !args.json)?;
         if !(args.watch && is_read) {
@@ -77,12 +77,12 @@ struct RunningRanks {
 }
 
 impl RunningRanks {
-    /// None where there are no runs, or none can be read.
+    /// Empty if there are no runs, or none can be read.
     fn look(&mut self) -> Vec<RankPlace> {
         let Ok(home) = RunStore::default_home() else { return Vec::new() };
-        // To look is no reason to make the folder.
+        // Listing devices must not create the folder.
         let Some(store) = home.join("runs").is_dir().then(|| RunStore::open(&home).ok()).flatten() else { return Vec::new() };
-        // Not as it is written down: numbers of processes that are gone may be another program's by now.
+        // The status file alone is not enough: the pid of a dead supervisor may belong to another program by now.
         let is_going = |id: &RunId| {
             let is_told_to = store.folder(*id).read_status().is_ok_and(|status| !status.state.is_over());
             is_told_to && store.status(*id).is_ok_and(|status| !status.state.is_over())

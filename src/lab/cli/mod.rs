@@ -46,7 +46,6 @@ mod last_words;
 pub mod lessons;
 pub mod nvcnn;
 mod output;
-mod own;
 pub mod progress;
 pub mod queue;
 mod rank_files;
@@ -61,6 +60,7 @@ pub mod simulate;
 pub mod stop;
 mod table;
 mod turns;
+mod user_program;
 
 use arguments::arguments;
 pub use output::{Usage, say};

@@ -33,7 +33,7 @@ pub fn screen(options: tui::Options) -> anyhow::Result<ExitCode> {
     tui::run(options)
 }
 
-/// Write a text to standard output; false when nobody reads it any more.
+/// Write a text to standard output; false when its reader has closed it.
 pub(super) fn print(text: &str) -> io::Result<bool> {
     print_exact(&printable::lines(text))
 }
@@ -41,6 +41,12 @@ pub(super) fn print(text: &str) -> io::Result<bool> {
 /// The same, where tabs stay: programs that a run starts part columns by them, and others read these columns.
 pub(super) fn print_columns(text: &str) -> io::Result<bool> {
     print_exact(&text.split('\t').map(printable::lines).collect::<Vec<_>>().join("\t"))
+}
+
+/// Write the whole answer of a verb, which ends with success.
+pub(super) fn print_done(text: &str) -> anyhow::Result<ExitCode> {
+    print(text)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Write a text as it is: a script, a file's content, or colours around parts that are safe.
@@ -56,7 +62,7 @@ pub(super) fn print_exact(text: &str) -> io::Result<bool> {
 /// Write the file that a flag such as --out names. One that is there is replaced only where --force was given.
 ///
 /// # Errors
-/// What is wrong with the name is the user's to mend; a full disk is not.
+/// [`Usage`] for a name that the user can correct; another error for a full disk.
 pub(super) fn save(path: &Path, bytes: &[u8], force: bool) -> anyhow::Result<()> {
     let Err(error) = files::export(path, force, |file| file.write_all(bytes)) else { return Ok(()) };
     let name = path.display();

@@ -52,6 +52,5 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     })?;
     super::output::save(&args.out, &packed, args.force)?;
     let (out, size) = (args.out.display(), units::bytes(packed.len() as u64));
-    super::output::print(&format!("run {} is in {out} ({size}): `hvd-lab replay {out}` plays it\n", args.run))?;
-    Ok(ExitCode::SUCCESS)
+    super::output::print_done(&format!("run {} is in {out} ({size}): `hvd-lab replay {out}` plays it\n", args.run))
 }

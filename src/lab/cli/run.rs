@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use super::follow;
-use super::own::{self, OwnFlags};
 use super::settings::{self, Settings, Starting};
+use super::user_program::{self, UserProgramFlags};
 use crate::domain::step::StepSet;
 use crate::launch::{self, MoreWork, StartRequest};
 use crate::runs::{Follower, RunId, RunStore};
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    own: OwnFlags,
+    own: UserProgramFlags,
     /// After `--`: a program of your own with its arguments, such as `python3 train.py`. Or more flags of hvd-train, such as
     /// --timeline FILE (`hvd-train --help` lists them); its ranks work in the run's folder.
     #[arg(last = true, value_name = "PROGRAM | TRAINER FLAGS", allow_hyphen_values = true)]
@@ -102,9 +102,9 @@ fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args)
 fn request(args: &Args) -> anyhow::Result<StartRequest> {
     // Flags begin with a dash, programs do not.
     if args.words.first().is_some_and(|word| !word.starts_with('-')) {
-        let spec = own::spec(&args.settings, args.steps.is_some(), &args.own, &args.words)?;
+        let spec = user_program::spec(&args.settings, args.steps.is_some(), &args.own, &args.words)?;
         let force = args.settings.force;
-        return Ok(StartRequest { name: args.starting.name.clone(), force, ..StartRequest::new(spec, own::PRESET) });
+        return Ok(StartRequest { name: args.starting.name.clone(), force, ..StartRequest::new(spec, user_program::PRESET) });
     }
     args.own.refuse()?;
     let (mut job, preset) = args.settings.training()?;

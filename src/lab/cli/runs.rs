@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use super::confirm::confirm;
-use super::output::Usage;
+use super::output::{Usage, print, print_done, print_json, say};
 use super::table::{or_dash, render};
 use crate::domain::{printable, units};
 use crate::host;
@@ -92,36 +92,29 @@ fn days(text: &str) -> Result<f64, String> {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     match args.verb {
-        None => list(&store, &args)?,
+        None => list(&store, &args),
         Some(RunsVerb::Name { id, name }) => {
             store.set_name(id, &name.join(" "))?;
             let name = store.record(id)?.name;
-            super::output::print(
-                &name.map_or(format!("run {id} has no name now\n"), |name| format!("run {id} is now `{name}`\n")),
-            )?;
+            print_done(&name.map_or(format!("run {id} has no name now\n"), |name| format!("run {id} is now `{name}`\n")))
         }
         Some(RunsVerb::Note { id, text }) => {
             store.set_note(id, &text.join(" "))?;
             let note = store.record(id)?.note;
-            super::output::print(
-                &note.map_or(format!("run {id} has no note now\n"), |note| format!("note of run {id}: {note}\n")),
-            )?;
+            print_done(&note.map_or(format!("run {id} has no note now\n"), |note| format!("note of run {id}: {note}\n")))
         }
-        Some(RunsVerb::Ranks { id, json }) => return ranks::list(&store, id, json),
-        Some(RunsVerb::Log { id, rank }) => return ranks::log(&store, id, rank),
-        Some(RunsVerb::Delete { ids }) => {
-            return each(&once(ids), |id| {
-                store.delete(*id).map(|_| format!("run {id} is in the trash: `hvd-lab runs restore {id}` brings it back\n"))
-            });
-        }
+        Some(RunsVerb::Ranks { id, json }) => ranks::list(&store, id, json),
+        Some(RunsVerb::Log { id, rank }) => ranks::log(&store, id, rank),
+        Some(RunsVerb::Delete { ids }) => each(&once(ids), |id| {
+            store.delete(*id).map(|_| format!("run {id} is in the trash: `hvd-lab runs restore {id}` brings it back\n"))
+        }),
         Some(RunsVerb::Restore { ids }) => {
             let wanted: Vec<Option<RunId>> = if ids.is_empty() { vec![None] } else { once(ids).into_iter().map(Some).collect() };
-            return each(&wanted, |id| store.restore(*id).map(|id| format!("run {id} is back\n")));
+            each(&wanted, |id| store.restore(*id).map(|id| format!("run {id} is back\n")))
         }
-        Some(RunsVerb::Trash) => trash(&store.deleted())?,
-        Some(RunsVerb::EmptyTrash { older_than, yes }) => return empty(&store, older_than, yes),
+        Some(RunsVerb::Trash) => trash(&store.deleted()),
+        Some(RunsVerb::EmptyTrash { older_than, yes }) => empty(&store, older_than, yes),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// In their order, each once.
@@ -135,11 +128,11 @@ fn each<T>(wanted: &[T], mut change: impl FnMut(&T) -> Result<String, StoreError
     let mut refused = None;
     for one in wanted {
         match change(one) {
-            Ok(done) => drop(super::output::print(&done)?),
+            Ok(done) => drop(print(&done)?),
             Err(error) => {
                 // The last one is said where all errors are.
                 if let Some(before) = refused.replace(error) {
-                    super::output::say(&before.to_string());
+                    say(&before.to_string());
                 }
             }
         }
@@ -147,36 +140,34 @@ fn each<T>(wanted: &[T], mut change: impl FnMut(&T) -> Result<String, StoreError
     refused.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
 }
 
-fn list(store: &RunStore, args: &Args) -> anyhow::Result<()> {
+fn list(store: &RunStore, args: &Args) -> anyhow::Result<ExitCode> {
     let filter = Filter::of_known_fields(&args.filter).map_err(Usage)?;
     let all = store.list();
     // The last line of a terminal is the one that is seen: the newest run, unless an order is asked for.
     let runs = select(&all, &filter, args.sort.unwrap_or_default(), args.reverse != args.sort.is_none());
     if args.json {
-        super::output::print_json(&runs)?;
-    } else if all.is_empty() {
-        super::output::print("no runs yet: `hvd-lab run` starts one\n")?;
-    } else if runs.is_empty() {
-        super::output::print(&format!("none of {} runs matches `{}`\n", all.len(), filter.text()))?;
-    } else {
-        let heading = ["run", "state", "np", "steps", "epochs", "model", "images", "img/s", "accuracy", "training", "name"];
-        super::output::print(&render(&heading, &runs.iter().map(|run| cells(run)).collect::<Vec<_>>()))?;
-        for run in runs.iter() {
-            if let Some(place) = &run.elsewhere {
-                super::output::print(&format!("run {} cannot be reached: it may still be running {place}\n", run.id))?;
-            }
-        }
-        for run in runs.iter().filter(|run| run.record.is_none()) {
-            super::output::print(&format!("run {}: {}\n", run.id, printable::line(&run.status.message)))?;
-        }
-        if let Some(note) = busy_host::notes(runs.iter().copied()) {
-            super::output::print(&format!("{note}\n"))?;
-        }
-        for (run, damaged) in runs.iter().filter_map(|run| Some((run.id, run.damaged.as_ref()?))) {
-            super::output::print(&format!("run {run}: {damaged}\n"))?;
-        }
+        print_json(&runs)?;
+        return Ok(ExitCode::SUCCESS);
     }
-    Ok(())
+    if all.is_empty() {
+        return print_done("no runs yet: `hvd-lab run` starts one\n");
+    }
+    if runs.is_empty() {
+        return print_done(&format!("none of {} runs matches `{}`\n", all.len(), filter.text()));
+    }
+    let heading = ["run", "state", "np", "steps", "epochs", "model", "images", "img/s", "accuracy", "training", "name"];
+    let mut text = render(&heading, &runs.iter().map(|run| cells(run)).collect::<Vec<_>>());
+    for (run, place) in runs.iter().filter_map(|run| Some((run.id, run.elsewhere.as_ref()?))) {
+        text += &format!("run {run} cannot be reached: it may still be running {place}\n");
+    }
+    for run in runs.iter().filter(|run| run.record.is_none()) {
+        text += &format!("run {}: {}\n", run.id, printable::line(&run.status.message));
+    }
+    text.extend(busy_host::notes(runs.iter().copied()).map(|note| note + "\n"));
+    for (run, damaged) in runs.iter().filter_map(|run| Some((run.id, run.damaged.as_ref()?))) {
+        text += &format!("run {run}: {damaged}\n");
+    }
+    print_done(&text)
 }
 
 fn cells(run: &RunSummary) -> Vec<String> {
@@ -198,25 +189,22 @@ fn cells(run: &RunSummary) -> Vec<String> {
     ]
 }
 
-fn trash(deleted: &[Deleted]) -> anyhow::Result<()> {
+fn trash(deleted: &[Deleted]) -> anyhow::Result<ExitCode> {
     if deleted.is_empty() {
-        super::output::print("the trash is empty\n")?;
-        return Ok(());
+        return print_done("the trash is empty\n");
     }
     let cells = deleted.iter().map(|run| {
         let name = run.name.clone().unwrap_or_default();
         vec![run.id.to_string(), units::date(run.deleted_s), units::bytes(run.bytes()), name]
     });
-    super::output::print(&render(&["run", "deleted", "size", "name"], &cells.collect::<Vec<_>>()))?;
-    Ok(())
+    print_done(&render(&["run", "deleted", "size", "name"], &cells.collect::<Vec<_>>()))
 }
 
 fn empty(store: &RunStore, older_than: f64, yes: bool) -> anyhow::Result<ExitCode> {
     let until = host::now_s() - older_than * 86_400.0;
     let old: Vec<Deleted> = store.deleted().into_iter().filter(|run| run.deleted_s <= until).collect();
     if old.is_empty() {
-        super::output::print("nothing in the trash to remove\n")?;
-        return Ok(ExitCode::SUCCESS);
+        return print_done("nothing in the trash to remove\n");
     }
     let numbers: Vec<String> = old.iter().map(|run| run.id.to_string()).collect();
     let what = format!("run {} ({})", numbers.join(", "), units::bytes(old.iter().map(Deleted::bytes).sum()));
@@ -224,6 +212,5 @@ fn empty(store: &RunStore, older_than: f64, yes: bool) -> anyhow::Result<ExitCod
         return Ok(ExitCode::FAILURE);
     }
     store.empty_trash(&old)?;
-    super::output::print(&format!("removed {what}\n"))?;
-    Ok(ExitCode::SUCCESS)
+    print_done(&format!("removed {what}\n"))
 }

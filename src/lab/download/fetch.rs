@@ -194,7 +194,7 @@ fn download(
     let options = OpenOptions::new().create(true).write(true).append(append).truncate(!append).clone();
     let mut output = owners::open(part, &options, 0).map_err(disk)?;
     let mut there = if append { have } else { 0 };
-    // A login page of a captive network, or a wrong file, shall not fill the disk: one byte too many is proof enough.
+    // A login page of a captive network, or a wrong file, must not fill the disk: one byte too many is proof enough.
     let mut body = response.body_mut().as_reader().take(file.bytes - there + 1);
     let mut buffer = vec![0; 1 << 16];
     loop {

@@ -14,7 +14,7 @@ use crate::process::probe_command::{Answer, NoAnswer, ask};
 const JOB_NUMBER: &str = "job.id";
 pub const JOB_FOLLOWED: &str = "followed";
 
-/// Whoever wants the end of a job waits for this.
+/// How long we wait for Slurm to cancel a job.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Of the job that this may be in, and of launchers: the new one gets its own. And what would ask the lab's questions in another way.
@@ -83,7 +83,7 @@ impl BatchJob {
     pub fn cancel(&self) -> Result<(), String> {
         let number = self.number.to_string();
         let why = match self.ask("scancel", &[&number], CANCEL_PATIENCE) {
-            // An older scancel tells of errors, and ends as if there were none.
+            // An older scancel prints errors, and still exits with 0.
             Ok(answer) if answer.status.success() && !answer.stderr.contains("error:") => return Ok(()),
             Ok(answer) => said(&answer),
             Err(error) => error.to_string(),

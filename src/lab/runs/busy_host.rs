@@ -1,6 +1,6 @@
 //! Runs that were measured while other programs used the cores: the mark at their figures, and what it means.
 //!
-//! Never changes a figure: how long a run would have taken alone, nobody knows.
+//! Figures stay as measured: how long a run would have taken on a quiet machine is unknown.
 
 use super::{RunId, RunRecord, RunSummary};
 use crate::domain::units;

@@ -49,7 +49,7 @@ pub struct ModelWork {
     flags: Vec<String>,
 }
 
-/// The work that the ranks of a run share, as far as its record tells.
+/// The work that the ranks of a run share, according to its record.
 ///
 /// # Errors
 /// The reason why there is none, as a part of a sentence.

@@ -78,7 +78,7 @@ pub fn differences(baseline: &RunRecord, run: &RunRecord) -> Vec<Difference> {
         own.join(", ")
     };
     let (before, after) = (versions(baseline, run), versions(run, baseline));
-    // A run tells its libraries at its end: one that is going, or failed before, has told fewer and no others.
+    // A run reports its libraries at its end: one that is running, or failed early, has reported only some of them.
     if !before.is_empty() && !after.is_empty() {
         also("versions", before, after);
     }
@@ -89,9 +89,8 @@ pub fn differences(baseline: &RunRecord, run: &RunRecord) -> Vec<Difference> {
 fn settings(baseline: &RunSpec, run: &RunSpec) -> Vec<Difference> {
     let kinds = [baseline, run].map(|spec| spec.workload.kind());
     // Over the serialised form, so that a new setting needs no line here. Runs of two kinds share their resources only.
-    let table = |spec: &RunSpec| match kinds[0] == kinds[1] {
-        true => serde_json::to_value(spec),
-        false => serde_json::to_value(&spec.resources),
+    let table = |spec: &RunSpec| {
+        if kinds[0] == kinds[1] { serde_json::to_value(spec) } else { serde_json::to_value(&spec.resources) }
     };
     let (Ok(Value::Object(before)), Ok(Value::Object(after))) = (table(baseline), table(run)) else {
         return Vec::new();

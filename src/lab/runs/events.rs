@@ -8,7 +8,8 @@ use crate::domain::event::EventLine;
 use crate::domain::{printable, units};
 use crate::host::read::{self, LONGEST_LINE};
 
-/// The lines of one file that can be read as events, in their order. At the end of a file that grows, the next look goes on.
+/// The lines of one file that can be read as events, in their order. At the end of a growing file, a later call continues with
+/// the lines that were added.
 #[derive(Debug)]
 pub struct Events {
     lines: Lines,

@@ -81,7 +81,7 @@ impl RunFolder {
         files.filter_map(|entry| Progress::from_file_name(entry.file_name().to_str()?)).max()
     }
 
-    /// A fault that somebody asks the supervisor for.
+    /// The request to the supervisor to cause a fault.
     pub fn fault_file(&self) -> PathBuf {
         self.path.join("fault.json")
     }

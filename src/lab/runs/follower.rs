@@ -1,4 +1,4 @@
-//! Follow a run while it goes on: what is new in its files since the last look.
+//! Follow a running run: what is new in its files since the last poll.
 //!
 //! Never blocks, never locks, never writes. A half-written line is kept back until it is whole.
 
@@ -42,11 +42,11 @@ pub struct Follower {
     telemetry: Tail,
     launcher: Tail,
     logs: Vec<Tail>,
-    /// The lines of the logs are told too.
+    /// Lines of the logs are reported too.
     tells_lines: bool,
     /// Modification time and size of the status file when it was last read.
     seen_status: Option<(SystemTime, u64, u64)>,
-    /// Ended, but not told yet: first comes everything that was written before.
+    /// The final status, held back until everything that was written before it is reported.
     ended: Option<RunStatus>,
 }
 
@@ -64,7 +64,7 @@ impl Follower {
         }
     }
 
-    /// Follow what is written from now on; the status is told as it is.
+    /// Follow what is written from now on; the present status is reported first.
     pub fn from_here(folder: RunFolder) -> Follower {
         let mut follower = Follower::new(folder);
         follower.find_logs();
@@ -89,12 +89,11 @@ impl Follower {
         let mut updates = Vec::new();
         // Read before the other files: what was written before the run ended is then in them.
         if let Some(status) = self.changed_status() {
-            match status.state.is_over() {
-                true => self.ended = Some(status),
-                false => {
-                    self.ended = None;
-                    updates.push(RunUpdate::Status(status));
-                }
+            self.ended = None;
+            if status.state.is_over() {
+                self.ended = Some(status);
+            } else {
+                updates.push(RunUpdate::Status(status));
             }
         }
         let mut more = self.events.read(&mut |line| updates.extend(EventLine::parse_line(line).map(RunUpdate::Event)));

@@ -24,7 +24,7 @@ pub fn measured(folder: &RunFolder, record: &RunRecord) -> Option<Measured> {
 }
 
 impl Measurement {
-    /// All that a run folder tells.
+    /// Read from a run folder.
     ///
     /// # Errors
     /// [`StoreError::NoCollectives`] of any other run.

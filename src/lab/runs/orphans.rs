@@ -1,7 +1,7 @@
-//! Runs whose supervisor was killed: they are marked failed, and the ranks it left behind are ended. A job of Slurm goes on, and gets
-//! another supervisor.
+//! Runs whose supervisor was killed: they are marked failed, and the ranks it left behind are ended. A job of Slurm continues, and
+//! gets another supervisor.
 //!
-//! Never touches a process that is not proven to have been started for the run, nor a run that somebody has the lock of.
+//! Never touches a process that is not proven to have been started for the run, nor a run whose lock is held.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ pub(super) fn reconcile(
         return (status, now);
     }
     // With the lock nobody begins to supervise it while it is marked, and what is read then is the last word of whoever did.
-    // Where there can be none, on a disk that takes nothing, there is nobody who could begin.
+    // On a disk that cannot be written there is no lock, and no supervisor can start either.
     let lock = match RunLock::take(folder.path()) {
         Ok(None) => return (folder.read_status().unwrap_or(status), Supervision::Beginning),
         lock => lock,
@@ -41,11 +41,11 @@ pub(super) fn reconcile(
         return (newest, Supervision::Over);
     }
     if newest.supervisor_pid != status.supervisor_pid || newest.supervisor_start_ticks != status.supervisor_start_ticks {
-        // It was continued meanwhile, and whoever did is gone as well: the next look finds that out.
+        // It was continued meanwhile, and that supervisor is gone as well: the next look finds that out.
         return (newest, Supervision::Beginning);
     }
     if job_file(folder.path()).exists() {
-        // Its job is Slurm's, and trains on, or has come to its own end: whoever only looks does not end it.
+        // Its job belongs to Slurm, and is still training or has ended by itself: looking at it must not end it.
         if let Ok(Some(lock)) = lock
             && supervisor::is_lab()
         {

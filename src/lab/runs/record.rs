@@ -94,7 +94,7 @@ pub struct Attempt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
     /// The part of the cores of its host, 0 to 1, that other programs used during the training: on a busy machine all takes
-    /// longer. `None` where nobody measured it.
+    /// longer. `None` if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_cpu: Option<f64>,
     /// Faults that were made in it on purpose.

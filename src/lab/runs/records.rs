@@ -38,7 +38,7 @@ pub fn read_json<T: DeserializeOwned + Bounded>(path: &Path) -> Result<T, StoreE
     }
 }
 
-/// Wait until nobody else in any lab changes the small files of this folder; until the lock is dropped it is ours.
+/// Take the lock for changing the small files of this folder, waiting for other labs that hold it.
 ///
 /// # Errors
 /// [`StoreError::Io`] where the folder cannot be opened or locked.

@@ -25,7 +25,7 @@ pub struct RunStore {
     running: RunningTotals,
 }
 
-/// How long [`RunStore::claim`] waits for somebody who only looks, or has just begun.
+/// How long [`RunStore::claim`] waits for a lab that only looks, or has just begun.
 const CLAIM_PATIENCE: Duration = Duration::from_secs(2);
 
 impl RunStore {
@@ -166,7 +166,7 @@ impl RunStore {
             if begin.elapsed() > CLAIM_PATIENCE {
                 return Err(StoreError::StillGoing { id });
             }
-            // Somebody who only looks has it for a moment; whoever continues the run soon says so in its status.
+            // A lab that only looks holds it for a moment; one that continues the run soon says so in its status.
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -240,7 +240,7 @@ impl RunStore {
         Ok(orphans::reconcile(&self.folder(id), Some(&record), status, &self.here))
     }
 
-    /// Mark a run as failed that goes on in a place which will never come back, as its user says.
+    /// Mark a run as failed because its user says that the place where it runs will never come back.
     ///
     /// # Errors
     /// As [`RunStore::status`], [`StoreError::NotElsewhere`], and [`StoreError::AliveElsewhere`] where it was heard of just now.

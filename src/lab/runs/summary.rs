@@ -19,7 +19,7 @@ use crate::domain::user_metrics::{Logged, LoggedSoFar};
 
 /// Epochs of each process that count: more than anybody trains, and bounded whatever the file says.
 const KEPT_EPOCHS: usize = 100_000;
-/// What a run that has trained all its epochs is given where nobody says how many.
+/// Further epochs for a run that has trained all of its own, if no number is given.
 const MORE_EPOCHS: usize = 3;
 
 /// One row of the runs table.
@@ -31,7 +31,7 @@ pub struct RunSummary {
     pub status: RunStatus,
     #[serde(flatten)]
     pub tally: Tally,
-    /// Where it goes on out of reach, so that it can be followed but neither stopped nor continued here: `on host node3`.
+    /// Where it runs out of our reach, so that it can be followed but neither stopped nor continued here: `on host node3`.
     #[serde(skip)]
     pub elsewhere: Option<String>,
 }
@@ -61,7 +61,7 @@ pub struct Tally {
     /// Of a run that trained with more devices at one time than at another; `None` of any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resized_device_seconds: Option<f64>,
-    /// What a program of the user's own told; `None` of the lab's.
+    /// What a program of the user's own reported; `None` for the lab's programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logged: Option<LoggedTally>,
     /// Events that no run can have sent, in one sentence.
@@ -72,14 +72,14 @@ pub struct Tally {
 /// What was read of a program of the user's own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoggedTally {
-    /// The newest of each figure, of the first process that told any.
+    /// The newest value of each figure, from the first process that reported any.
     pub last: Logged,
     /// Which figures were read by whom; empty where none was.
     pub read_by: String,
 }
 
 impl LoggedTally {
-    /// Who read what, as a sentence of its own.
+    /// Says which reader found which figure, as a sentence.
     pub fn in_words(&self) -> String {
         match self.read_by.as_str() {
             "" => {
@@ -193,7 +193,7 @@ impl Accountant {
         self.history.take(line);
     }
 
-    /// Of a program of the user's own: the first process that told any figure.
+    /// For a program of the user's own: the first process that reported any figure.
     fn logged(&self) -> Option<&LoggedSoFar> {
         let mut all = self.history.attempt()?.processes.values().map(|process| &process.logged);
         all.find(|logged| !logged.by.is_empty())
@@ -264,7 +264,7 @@ impl Accountant {
 
     /// Of a run whose attempts had different numbers of processes, those that trained last.
     fn np(&self) -> usize {
-        // An attempt whose processes told nothing says nothing of their number.
+        // An attempt without events does not say how many processes it had.
         let mut sizes = self.history.attempts.iter().map(|attempt| attempt.processes.len()).filter(|size| *size > 0);
         let first = sizes.next();
         match self.history.trained() {
@@ -331,7 +331,7 @@ impl Accountant {
 /// Each device once, however many ranks share it.
 fn devices_of(attempt: &Attempt) -> Option<Devices> {
     let reports: Vec<&TopologyReport> = attempt.processes.values().filter_map(|process| process.topology.as_ref()).collect();
-    // Of the user's own programs nobody knows the devices.
+    // The devices of a user's own program are unknown.
     if reports.iter().any(|report| report.device.is_empty()) {
         return None;
     }

@@ -21,15 +21,15 @@ pub const SILENCE_SECONDS: f64 = 60.0;
 /// Who supervises a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Supervision {
-    /// Nobody has to: it is over.
+    /// It is over, and needs no supervisor.
     Over,
     /// This process of this host, which is proven to be the run's.
     Here { pid: u32, start_ticks: u64 },
-    /// Somebody who is about to say so: its supervisor has just been started, or the run is just being marked as failed.
+    /// In transition: its supervisor has just been started, or the run is just being marked as failed.
     Beginning,
-    /// Somebody out of reach, as far as can be told from here: `on host node3`.
+    /// A supervisor out of our reach, as far as we can see: `on host node3`.
     Elsewhere(String),
-    /// Nobody, although the run is not over.
+    /// No supervisor, although the run is not over.
     Nobody,
 }
 
@@ -62,7 +62,7 @@ fn on_this_host(folder: &RunFolder, status: &RunStatus, held: Held) -> Supervisi
     match proof {
         Proof::Ours => Supervision::Here { pid, start_ticks },
         Proof::Hidden => Supervision::Elsewhere(format!("as process {pid} of another user of this host")),
-        // Whoever is about to supervise it has the lock.
+        // A supervisor that is about to start holds the lock.
         Proof::Gone if held == Held::Yes => Supervision::Beginning,
         Proof::Gone if pid == 0 && status.supervisor_place.is_none() && is_young(status) => Supervision::Beginning,
         Proof::Gone => Supervision::Nobody,

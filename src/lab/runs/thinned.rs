@@ -1,4 +1,4 @@
-//! Runs of the checker that nobody asked for are made smaller once they were judged: their checkpoints go.
+//! The further runs of the checker are made smaller once they are judged: their checkpoints are removed.
 //!
 //! Never touches what a run is judged by: its record, its status, its events and the lines of its ranks stay. Files are only removed,
 //! one by one, so a run that is left half thinned can be read like any other.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::super::output::{Usage, print};
+use super::super::output::{Usage, print_done};
 use super::shared::{Bar, interrupted, is_interruption, unwritten};
 use crate::dataset::jpeg::LARGEST_PIXELS;
 use crate::dataset::photos::Photos;
@@ -69,6 +69,5 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         written => written.map_err(|error| unwritten(&args.out, &error))?,
     }
     let (images, classes) = (units::counted(photos.images, "generated image"), units::counted(photos.classes, "class folder"));
-    print(&format!("drew {images} in {classes} in {}\n", args.out.display()))?;
-    Ok(ExitCode::SUCCESS)
+    print_done(&format!("drew {images} in {classes} in {}\n", args.out.display()))
 }

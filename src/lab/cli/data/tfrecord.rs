@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::super::output::{Usage, print, say};
+use super::super::output::{Usage, print_done, say};
 use super::shared::{Bar, interrupted, is_interruption, unwritten};
 use crate::dataset::images::BadRecords;
 use crate::dataset::pack::{PackError, Packing};
@@ -80,6 +80,5 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if !packed.left_out.is_empty() {
         text += &format!("left out {}, named above\n", units::counted(packed.left_out.len(), "bad image"));
     }
-    print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    print_done(&text)
 }

@@ -35,6 +35,11 @@ impl Check {
         Check { name, host: None, state: State::Warn, found: found.into(), remedy: remedy.into() }
     }
 
+    /// Good, or else a warning.
+    pub(super) fn ok_if(is_good: bool, name: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Check {
+        if is_good { Check::ok(name, found) } else { Check::warn(name, found, remedy) }
+    }
+
     pub(super) fn fail(name: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Check {
         Check { name, host: None, state: State::Fail, found: found.into(), remedy: remedy.into() }
     }

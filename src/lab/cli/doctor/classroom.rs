@@ -1,6 +1,6 @@
-//! The same machine on the day of a class: so many learners who train on it at once, each with two ranks.
+//! Whether this machine can serve a class: a number of learners who train on it at once, each with two ranks.
 //!
-//! Never changes anything, and starts no run.
+//! It changes nothing, and starts no run.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -28,17 +28,17 @@ const OPEN_FILES: u64 = 256;
 
 const GIVE_TURNS: &str = "let them take turns, or use --np 1; times compare only while no more than that train";
 
-/// Adds what a class of so many learners needs beyond what one run needs.
+/// Adds checks for what a class of this size needs beyond what one run needs.
 pub(super) fn examine(learners: usize, images_here: Option<&Located>, checks: &mut Vec<Check>) {
     checks.push(cores(learners, Machine::detect().cores));
     checks.push(memory(learners, host::cpu::host_memory().0));
     checks.push(limits(learners, &Limits::of_this_process()));
     let home = RunStore::default_home().ok();
     checks.extend(home.as_deref().and_then(|home| disk(learners, home)));
-    // Where there are none that can be used, the doctor has said so.
+    // If there are no usable images, the doctor has already said so.
     checks.extend(images_here.map(|located| images(learners, located)));
     checks.push(terminal());
-    // Somebody alone has the account that was set up.
+    // A single learner uses the account that was set up.
     if learners > 1 {
         checks.push(homes(std::env::var_os("HVD_LAB_HOME").map(PathBuf::from).as_deref()));
         checks.push(programs());
@@ -52,20 +52,18 @@ fn each(learners: usize) -> String {
 fn cores(learners: usize, cores: usize) -> Check {
     let (wanted, at_once) = (learners * CORES, cores / CORES);
     let found = format!("{}, 2 ranks each: {wanted} cores wanted, {cores} here", each(learners));
-    match wanted <= cores {
-        true => Check::ok("class cores", found),
-        false => Check::warn("class cores", format!("{found}: full speed for {at_once} at a time"), GIVE_TURNS),
-    }
+    let at_once = if wanted <= cores { String::new() } else { format!(": full speed for {at_once} at a time") };
+    Check::ok_if(wanted <= cores, "class cores", found + &at_once, GIVE_TURNS)
 }
 
 fn memory(learners: usize, free_bytes: u64) -> Check {
     let wanted = MEMORY_BYTES * learners as u64;
     let found = format!("{}: up to {} wanted, {} free", each(learners), units::bytes(wanted), units::bytes(free_bytes));
-    match free_bytes {
-        0 => Check::warn("class memory", "unknown: this system does not tell", "a learner takes up to 1 GiB"),
-        _ if wanted <= free_bytes => Check::ok("class memory", found),
-        _ => Check::warn("class memory", found, "end other programs, let learners take turns, or use a second machine"),
+    if free_bytes == 0 {
+        return Check::warn("class memory", "unknown: this system does not tell", "a learner takes up to 1 GiB");
     }
+    let remedy = "end other programs, let learners take turns, or use a second machine";
+    Check::ok_if(wanted <= free_bytes, "class memory", found, remedy)
 }
 
 /// `None` where there is no limit.
@@ -108,22 +106,19 @@ fn limits(learners: usize, limits: &Limits) -> Check {
 }
 
 fn raise(name: &str, flag: &str) -> String {
-    match cfg!(target_os = "linux") {
-        true => format!("raise {name} in /etc/security/limits.conf (`ulimit {flag}` shows it)"),
-        false => format!("raise it in the shell that starts the lab: `ulimit {flag}`"),
+    if cfg!(target_os = "linux") {
+        format!("raise {name} in /etc/security/limits.conf (`ulimit {flag}` shows it)")
+    } else {
+        format!("raise it in the shell that starts the lab: `ulimit {flag}`")
     }
 }
 
-/// Of the disk that runs go to. Nothing where that is not known: the doctor has said so.
+/// Free space on the disk that holds the runs. `None` if it is unknown, which the doctor has already said.
 fn disk(learners: usize, home: &Path) -> Option<Check> {
     let (free_bytes, wanted) = (files::room(home)?, DISK_BYTES * learners as u64);
     let found = format!("runs of {}: about {} wanted, {} free", each(learners), units::bytes(wanted), units::bytes(free_bytes));
-    Some(match wanted <= free_bytes {
-        true => Check::ok("class disk", found),
-        false => {
-            Check::warn("class disk", found, "point HVD_LAB_HOME of the learners at another disk, or use --no-checkpointing")
-        }
-    })
+    let remedy = "point HVD_LAB_HOME of the learners at another disk, or use --no-checkpointing";
+    Some(Check::ok_if(wanted <= free_bytes, "class disk", found, remedy))
 }
 
 fn images(learners: usize, located: &Located) -> Check {
@@ -149,7 +144,7 @@ fn images(learners: usize, located: &Located) -> Check {
     }
 }
 
-/// What learners see depends on it; where this is not their terminal, it says nothing of theirs.
+/// Checks this terminal; the learners' own terminals may differ.
 fn terminal() -> Check {
     match tui::needs_ascii() {
         true => Check::warn(

@@ -106,10 +106,7 @@ fn grouped(names: &[String]) -> String {
 pub(super) fn cores() -> Check {
     let machine = Machine::detect();
     let found = format!("{} usable ({} physical in the machine)", machine.cores, machine.physical_cores);
-    match machine.cores {
-        1 => Check::warn("cores", found, "two ranks share one core: they run, but no speed-up can show"),
-        _ => Check::ok("cores", found),
-    }
+    Check::ok_if(machine.cores != 1, "cores", found, "two ranks share one core: they run, but no speed-up can show")
 }
 
 /// Who uses the cores while the doctor looks at everything else.
@@ -141,13 +138,11 @@ impl LoadNow {
 pub(super) fn memory() -> Check {
     let (available, total) = host::cpu::host_memory();
     let found = format!("{} free of {}", units::bytes(available), units::bytes(total));
-    match available {
-        _ if total == 0 => Check::warn("memory", "unknown: this system does not tell", "a rank takes about 1 GiB"),
-        _ if available < MEMORY_WANTED_BYTES => {
-            Check::warn("memory", found, "a rank takes about 1 GiB: end other programs, or use --np 1")
-        }
-        _ => Check::ok("memory", found),
+    if total == 0 {
+        return Check::warn("memory", "unknown: this system does not tell", "a rank takes about 1 GiB");
     }
+    let remedy = "a rank takes about 1 GiB: end other programs, or use --np 1";
+    Check::ok_if(available >= MEMORY_WANTED_BYTES, "memory", found, remedy)
 }
 
 /// Of the ranks on a host, which exchange messages there. Containers often have 64 MB of it.
@@ -158,10 +153,10 @@ pub(super) fn shared_memory() -> Option<Check> {
 fn shared_memory_of(free_bytes: u64) -> Check {
     let found = format!("{} free in {SHARED_MEMORY}, where ranks of a host exchange messages", units::bytes(free_bytes));
     let remedy = "remove old files sm_segment.* there, or start the container with --shm-size=256m";
-    match free_bytes < SHARED_MEMORY_NEEDED_BYTES {
-        true => Check::fail("shm", format!("{found}: Open MPI starts no rank there"), remedy),
-        false => Check::ok("shm", found),
+    if free_bytes >= SHARED_MEMORY_NEEDED_BYTES {
+        return Check::ok("shm", found);
     }
+    Check::fail("shm", format!("{found}: Open MPI starts no rank there"), remedy)
 }
 
 /// How its devices are shared among users, if they are.
@@ -192,15 +187,9 @@ pub(super) fn data(located: &Result<Located, DatasetError>) -> Check {
         Ok(located) => {
             let note = located.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
             let found = format!("{}{note}", located.label);
-            let is_stand_in = dataset::is_generated(&located.label);
-            match is_stand_in && std::env::var_os("HVD_LAB_DATA").is_none() {
-                true => Check::warn(
-                    "data",
-                    found,
-                    "`hvd-lab data fetch` gets the real images, `hvd-lab data import DIR` without a network",
-                ),
-                false => Check::ok("data", found),
-            }
+            let is_asked_for = std::env::var_os("HVD_LAB_DATA").is_some();
+            let remedy = "`hvd-lab data fetch` gets the real images, `hvd-lab data import DIR` without a network";
+            Check::ok_if(is_asked_for || !dataset::is_generated(&located.label), "data", found, remedy)
         }
     }
 }
@@ -243,13 +232,11 @@ fn disk(home: &Path, remedy: &str) -> Check {
         Err(error) => return Check::warn("disk", format!("free space unknown: {error}"), "a run needs about 100 MB"),
     };
     let found = format!("{} free", units::bytes(free_bytes));
-    match free_bytes {
-        _ if free_bytes < DISK_NEEDED_BYTES => Check::fail("disk", found, remedy),
-        _ if free_bytes < DISK_WANTED_BYTES => {
-            Check::warn("disk", found, "long runs with checkpoints may fill it: remove old runs, or set HVD_LAB_HOME")
-        }
-        _ => Check::ok("disk", found),
+    if free_bytes < DISK_NEEDED_BYTES {
+        return Check::fail("disk", found, remedy);
     }
+    let remedy = "long runs with checkpoints may fill it: remove old runs, or set HVD_LAB_HOME";
+    Check::ok_if(free_bytes >= DISK_WANTED_BYTES, "disk", found, remedy)
 }
 
 #[cfg(test)]

@@ -58,10 +58,8 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
             return None;
         }
     };
-    checks.extend(libraries::remarks().into_iter().map(|(found, remedy)| match remedy.is_empty() {
-        true => Check::ok("libraries", found),
-        false => Check::warn("libraries", found, remedy),
-    }));
+    let remarks = libraries::remarks().into_iter();
+    checks.extend(remarks.map(|(found, remedy)| Check::ok_if(remedy.is_empty(), "libraries", found, remedy)));
     let info = match answer(libraries::command(&path).arg("--build-info")) {
         Ok(info) => info,
         Err((cause, remedy)) => {

@@ -41,8 +41,7 @@ pub(super) fn list(store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result
         output::print(&format!("rank {rank}{place} failed{why}\n"))?;
     }
     if hosts.is_empty() {
-        output::print(&format!("no rank of run {id} has reported\n"))?;
-        return Ok(ExitCode::SUCCESS);
+        return output::print_done(&format!("no rank of run {id} has reported\n"));
     }
     let row = |host: &crate::domain::history::HostRanks| {
         let of_step = |show: fn(usize, usize) -> String| host.step.map_or("-".to_owned(), |step| show(step.epoch, step.batch));
@@ -54,8 +53,7 @@ pub(super) fn list(store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result
         let (epoch, batch) = (of_step(|epoch, _| (epoch + 1).to_string()), of_step(|_, batch| (batch + 1).to_string()));
         vec![host.host.to_owned(), units::ranges(&host.ranks), epoch, batch, trouble]
     };
-    output::print(&render(&["host", "ranks", "epoch", "batch", "trouble"], &hosts.iter().map(row).collect::<Vec<_>>()))?;
-    Ok(ExitCode::SUCCESS)
+    output::print_done(&render(&["host", "ranks", "epoch", "batch", "trouble"], &hosts.iter().map(row).collect::<Vec<_>>()))
 }
 
 /// What a rank has printed so far.

@@ -1,7 +1,7 @@
 //! When the lines of the logs came: one small line for several, beside the logs.
 //!
 //! Never repeats what the logs say. `1700000000123 0 4096` means: by then, in milliseconds of Unix time, `rank-0.log`
-//! had 4096 bytes. Time 0 is an unknown time, for lines that were there before anybody wrote times down.
+//! had 4096 bytes. Time 0 means unknown, for lines from before times were recorded.
 
 use std::fmt;
 use std::str::FromStr;
@@ -61,10 +61,10 @@ impl Arrival {
     }
 }
 
-/// Lines of one source within so many milliseconds share an entry.
+/// Lines of one source that arrive within this time share an entry.
 const TOGETHER_MS: u64 = 10;
 
-/// Puts arrivals together for whoever writes them down.
+/// Merges arrivals before they are written to the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrivals {
     open: Option<Arrival>,

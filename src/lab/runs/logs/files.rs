@@ -24,7 +24,7 @@ pub struct Cursor {
 #[derive(Clone, Copy, Debug)]
 pub struct RawLine<'a> {
     pub source: LogSource,
-    /// Unix time; `None` where nobody wrote it down.
+    /// Unix time; `None` if it was not recorded.
     pub time_ms: Option<u64>,
     pub bytes: &'a [u8],
 }
@@ -35,7 +35,7 @@ pub struct LogFiles {
     arrivals: Lines,
     /// The launcher's log, then each process's.
     logs: Vec<Lines>,
-    /// What no entry of `arrivals.txt` tells: lines of a run that wrote no times, or whose supervisor was killed.
+    /// Lines without an entry in `arrivals.txt`: the run recorded no times, or its supervisor was killed.
     unlisted: Vec<Arrival>,
     /// Nothing is written any more: what is missing will not come.
     over: bool,
@@ -48,8 +48,8 @@ impl LogFiles {
         LogFiles { folder, arrivals, logs: vec![launcher], unlisted: Vec::new(), over: false }
     }
 
-    /// Go on from a place: each line goes to `visit`, at most so many, none that came later than `until_ms`. Returns how
-    /// many there were.
+    /// Walk from a place: each line goes to `visit`, at most `most` lines, and none that came later than `until_ms`. Returns the
+    /// number of lines.
     pub fn walk(&mut self, at: &mut Cursor, most: usize, until_ms: Option<u64>, visit: &mut dyn FnMut(RawLine)) -> usize {
         let mut visited = 0;
         while visited < most {

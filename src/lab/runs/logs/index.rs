@@ -53,7 +53,7 @@ impl LogIndex {
         earlier
     }
 
-    /// Walk on through at most so many blocks; whether the end was reached.
+    /// Index at most `most` further blocks; whether the end was reached.
     pub fn extend(&mut self, most: usize) -> bool {
         for _ in 0..most {
             let begun = self.lines % BLOCK;
@@ -74,7 +74,7 @@ impl LogIndex {
         false
     }
 
-    /// Look for lines whose times nobody wrote down, behind the end; whether there are some.
+    /// Look behind the end for lines whose times were not recorded; whether there are any.
     pub fn find_unlisted(&mut self) -> bool {
         self.files.find_unlisted(&self.end)
     }

@@ -116,14 +116,14 @@ impl LogReader {
 
     /// Do a piece of the work that there is; false when there is no more for now.
     pub fn work(&mut self) -> bool {
-        let before = (self.index.lines(), self.scan.looked_at());
+        let before = (self.index.lines(), self.scan.looked_at);
         let mut indexed = self.index.extend(PIECE);
         if indexed && self.index.find_unlisted() {
             indexed = false;
         }
         let scanned = self.scan.advance(&mut self.index, PIECE);
         let settled = indexed && scanned;
-        let changed = before != (self.index.lines(), self.scan.looked_at());
+        let changed = before != (self.index.lines(), self.scan.looked_at);
         self.told &= !changed && settled == self.settled;
         self.settled = settled;
         changed || !settled
@@ -134,7 +134,7 @@ impl LogReader {
         let request = self.request.clone().filter(|_| !self.told)?;
         self.told = true;
         let (index, scan) = (&mut self.index, &self.scan);
-        let shown = scan.shown();
+        let shown = scan.shown;
         // Places are known once all was looked at: until then the view stays where it is.
         let settled = self.settled;
         let mut page = LogPage {
@@ -143,15 +143,15 @@ impl LogReader {
             first: 0,
             lines: Vec::new(),
             shown,
-            found: scan.found(),
-            done: if settled { 1.0 } else { scan.looked_at() as f64 / index.lines().max(scan.looked_at() + 1) as f64 },
+            found: scan.found,
+            done: if settled { 1.0 } else { scan.looked_at as f64 / index.lines().max(scan.looked_at + 1) as f64 },
             top: None,
             jumped: None,
         };
         if let Some(jump) = request.jump.filter(|_| settled) {
             let hit = match jump {
-                Jump::Forward(from) => scan.next_found(index, from).or_else(|| scan.next_found(index, 0)),
-                Jump::Back(from) => scan.previous_found(index, from).or_else(|| scan.previous_found(index, usize::MAX)),
+                Jump::Forward(from) => scan.found_line(index, from, true).or_else(|| scan.found_line(index, 0, true)),
+                Jump::Back(from) => scan.found_line(index, from, false).or_else(|| scan.found_line(index, usize::MAX, false)),
             };
             page.jumped = hit.map(|(line, before)| Found { line, nth: before + 1 });
             if let Some(request) = &mut self.request {

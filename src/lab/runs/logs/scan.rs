@@ -53,9 +53,11 @@ pub struct Scan {
     /// Lines of each block that are shown, and how many of those are found.
     pub(super) blocks: Vec<(u16, u16)>,
     /// Lines looked at: less than a block more than `blocks` of them.
-    looked_at: usize,
-    shown: usize,
-    found: usize,
+    pub(super) looked_at: usize,
+    /// Lines that are shown, of those looked at.
+    pub(super) shown: usize,
+    /// Shown lines that are found, of those looked at.
+    pub(super) found: usize,
 }
 
 impl Scan {
@@ -63,21 +65,7 @@ impl Scan {
         Scan { query, ..Scan::default() }
     }
 
-    /// Lines that are shown, of those looked at.
-    pub fn shown(&self) -> usize {
-        self.shown
-    }
-
-    /// Shown lines that are found, of those looked at.
-    pub fn found(&self) -> usize {
-        self.found
-    }
-
-    pub fn looked_at(&self) -> usize {
-        self.looked_at
-    }
-
-    /// Look at so many blocks more; whether all there are have been looked at.
+    /// Scan at most `most` further blocks; whether all blocks are scanned.
     pub fn advance(&mut self, index: &mut LogIndex, most: usize) -> bool {
         for _ in 0..most {
             let lines = index.lines();
@@ -115,9 +103,9 @@ impl Scan {
         self.looked_at >= index.lines()
     }
 
-    /// Shown lines from the `first`-th on, at most so many, with whether each is found.
+    /// At most `most` shown lines from the `first`-th on, each with whether it is found.
     pub fn lines(&self, index: &mut LogIndex, first: usize, most: usize) -> Vec<(LogLine, bool)> {
-        let (mut block, mut before) = self.block_of(first, |block| block.0);
+        let (mut block, mut before) = self.block_of(first);
         let mut lines = Vec::new();
         while lines.len() < most && block < self.blocks.len() {
             for (place, line) in self.block(index, block).into_iter().enumerate() {
@@ -131,21 +119,14 @@ impl Scan {
         lines
     }
 
-    /// The first found line at or behind `from`, a place among the shown, with how many are found before it.
-    pub fn next_found(&self, index: &mut LogIndex, from: usize) -> Option<(usize, usize)> {
-        self.found_places(index, from, true)
-    }
-
-    /// The last found line before `from`.
-    pub fn previous_found(&self, index: &mut LogIndex, from: usize) -> Option<(usize, usize)> {
-        self.found_places(index, from, false)
-    }
-
-    fn found_places(&self, index: &mut LogIndex, from: usize, forward: bool) -> Option<(usize, usize)> {
-        let (home, _) = self.block_of(from, |block| block.0);
-        let blocks: Vec<usize> = match forward {
-            true => (home..self.blocks.len()).collect(),
-            false => (0..=home.min(self.blocks.len().checked_sub(1)?)).rev().collect(),
+    /// The first found line at or behind `from`, a place among the shown lines, or else the last one before it. With it comes
+    /// how many are found before it.
+    pub fn found_line(&self, index: &mut LogIndex, from: usize, forward: bool) -> Option<(usize, usize)> {
+        let (home, _) = self.block_of(from);
+        let blocks: Vec<usize> = if forward {
+            (home..self.blocks.len()).collect()
+        } else {
+            (0..=home.min(self.blocks.len().checked_sub(1)?)).rev().collect()
         };
         for block in blocks.into_iter().filter(|block| self.blocks[*block].1 > 0) {
             let before = &self.blocks[..block];
@@ -154,10 +135,8 @@ impl Scan {
             let lines = self.block(index, block);
             let places = lines.iter().enumerate().filter(|(_, (_, is_found))| *is_found).map(|(place, _)| shown + place);
             let mut places = places.enumerate().map(|(nth, place)| (place, found + nth));
-            let hit = match forward {
-                true => places.find(|(place, _)| *place >= from),
-                false => places.filter(|(place, _)| *place < from).last(),
-            };
+            let hit =
+                if forward { places.find(|(place, _)| *place >= from) } else { places.filter(|(place, _)| *place < from).last() };
             if hit.is_some() {
                 return hit;
             }
@@ -173,11 +152,11 @@ impl Scan {
         before + within
     }
 
-    /// The block with the `nth` line of a kind, and how many of that kind are before the block.
-    fn block_of(&self, nth: usize, count: impl Fn(&(u16, u16)) -> u16) -> (usize, usize) {
+    /// The block with the `nth` shown line, and how many are shown before the block.
+    fn block_of(&self, nth: usize) -> (usize, usize) {
         let mut before = 0;
-        for (index, block) in self.blocks.iter().enumerate() {
-            let lines = usize::from(count(block));
+        for (index, (shown, _)) in self.blocks.iter().enumerate() {
+            let lines = usize::from(*shown);
             if before + lines > nth {
                 return (index, before);
             }

@@ -37,7 +37,7 @@ pub fn hide(parts: &mut [(String, Vec<u8>)]) {
     }
 }
 
-/// What tells one machine from others.
+/// Removes what identifies a machine.
 fn without_place(status: String) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(&status) else { return status };
     fields.remove("supervisor_place");
@@ -111,7 +111,7 @@ fn replace_word(text: &str, word: &str, by: &str) -> String {
     hidden
 }
 
-/// The model of a CPU tells more of a machine than its cores do; the model of a GPU is what one wants to know.
+/// The model of a CPU identifies a machine; the model of a GPU stays, for it explains the figures.
 fn without_model(line: &str) -> String {
     match TelemetrySample::parse_line(line) {
         Some(mut sample) => {

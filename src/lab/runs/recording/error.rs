@@ -28,7 +28,7 @@ pub enum RecordingError {
 }
 
 impl RecordingError {
-    /// `problem` goes on behind the path.
+    /// `problem` continues the sentence that begins with the path.
     pub(super) fn bad(path: &Path, problem: impl Into<String>) -> RecordingError {
         RecordingError::Bad { path: path.to_owned(), problem: problem.into() }
     }

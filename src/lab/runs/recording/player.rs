@@ -1,6 +1,6 @@
 //! Plays a recording by a clock that is passed in: what the run wrote until the moment that the clock has reached.
 //!
-//! Never waits, reads a clock or writes. Lines of the logs are not played: whoever shows them asks for those until then.
+//! Never waits, reads a clock or writes. Lines of the logs are not played: the log reader is asked for those up to that moment.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub enum PlayerOrder {
     ToEnd,
     Faster,
     Slower,
-    /// Everything up to now once more: somebody has just begun to watch.
+    /// Play everything up to now once more, for a viewer that has just begun to watch.
     Again,
 }
 
@@ -46,7 +46,7 @@ pub struct Position {
 /// What a step of the clock brought.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Played {
-    /// What was told before does not count any more: the updates begin from the start.
+    /// Earlier updates are void: these begin from the start.
     pub rewound: bool,
     pub updates: Vec<RunUpdate>,
 }

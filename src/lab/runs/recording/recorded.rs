@@ -23,7 +23,7 @@ pub struct Recording {
     pub folder: RunFolder,
     pub record: RunRecord,
     pub status: RunStatus,
-    /// Where it was unpacked, which goes with this: whoever leaves the program before threads that play have ended keeps it.
+    /// The folder that it was unpacked into, removed when this is dropped: keep it until the threads that play have ended.
     pub unpacked: Option<Scratch>,
 }
 

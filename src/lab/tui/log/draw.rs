@@ -163,10 +163,12 @@ fn tab_titles(log: &Log, shared: &Shared, width: usize) -> Vec<Span<'static>> {
         if !spans.is_empty() {
             spans.push(Span::styled("│", theme.dim()));
         }
-        let style = match name.starts_with('✗') {
-            _ if tab == log.tab => theme.key().add_modifier(Modifier::UNDERLINED),
-            true => theme.warn(),
-            false => theme.dim(),
+        let style = if tab == log.tab {
+            theme.key().add_modifier(Modifier::UNDERLINED)
+        } else if name.starts_with('✗') {
+            theme.warn()
+        } else {
+            theme.dim()
         };
         spans.extend([Span::raw(" "), Span::styled(name, style), Span::raw(" ")]);
     }

@@ -1,6 +1,6 @@
-//! The line that a rank is asked for in, by its number or its host: among hundreds nobody turns pages.
+//! The line in which you go to a rank by its number or its host, without paging through hundreds.
 //!
-//! Never goes anywhere before Enter: while it is typed it says which rank that would be.
+//! While you type, it says which rank that would be; Enter goes there.
 
 use crossterm::event::KeyCode as K;
 

@@ -66,11 +66,8 @@ pub fn take(log: &mut Log, shared: &Shared, run: RunId, page: LogPage) {
     }
     if let Some(found) = jumped {
         // A match on the screen moves nothing; any other shows with what stands before it.
-        let top = match was_current && before.contains(&found.line) && before.end - before.start > 1 {
-            true => before.start,
-            false => found.line.saturating_sub(height / 3),
-        };
-        log.place = Place::Line(top);
+        let is_in_sight = was_current && before.contains(&found.line) && before.end - before.start > 1;
+        log.place = Place::Line(if is_in_sight { before.start } else { found.line.saturating_sub(height / 3) });
         log.reveal(found.line, width);
     }
 }

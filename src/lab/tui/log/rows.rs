@@ -15,7 +15,7 @@ pub struct Row {
     pub piece: Range<usize>,
     /// It is the first of its line.
     pub is_first: bool,
-    /// Text goes on to the left of the pane, or to its right: a column there says so.
+    /// More text lies to the left of the pane, or to its right: a column there says so.
     pub before: bool,
     pub after: bool,
     /// Empty columns before the piece: half of a wide character has no place there.
@@ -42,23 +42,20 @@ pub fn wrapped(text: &str, width: usize) -> Vec<Range<usize>> {
 
 /// The part of a line that shows when so many of its columns are out of sight on the left.
 pub fn sideways(text: &str, left: usize, width: usize) -> Row {
-    let whole = Row { is_first: true, piece: 0..text.len(), ..Row::default() };
-    let row = match left > 0 && !text.is_empty() {
-        false => whole,
-        true => {
-            // The first column says that there is more on the left.
-            let (mut start, mut column) = (0, 0);
-            for sign in columns::signs(text) {
-                if column > left {
-                    break;
-                }
-                start += sign.len();
-                column += columns::width(sign);
+    let mut row = Row { is_first: true, piece: 0..text.len(), ..Row::default() };
+    if left > 0 && !text.is_empty() {
+        // The first column says that there is more on the left.
+        let (mut start, mut column) = (0, 0);
+        for sign in columns::signs(text) {
+            if column > left {
+                break;
             }
-            let pad = column.saturating_sub(left + 1).min(width.saturating_sub(2));
-            Row { piece: start..text.len(), before: true, pad, ..whole }
+            start += sign.len();
+            column += columns::width(sign);
         }
-    };
+        let pad = column.saturating_sub(left + 1).min(width.saturating_sub(2));
+        row = Row { piece: start..text.len(), before: true, pad, ..row };
+    }
     let room = width.saturating_sub(usize::from(row.before) + row.pad);
     let rest = &text[row.piece.start..];
     if fitting(rest, room) == rest.len() {

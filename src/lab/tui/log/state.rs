@@ -215,7 +215,7 @@ impl Log {
             Some(columns::width(&line.text[..place.start])..columns::width(&line.text[..place.end]))
         });
         let Some(place) = place.filter(|_| self.cuts) else { return };
-        // The outer columns may say that the line goes on.
+        // The outer columns may say that there is more.
         let is_in_sight = place.end < self.left + width && (place.start > self.left || self.left == 0);
         if !is_in_sight {
             self.left = if place.end < width { 0 } else { place.start.saturating_sub(width / 3) };

@@ -1,11 +1,11 @@
 //! The ranks of a run that spans hosts, host by host, and all that failed: those in trouble first.
 //!
-//! Never of a run on one host, where there is nothing to group by.
+//! Empty for a run on one host.
 
 use crate::tui::shared::watched::Watched;
 use crate::tui::widgets::sheet::Sheet;
 
-/// Failed ranks that are named with their causes: the others mostly tell that the first one is gone.
+/// Failed ranks that are named with their causes: the others mostly report that the first one is gone.
 const NAMED: usize = 8;
 
 /// The ranks that failed after the first one.

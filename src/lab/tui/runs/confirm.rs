@@ -177,7 +177,7 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Continue, Refuse
     if !training.checkpointing {
         return never(format!("run {id} wrote no checkpoints, so it cannot go on: switch checkpoints on for the next run"));
     }
-    // The list may be a moment behind what the run itself has told.
+    // The list may be a moment behind the run's own events.
     let told = shared.watched.as_ref().and_then(|watched| watched.last_epoch()).map_or(0, |report| report.epoch);
     let done = run.last_epoch.max(told);
     let goal = epochs_to_go_on_to(training.epochs, done, shared.run_state(run));

@@ -311,7 +311,7 @@ fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
     }
 }
 
-/// Of a program of the user's own: each figure that it told, and who read it.
+/// For a program of the user's own: each figure that it reported, and which reader found it.
 fn logged_results(page: &mut Sheet, logged: &LoggedTally) {
     let fraction = |name: &str| name.ends_with("accuracy");
     for field in FIGURES {

@@ -6,12 +6,12 @@ use crate::domain::command::CommandSpec;
 use crate::domain::job::{Job, RunSpec, Workload};
 use crate::launch;
 
-/// What the list of runs has in the place of a preset.
+/// The word that the list of runs shows in place of a preset.
 pub(super) const PRESET: &str = "own";
 
-/// What else is to be read of an own program.
+/// Flags for a program of the user's own.
 #[derive(Debug, clap::Args)]
-pub(super) struct OwnFlags {
+pub(super) struct UserProgramFlags {
     /// Of an own program: another figure to read in its lines, such as loss="cost ([0-9.]+)". Can be repeated.
     #[arg(long, value_name = "NAME=REGEX")]
     pattern: Vec<String>,
@@ -20,25 +20,22 @@ pub(super) struct OwnFlags {
     tensorboard: Option<String>,
 }
 
-impl OwnFlags {
+impl UserProgramFlags {
     /// # Errors
     /// One was given, and the lab's own trainer is to run.
     pub fn refuse(&self) -> Result<(), Usage> {
-        let flag = if !self.pattern.is_empty() { "--pattern" } else { "--tensorboard" };
-        match self.pattern.is_empty() && self.tensorboard.is_none() {
-            true => Ok(()),
-            false => {
-                Err(Usage(format!("{flag} is for a program of your own: write it behind --, such as `-- python3 train.py`")))
-            }
-        }
+        let given = [("--pattern", !self.pattern.is_empty()), ("--tensorboard", self.tensorboard.is_some())];
+        given.into_iter().find(|(_, is_given)| *is_given).map_or(Ok(()), |(flag, _)| {
+            Err(Usage(format!("{flag} is for a program of your own: write it behind --, such as `-- python3 train.py`")))
+        })
     }
 }
 
-/// The run of these words, with the flags before them.
+/// The run that starts these words as a program.
 ///
 /// # Errors
 /// Flags of the lab's trainer, ranks that the words ask for already, and as [`CommandSpec::problem`].
-pub(super) fn spec(settings: &Settings, has_steps: bool, own: &OwnFlags, words: &[String]) -> Result<RunSpec, Usage> {
+pub(super) fn spec(settings: &Settings, has_steps: bool, own: &UserProgramFlags, words: &[String]) -> Result<RunSpec, Usage> {
     if let Some(flag) = settings.of_training(has_steps) {
         return Err(Usage(format!("--{flag} is for the lab's trainer: what your own program does, its own flags behind it say")));
     }

@@ -52,7 +52,6 @@ fn gpu(device: &DeviceSample, width: usize) -> String {
         let lost = if why == FALLEN { "lost: " } else { "" };
         return format!("{index}  {lost}{why}");
     }
-    let shown = |reading: Reading<String>| reading.value().cloned().unwrap_or_else(|| "N/A".into());
     let name: String = device.name.trim().trim_start_matches("NVIDIA ").chars().take(14).collect();
     let limit = device.power_limit_watts.value().map_or(String::new(), |watts| format!("/{watts:.0}"));
     let facts = [
@@ -95,6 +94,10 @@ fn of_bars(device: &DeviceSample, width: usize) -> String {
     format!("  {} [{load_bar}] {load}  mem [{memory_bar}] {memory:>11}", device.load_name())
 }
 
+fn shown(reading: Reading<String>) -> String {
+    reading.value().cloned().unwrap_or_else(|| "N/A".into())
+}
+
 fn bar(percent: &Reading<f64>, width: usize) -> String {
     let part = percent.value().map_or(0.0, |percent| (percent / 100.0).clamp(0.0, 1.0));
     let full = (part * width as f64).round() as usize;
@@ -104,7 +107,6 @@ fn bar(percent: &Reading<f64>, width: usize) -> String {
 fn describe(device: &DeviceSample, process: &DeviceProcess) -> String {
     let who = process.rank.map_or("other".to_owned(), |rank| format!("rank {rank}"));
     let place = if device.kind == DeviceKind::Gpu { format!("  GPU {:<3}", device.index) } else { String::new() };
-    let shown = |reading: Reading<String>| reading.value().cloned().unwrap_or_else(|| "N/A".into());
     let memory = shown(process.memory_bytes.map(|bytes| units::bytes(*bytes)));
     let load = shown(process.utilization_percent.map(|percent| format!("{percent:.0} %")));
     let owner = shown(process.owner.clone());
