@@ -55,12 +55,12 @@ pub mod replay;
 pub mod report;
 pub mod run;
 pub mod runs;
+mod series_wait;
 mod settings;
 pub mod setup;
 pub mod simulate;
 pub mod stop;
 mod table;
-mod turns;
 
 use arguments::arguments;
 pub use output::{Usage, say};

@@ -72,7 +72,7 @@ pub fn build(folder: &Folder, of: &'static Program) -> Result<Built, ExerciseErr
 fn compile(folder: &Folder, of: &'static Program, text: &str) -> Result<Built, ExerciseError> {
     let source = source()?;
     write_package(folder, &source)?;
-    // What cargo writes to a target folder that others share is made as they are used to it.
+    // In a target folder that others share, cargo writes files with the user's usual permissions.
     let mut cargo = Command::new("sh");
     cargo.args(["-c", &format!("umask {:03o} && exec \"$0\" \"$@\"", access::users_umask())]);
     cargo.arg(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -87,7 +87,7 @@ fn compile(folder: &Folder, of: &'static Program, text: &str) -> Result<Built, E
     let words = child.stderr.take().map(|mut pipe| {
         thread::spawn(move || {
             let mut words = Vec::new();
-            // What cargo said until its pipe broke is all there is.
+            // If the pipe breaks, use what cargo wrote before.
             let _ = pipe.read_to_end(&mut words);
             words
         })
@@ -111,7 +111,7 @@ fn source() -> Result<PathBuf, ExerciseError> {
     let named = std::env::var_os(SOURCE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let path = named.unwrap_or_else(|| env!("HVD_LAB_CHECKOUT").into());
     let is_ours = path.join("src/ranks/bin/hvd-train.rs").is_file() && path.join("Cargo.lock").is_file();
-    // From the root, for cargo is told of it from another folder.
+    // An absolute path, because cargo runs in another folder.
     let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
     if is_ours { Ok(absolute) } else { Err(ExerciseError::NoSource { path }) }
 }
@@ -138,7 +138,7 @@ fn write_package(folder: &Folder, source: &Path) -> Result<(), ExerciseError> {
         }
         files::write(&path, text.as_bytes()).map_err(ExerciseError::io("write", &path))?;
     }
-    // The same versions of everything; cargo takes out what the exercise does not need.
+    // The same versions of all dependencies; cargo removes those that the exercise does not need.
     let lock = folder.path().join("Cargo.lock");
     let newer = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     if newer(&lock) < newer(&source.join("Cargo.lock")) {
@@ -158,7 +158,7 @@ fn main() {
 }
 "#;
 
-/// With the checkout's own profiles and patches, for otherwise everything would be built anew.
+/// With the checkout's own profiles and patches, because otherwise everything would be built again.
 fn manifest(checkout: &str, folder: &Folder, source: &Path) -> String {
     let mut taken = String::new();
     let mut is_taken = false;
@@ -195,7 +195,7 @@ fn program_name(folder: &Folder, program: &Program) -> String {
 
 #[derive(Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
-enum Said {
+enum CargoLine {
     CompilerMessage {
         message: Message,
     },
@@ -226,13 +226,15 @@ struct Span {
 }
 
 /// The program that cargo made and the errors of the compiler, by what cargo said line by line of a program with this text.
-fn read(program: &Program, text: &str, said: impl Iterator<Item = Said>) -> (Option<PathBuf>, Vec<CompileError>) {
+fn read(program: &Program, text: &str, said: impl Iterator<Item = CargoLine>) -> (Option<PathBuf>, Vec<CompileError>) {
     let (mut made, mut errors) = (None, Vec::new());
     for line in said {
         match line {
-            Said::CompilerArtifact { executable: Some(program) } => made = Some(program),
+            CargoLine::CompilerArtifact { executable: Some(program) } => made = Some(program),
             // "aborting due to 2 previous errors" has no place and says nothing.
-            Said::CompilerMessage { message } if message.level == "error" && !message.message.starts_with("aborting due") => {
+            CargoLine::CompilerMessage { message }
+                if message.level == "error" && !message.message.starts_with("aborting due") =>
+            {
                 errors.push(error(program, text, &message));
             }
             _ => {}

@@ -1,6 +1,6 @@
 //! The learner's own programs: what is to complete, its solutions, how the two differ, and building and running it.
 //!
-//! Never draws, and never judges a program by its text: `course` judges by what a run of it did.
+//! `course` judges a program by what a run of it did, not by its text.
 
 mod attempt;
 mod build;

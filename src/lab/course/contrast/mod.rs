@@ -1,6 +1,6 @@
 //! Two runs of a lesson side by side: what differs, and why, in words, from the evidence of both.
 //!
-//! Never passes or fails anything: that is `check`. What a run did not report is left out, never guessed.
+//! It describes and does not judge. What a run did not report is left out.
 
 pub(super) mod rates;
 mod side;
@@ -10,7 +10,7 @@ use super::step;
 use crate::domain::step::Step;
 use crate::domain::units;
 use serde::Serialize;
-pub(super) use side::{Pair, Side, alike, distinct, list, named, small};
+pub(super) use side::{Pair, Side, alike, distinct, named, small};
 
 /// The difference that a step makes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
