@@ -84,12 +84,12 @@ fn start(track: Track, folder: &Folder, home: &Path) -> anyhow::Result<ExitCode>
         note(home, |progress| _ = progress.practise(track.name()));
     }
     print(&format!("{}\n", folder.program().display()))?;
-    let next = match (track, track.next(&folder.read()?)) {
-        (Track::Collectives, _) => "complete the two places marked TODO, then: hvd-lab exercise run --track collectives".into(),
-        (Track::Program(Program { noun, title, .. }), Some((Some(number), line))) => {
-            format!("next: {noun} {number} ({}), line {line}", title(number))
-        }
-        _ => "no TODO is left".to_owned(),
+    let next = match track {
+        Track::Collectives => "complete the two places marked TODO, then: hvd-lab exercise run --track collectives".to_owned(),
+        Track::Program(program) => match program.next(&folder.read()?) {
+            Some((number, line)) => format!("next: {} {number} ({}), line {line}", program.noun, (program.title)(number)),
+            None => "no TODO is left".to_owned(),
+        },
     };
     say(&format!("{what}; {next}"));
     Ok(ExitCode::SUCCESS)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::build::CompileError;
+use super::built::CompileError;
 use super::program::Program;
 use crate::course::{Outcome, PlaceVerdict};
 use crate::domain::job::RunSpec;

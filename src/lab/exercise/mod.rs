@@ -4,6 +4,7 @@
 
 mod attempt;
 mod build;
+mod built;
 mod compared;
 mod conditions;
 mod diff;
@@ -22,7 +23,8 @@ mod track;
 mod trial;
 mod watch;
 
-pub use build::{Built, CompileError, build};
+pub use build::build;
+pub use built::{Built, CompileError};
 pub use compared::Compared;
 pub use conditions::Condition;
 pub use diff::Diff;

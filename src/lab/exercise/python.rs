@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::build::{Built, CompileError};
+use super::built::{Built, CompileError};
 use super::folder::{ExerciseError, Folder};
 use super::interpreter::{MODULE_VARIABLE, Module, find_module, interpreter, on_path};
 use super::program::Program;

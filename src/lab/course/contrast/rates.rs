@@ -1,6 +1,6 @@
 //! The learning rates and first losses of two runs, for steps 8, 9 and 10.
 
-use super::Contrast;
+use super::fact::Contrast;
 use super::side::{Pair, Side, small};
 use crate::course::check::numbers::digits;
 use crate::course::check::terms::list;
