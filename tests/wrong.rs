@@ -13,7 +13,7 @@ use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use corpus::{VARIABLE, Wrong, build, changes, corpus, photos};
-use hvd_lab_terminal::course::{Evidence, Outcome, PhotoEvidence, Shown, check_all, check_changes, check_photos};
+use hvd_lab_terminal::course::{Evidence, Outcome, PhotoEvidence, PlaceVerdict, check_all, check_changes, check_photos};
 use hvd_lab_terminal::dataset::{self, Location, SplitKind};
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::domain::step::Step;
@@ -70,7 +70,7 @@ struct Judged {
     name: String,
     state: RunState,
     message: String,
-    verdicts: Vec<Shown>,
+    verdicts: Vec<PlaceVerdict>,
     took: Duration,
     /// What its ranks printed.
     logs: String,
@@ -137,7 +137,7 @@ impl Class {
         let (state, evidence, message) = self.run(trainer, conditions, target);
         let folder = self.lab.store().folder(RunId(self.runs));
         let logs = folder.rank_logs().into_iter().filter_map(|process| fs::read_to_string(folder.rank_log(process)).ok());
-        let verdicts = check_all(&evidence).iter().map(Shown::from).collect();
+        let verdicts = check_all(&evidence).iter().map(PlaceVerdict::from).collect();
         Judged { name: trainer.to_owned(), state, message, verdicts, took: began.elapsed(), logs: logs.collect() }
     }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::settings::Settings;
-use super::{lessons, turns};
+use super::{lessons, series_wait};
 use crate::course::{Results, Series, results};
 use crate::domain::run::RunState;
 use crate::runs::RunStore;
@@ -32,7 +32,7 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     let (base, preset) = args.settings.training()?;
-    let series = turns::run(&store, Series::ablation(&base, &preset), &args.settings)?;
+    let series = series_wait::run(&store, Series::ablation(&base, &preset), &args.settings)?;
     let Some(results) = results(&store, &series)? else { return Ok(ExitCode::FAILURE) };
     let Results::Ablation(rows) = &results else { return Ok(ExitCode::FAILURE) };
     if args.json {

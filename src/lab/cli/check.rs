@@ -1,6 +1,6 @@
 //! `hvd-lab check`: what a run shows of each step.
 //!
-//! Never draws a screen, and never reads source text: events and logs of the run are all there is.
+//! It judges by the events and logs of the run, not by source text.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use super::lessons;
 use super::output::{Usage, say, say_damaged};
 use super::table::render;
-use crate::course::{Judged, Outcome, Shown, Verdict, judge};
+use crate::course::{Judged, Outcome, PlaceVerdict, Verdict, judge};
 use crate::domain::step::{Step, StepSet};
 use crate::exercise;
 use crate::runs::{RunId, RunStore, busy_host};
@@ -44,33 +44,27 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open(&home)?;
     let newest = || store.ids().last().copied().ok_or_else(|| Usage("no runs yet: `hvd-lab run` starts one".into()));
     let id = args.run.map_or_else(newest, Ok)?;
-    if store.record(id)?.spec.collectives().is_some() {
-        return match args.step {
-            None => super::collectives::check(&home, &store, id, args.json),
-            Some(_) => Err(Usage(format!("run {id} measured collectives, which have no steps: leave out --step")).into()),
-        };
-    }
-    if let Some(exercise) = store.record(id)?.exercise {
-        return match args.step {
-            None => places(&store, id, &exercise, args.json),
-            Some(_) => {
-                Err(Usage(format!("run {id} belongs to the exercise {exercise} and not to the ten steps: leave out --step"))
-                    .into())
-            }
-        };
-    }
-    if let Some(benchmark) = store.record(id)?.spec.benchmark() {
+    let record = store.record(id)?;
+    let why_not = if record.spec.collectives().is_some() {
+        if args.step.is_none() {
+            return super::collectives::check(&home, &store, id, args.json);
+        }
+        "measured collectives, which have no steps: leave out --step".into()
+    } else if let Some(exercise) = &record.exercise {
+        if args.step.is_none() {
+            return places(&store, id, exercise, args.json);
+        }
+        format!("belongs to the exercise {exercise} and not to the ten steps: leave out --step")
+    } else if let Some(benchmark) = record.spec.benchmark() {
         let model = benchmark.model;
-        return Err(Usage(format!(
-            "run {id} is a benchmark of {model}, which has no steps to check: `hvd-lab compare` sets benchmarks side by side"
-        ))
-        .into());
-    }
-    if store.record(id)?.spec.nvcnn().is_some() {
-        return Err(Usage(format!(
-            "run {id} is of `hvd-lab nvcnn`, which has no steps to switch: `hvd-lab compare` shows what it gained"
-        ))
-        .into());
+        format!("is a benchmark of {model}, which has no steps to check: `hvd-lab compare` sets benchmarks side by side")
+    } else if record.spec.nvcnn().is_some() {
+        "is of `hvd-lab nvcnn`, which has no steps to switch: `hvd-lab compare` shows what it gained".into()
+    } else {
+        String::new()
+    };
+    if !why_not.is_empty() {
+        return Err(Usage(format!("run {id} {why_not}")).into());
     }
     let Judged { record, verdicts, first, reading } = judge(&store, &home, id, args.step)?;
     let steps = record.training().map(|training| training.steps).unwrap_or_default();
@@ -94,7 +88,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What a run of another exercise shows of each of its places.
+/// Prints the verdicts on the places of another exercise.
 fn places(store: &RunStore, id: RunId, exercise: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let program = exercise::of_track(exercise).ok_or_else(|| {
         Usage(format!("run {id} belongs to the exercise {exercise}, which this version does not know: update hvd-lab"))
@@ -103,11 +97,11 @@ fn places(store: &RunStore, id: RunId, exercise: &str, as_json: bool) -> anyhow:
     if as_json {
         super::output::print_json(&serde_json::json!({ "run": id, "exercise": exercise, "verdicts": all }))?;
     } else {
-        let row = |shown: &Shown| vec![shown.number.to_string(), shown.outcome.name().to_owned(), shown.evidence.clone()];
+        let row = |shown: &PlaceVerdict| vec![shown.number.to_string(), shown.outcome.name().to_owned(), shown.evidence.clone()];
         let rows: Vec<_> = all.iter().map(row).collect();
         super::output::print(&render(&[program.noun, "verdict", "evidence"], &rows))?;
     }
-    Ok(if all.iter().all(Shown::has_passed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if all.iter().all(PlaceVerdict::has_passed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn cells(verdict: &Verdict, steps: StepSet) -> Vec<String> {

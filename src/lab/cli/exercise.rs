@@ -2,12 +2,12 @@
 
 mod json;
 mod ring;
-mod shared;
+mod verbs;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use self::shared::{Try, What, columns, note, open_editor, reset, text, watch};
+use self::verbs::{Try, What, columns, note, open_editor, reset, text, watch};
 use super::follow;
 use super::output::{Usage, print, print_exact, print_json, say};
 use crate::domain::event::EventLine;
@@ -84,12 +84,12 @@ fn start(track: Track, folder: &Folder, home: &Path) -> anyhow::Result<ExitCode>
         note(home, |progress| _ = progress.practise(track.name()));
     }
     print(&format!("{}\n", folder.program().display()))?;
-    let next = match (track, track.next(&folder.read()?)) {
-        (Track::Collectives, _) => "complete the two places marked TODO, then: hvd-lab exercise run --track collectives".into(),
-        (Track::Program(Program { noun, title, .. }), Some((Some(number), line))) => {
-            format!("next: {noun} {number} ({}), line {line}", title(number))
-        }
-        _ => "no TODO is left".to_owned(),
+    let next = match track {
+        Track::Collectives => "complete the two places marked TODO, then: hvd-lab exercise run --track collectives".to_owned(),
+        Track::Program(program) => match program.next(&folder.read()?) {
+            Some((number, line)) => format!("next: {} {number} ({}), line {line}", program.noun, (program.title)(number)),
+            None => "no TODO is left".to_owned(),
+        },
     };
     say(&format!("{what}; {next}"));
     Ok(ExitCode::SUCCESS)
@@ -111,7 +111,7 @@ fn in_language(args: &Args, home: &Path) -> Result<Track, Usage> {
     }
 }
 
-/// What the ranks print stays in their logs.
+/// Prints nothing: the output of the ranks stays in their logs.
 struct Silent;
 
 impl follow::Lines for Silent {
@@ -163,7 +163,7 @@ impl Own<'_> {
         }
     }
 
-    /// The program, if it builds; else the errors are told.
+    /// The program, if it builds; else prints the errors.
     fn build(&self) -> anyhow::Result<Option<PathBuf>> {
         // Before anything is said of a build.
         self.folder.read()?;
@@ -191,7 +191,7 @@ impl Own<'_> {
                 None => Follower::new(folder),
                 Some(condition) => {
                     say(&format!("once more, {} ...", condition.in_words()));
-                    // What it printed before has been seen.
+                    // Skip what it printed before.
                     Follower::from_here(folder)
                 }
             };

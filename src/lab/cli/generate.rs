@@ -1,6 +1,4 @@
 //! `hvd-lab completions` and `hvd-lab man`: made from the command line's own description.
-//!
-//! Never installs anything: they print.
 
 use std::process::ExitCode;
 
@@ -41,7 +39,7 @@ fn shown(all: &Command) -> Command {
         .disable_help_subcommand(true)
 }
 
-/// What is no flag, in the words of a manual.
+/// The section on the environment, in the format of a manual page.
 const ENVIRONMENT: &str = "\
 .SH ENVIRONMENT
 .TP

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::output::Usage;
 use super::settings::Settings;
-use super::{lessons, turns};
+use super::{lessons, series_wait};
 use crate::course::{Catalog, Results, Series, side_by_side};
 use crate::domain::run::RunState;
 use crate::domain::step::Step;
@@ -46,7 +46,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (runs, code) = match args.runs.as_slice() {
         [before, after] => ([*before, *after], ExitCode::SUCCESS),
         _ => {
-            let series = turns::run(&store, series(&args)?, &args.settings)?;
+            let series = series_wait::run(&store, series(&args)?, &args.settings)?;
             let began: Vec<RunId> = series.turns.iter().filter_map(|turn| turn.run).collect();
             let [before, after] = began.as_slice() else { return Ok(ExitCode::FAILURE) };
             let finished = began.iter().all(|run| store.status(*run).is_ok_and(|status| status.state == RunState::Finished));

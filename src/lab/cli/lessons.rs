@@ -1,6 +1,4 @@
 //! `hvd-lab lessons`: list, read, answer and proofread the lessons.
-//!
-//! Never draws a screen, and never changes a lesson.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -202,7 +200,7 @@ fn text(lesson: &Lesson, hints: usize, fold_for_rust: Option<bool>, progress: &P
         None => body.into(),
         Some(writes_rust) => fold(body, writes_rust, &format!("`hvd-lab lessons show {} --unfold` shows them.", lesson.number)),
     };
-    // The questions stand first: whoever has read the text predicts nothing.
+    // The questions come first, because the text gives away the answers.
     let mut markdown = format!("# {title}\n\n{}\n{}\n{body}\n", lesson.summary, questions(lesson, progress));
     if lesson.keeps_back(is_answered) {
         let number = lesson.number;

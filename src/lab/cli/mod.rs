@@ -54,12 +54,12 @@ pub mod replay;
 pub mod report;
 pub mod run;
 pub mod runs;
+mod series_wait;
 mod settings;
 pub mod setup;
 pub mod simulate;
 pub mod stop;
 mod table;
-mod turns;
 mod user_program;
 
 use arguments::arguments;

@@ -1,6 +1,4 @@
 //! `hvd-lab progress`: what a learner has done so far.
-//!
-//! Never judges a run: `hvd-lab check` does.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! `hvd-lab report`: what a learner hands in, as Markdown, HTML or JSON.
 //!
-//! Never sends it anywhere, and never says where the user's files are or, unless asked, on which host.
+//! It does not say where the user's files are, nor, without a flag, on which host.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -74,7 +74,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let home = RunStore::default_home()?;
     let reading = ProgressFile::of(&home).read()?;
     reading.note.iter().for_each(|note| say(note));
-    // What is wrong with the folder of the class was said above.
+    // Problems with the folder of the class were reported above.
     let shared = || Share::of(&home).ok().flatten().map(|share| share.learner);
     let name = args.name.clone().or_else(shared);
     if let Some(length) = name.as_ref().map(|name| name.chars().count()).filter(|length| *length > LONGEST_NAME) {
@@ -129,7 +129,7 @@ fn machine(with_host: bool, runs: &[RunSummary]) -> MachineRow {
     };
     let of_runs = runs.iter().rev().filter_map(|run| run.record.as_ref()).flat_map(|record| record.versions.clone());
     for version in launcher.into_iter().chain(driver).chain(of_runs) {
-        // What follows a comma is who built it, where and when.
+        // The text after a comma says who built it, where and when.
         let version = version.split(',').next().unwrap_or_default().to_owned();
         if !versions.contains(&version) {
             versions.push(version);

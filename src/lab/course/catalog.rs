@@ -14,7 +14,7 @@ use crate::host::read;
 
 /// Names the folder where no flag does.
 pub const LESSONS_VARIABLE: &str = "HVD_LAB_LESSONS";
-/// Of one lesson: a book is no lesson.
+/// Largest size of one lesson.
 const MOST_BYTES: u64 = 4 << 20;
 
 /// Name and text of every lesson file, written by build.rs out of `lessons/`.

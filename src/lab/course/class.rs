@@ -21,10 +21,10 @@ pub const STUCK_S: f64 = 20.0 * 60.0;
 /// A progress file is some kilobytes; a report of a long list of runs not much more.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// What is known of all.
+/// The progress of all learners.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Class {
-    /// Who is stuck first, then by name.
+    /// Stuck learners first, then by name.
     pub learners: Vec<Standing>,
     /// Files that are no progress, each with what is wrong with it.
     pub problems: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Class {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
     pub learner: String,
-    /// In the folder of the class.
+    /// Path relative to the folder of the class.
     pub file: PathBuf,
     pub state: State,
     /// Numbers of the steps that are proven or written.
@@ -44,7 +44,7 @@ pub struct Standing {
     pub levels: BTreeMap<Level, Vec<usize>>,
     /// Failed, and nothing gained since.
     pub failing: Vec<Failing>,
-    /// What was done beside the ten steps, one line each.
+    /// One line for each exercise or check apart from the ten steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<String>,
     /// The first step that is neither proven nor written.
@@ -113,7 +113,7 @@ impl Class {
                 Err(what) => class.problems.push(format!("{} {what}", printable(&file.display().to_string()))),
             }
         }
-        // Who needs help stands first.
+        // Learners who need help come first.
         let place = |one: &Standing| (one.state != State::Stuck, one.learner.to_lowercase(), one.file.clone());
         class.learners.sort_by_key(place);
         class.problems.sort();

@@ -1,4 +1,4 @@
-//! What a run left behind, for the checks to judge: its history, with what was asked for and what was printed.
+//! The evidence of a run, which the checks judge: its history, its settings, and the epochs that it printed.
 //!
 //! Never judges. It takes what the screen gets anyway (events and log lines), or reads a run folder.
 
@@ -16,7 +16,7 @@ use crate::runs::{RunFolder, RunRecord, StoreError};
 /// All evidence of one run: its history, with what was asked for and what was printed.
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// What was asked for: number of ranks, base rate, warmup, steps.
+    /// The settings: number of ranks, base rate, warmup, steps.
     pub spec: TrainingJob,
     history: History,
     /// Ranks of each attempt, where the record says so.

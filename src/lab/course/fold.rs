@@ -1,6 +1,4 @@
 //! Parts of a lesson that stay folded until a learner asks for them: the same lines in another library or language.
-//!
-//! Never folds what all learners need: those parts hold code and what belongs to it.
 
 use std::borrow::Cow;
 

@@ -1,16 +1,16 @@
 //! One run judged, and what it shows for the first time noted: a step seen, proven or written.
 //!
-//! Never says what a verdict is: `check` does; and never keeps the file: `progress` does.
+//! `check` gives the verdicts, and `progress_file` keeps the file.
 
 use std::path::Path;
 
-use super::{Evidence, Level, Outcome, Progress, ProgressError, ProgressFile, Reading, Shown, Verdict, check, check_all};
+use super::{Evidence, Level, Outcome, PlaceVerdict, Progress, ProgressError, ProgressFile, Reading, Verdict, check, check_all};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::domain::training::TrainingSpec;
 use crate::runs::{RunFolder, RunId, RunRecord, RunStore, Trial};
 
-/// What came of judging a run.
+/// The verdicts on a run, and what they changed in the learner's progress.
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub record: RunRecord,
@@ -35,7 +35,7 @@ pub fn credit(folder: &RunFolder, state: RunState) {
         let home = RunStore::default_home()?;
         let (store, record) = (RunStore::open(&home)?, folder.read_record()?);
         let is_here = store.folder(record.id).path().canonicalize().is_ok_and(|path| path == folder.path());
-        // A damaged file is set aside by whoever can say so.
+        // A damaged file is left to a caller that can tell the user about it.
         if is_here && record.has_steps() && !ProgressFile::of(&home).is_damaged() {
             judge_as(&store, &home, record.id, None, state)?;
         }
@@ -51,13 +51,13 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
     let steps = evidence.spec.workload.steps;
     let file = ProgressFile::of(home);
     let known = file.read().unwrap_or_default();
-    // To look for pairs reads the records of all runs: only for what none has proven yet.
+    // Looking for pairs reads the records of all runs, so we do it only for steps that are not proven yet.
     let can_prove = record.program.is_none() && state == RunState::Finished;
     let open = verdicts.iter().filter(|verdict| can_prove && !known.progress.has(verdict.step, Level::Proven));
     let pairs = pairs(store, &record, &open.collect::<Vec<_>>(), steps);
     let note = |progress: &mut Progress| {
         match &record.program {
-            // What a program of the learner's own says of its steps is no evidence: what it did decides.
+            // The steps that the learner's own program claims are no evidence: the verdicts decide.
             Some(_) => match record.trial {
                 None => progress.note_written(&verdicts, steps, run),
                 Some(Trial::First) => progress.note_first(&verdicts, steps, run),
@@ -83,8 +83,8 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
 
 /// Notes what the learner's program does after all runs of a trial, of which this was the first; what there is to say of it.
 /// `steps` are those that the program says are done.
-pub fn conclude(home: &Path, run: RunId, steps: StepSet, shown: &[Shown]) -> Vec<String> {
-    let of = |shown: &Shown| {
+pub fn conclude(home: &Path, run: RunId, steps: StepSet, shown: &[PlaceVerdict]) -> Vec<String> {
+    let of = |shown: &PlaceVerdict| {
         Some(Verdict { step: Step::from_number(shown.number)?, outcome: shown.outcome, evidence: shown.evidence.clone() })
     };
     let verdicts: Vec<Verdict> = shown.iter().filter_map(of).collect();

@@ -1,6 +1,6 @@
 //! One lesson: TOML front matter between two `+++` lines, then Markdown.
 //!
-//! Never reads a file: text in, lesson out. What parses is whole; `proofread` says what else an author should mend.
+//! A lesson that parses is complete; `proofread` lists what else an author should fix.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::domain::step::{Step, StepSet};
 
 /// The line that opens and closes the front matter.
 const FENCE: &str = "+++";
-/// What stands below this line gives answers away.
+/// The text below this line gives away the answers.
 const ANSWERS: &str = "<!-- answers -->";
 
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Lesson {
     pub number: usize,
     /// The file's name without number and ending: `broadcast_weights` of `04_broadcast_weights.md`.
     pub slug: String,
-    /// As errors name it.
+    /// Path of the file, as error messages name it.
     pub file: String,
     /// Lessons 1 to 10 have the step of their number, others none.
     pub step: Option<Step>,
@@ -30,7 +30,7 @@ pub struct Lesson {
     pub summary: String,
     /// Three, growing, or none.
     pub hints: Vec<String>,
-    /// To predict before the run, one after the other.
+    /// Questions to answer before the run, one after the other.
     pub questions: Vec<Question>,
     pub run: Option<GuidedRun>,
     pub links: Vec<Link>,
@@ -112,7 +112,7 @@ struct FrontRun {
     epochs: Spanned<usize>,
 }
 
-/// What is wrong, and where in the front matter.
+/// The position in the front matter, in bytes, and the message of an error.
 type Wrong = (Range<usize>, String);
 
 impl Lesson {

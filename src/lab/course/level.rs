@@ -1,6 +1,4 @@
 //! How far a learner has come with a step: four levels, each with evidence of its own.
-//!
-//! Never reads a file: it is what `progress` holds, in other words.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -72,7 +70,7 @@ impl Progress {
         }
     }
 
-    /// In their order.
+    /// The levels that a step has reached, in their order.
     pub fn levels(&self, step: Step) -> Vec<Level> {
         Level::ALL.into_iter().filter(|level| self.has(step, *level)).collect()
     }
@@ -127,7 +125,7 @@ impl Progress {
         done.map(|done| done.evidence.as_str())
     }
 
-    /// For people.
+    /// The progress as a page of Markdown.
     pub fn to_markdown(&self) -> String {
         let mut text = format!("# hvd-lab: {}\n\n", self.in_words());
         text.push_str("| step | seen | predicted | proven | written | evidence |\n|---|---|---|---|---|---|\n");

@@ -1,6 +1,6 @@
 //! The course: lessons, and what is known of a learner's way through them.
 //!
-//! Never draws, and never starts a run: it reads lessons and the evidence that runs left, and keeps one small file.
+//! It reads lessons and the evidence that runs left, and keeps one small file.
 
 mod catalog;
 mod check;
@@ -27,7 +27,7 @@ mod written;
 
 pub use crate::domain::history::{Attempt, Process, Test};
 pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
-pub use check::{Claim, Outcome, Shown, Verdict, check, check_all, check_changes, check_collectives, check_photos};
+pub use check::{Claim, Outcome, PlaceVerdict, Verdict, check, check_all, check_changes, check_collectives, check_photos};
 pub use class::{Class, Failing, STUCK_S, Standing, State};
 pub use contrast::{Contrast, Fact, contrast};
 pub use evidence::Evidence;

@@ -1,6 +1,6 @@
 //! Markdown laid out as rows of a given width: words with roles, for a screen or for a plain terminal.
 //!
-//! Never draws, and never knows a colour: a role says what a piece is, and who shows it chooses how.
+//! A role says what a piece is; the caller chooses its look.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
@@ -58,11 +58,11 @@ struct Page {
     roles: Vec<Role>,
     /// Numbers of the open lists; `None` for bullets.
     lists: Vec<Option<u64>>,
-    /// What stands before the first row of the next block, and before its others.
+    /// The text before the first row of the next block; after that row, blanks of the same width.
     bullet: Option<String>,
     quotes: usize,
     code: Option<String>,
-    /// What is between the fences is a diagram, not a program.
+    /// The open code block is a diagram, not a program.
     is_drawing: bool,
     table: Vec<Vec<Vec<Word>>>,
 }
@@ -204,7 +204,7 @@ impl Page {
         }
     }
 
-    /// What stands before the rows of a block.
+    /// The margins of a block: before its first row, and before the others.
     fn margins(&mut self) -> (String, String) {
         let quote = "│ ".repeat(self.quotes);
         let depth = "  ".repeat(self.lists.len().saturating_sub(1));

@@ -1,12 +1,10 @@
-//! What a training on photos left behind, for the checks of its exercise to judge.
-//!
-//! Never judges.
+//! The evidence of a training on photos, which the checks of its exercise judge.
 
 use crate::domain::history::{Attempt, History, Keep};
 use crate::domain::nvcnn::NvcnnSpec;
 use crate::runs::{RunFolder, RunRecord, StoreError};
 
-/// What one training on photos was asked for, and what its ranks told.
+/// The settings of one training on photos, and the events of its ranks.
 #[derive(Clone, Debug)]
 pub struct PhotoEvidence {
     pub spec: NvcnnSpec,
@@ -27,7 +25,7 @@ impl PhotoEvidence {
         Ok(PhotoEvidence { spec, np: record.np(), history })
     }
 
-    /// The newest attempt, if a rank has told anything.
+    /// The newest attempt, if a rank has reported anything.
     pub fn attempt(&self) -> Option<&Attempt> {
         self.history.attempts.last()
     }

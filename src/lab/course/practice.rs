@@ -1,6 +1,4 @@
-//! What a learner has done beside the ten steps: other exercises, and runs of collectives that were checked.
-//!
-//! Never judges: what it keeps was judged elsewhere.
+//! A learner's work apart from the ten steps: other exercises, and runs of collectives that were checked.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +17,13 @@ pub struct Practised {
     pub started_s: f64,
     /// Runs of the learner's program.
     pub attempts: usize,
-    /// Of the last of them.
+    /// Time of the last attempt, in Unix seconds.
     #[serde(default)]
     pub time_s: Option<f64>,
-    /// When it was right first.
+    /// Time of the first attempt that passed, in Unix seconds.
     #[serde(default)]
     pub passed_s: Option<f64>,
-    /// What was said of the last one that was not.
+    /// The message of the last attempt that failed.
     #[serde(default)]
     pub said: Option<String>,
 }
@@ -42,7 +40,7 @@ impl Practised {
         self.time_s = Some(now_s);
         match outcome {
             Ok(()) => self.passed_s = self.passed_s.or(Some(now_s)),
-            // Never a line of the program: what is kept may be shared.
+            // Keep the first line only: the others may quote the learner's program, and progress may be shared.
             Err(why) => self.said = Some(why.lines().next().unwrap_or_default().to_owned()),
         }
     }

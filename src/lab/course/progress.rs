@@ -1,6 +1,6 @@
 //! How far a learner has come: steps done with their evidence, failed tries and predictions.
 //!
-//! Never reads or writes a file, and never judges.
+//! `progress_file` reads and writes it, and `judge` decides what is noted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -242,7 +242,7 @@ impl Progress {
         self.collectives.sort_by_key(|checked| checked.run);
     }
 
-    /// What was done beside the ten steps, one line each.
+    /// One line for each exercise or check apart from the ten steps.
     pub fn practice(&self) -> Vec<String> {
         practice::lines(self.ring.as_ref(), &self.exercises, &self.collectives)
     }
@@ -277,7 +277,7 @@ impl Progress {
         self.predictions.remove(&step.number());
     }
 
-    /// For programs: the file as it is.
+    /// The content of the file.
     pub fn to_json(&self) -> String {
         // Only failing writers and maps without text keys can fail here, and there are none.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"

@@ -14,13 +14,13 @@ use crate::domain::bounds::Bounded;
 use crate::host::access;
 use crate::runs::{self, StoreError};
 
-/// `progress.json` in a home folder. It is read anew for every change, for two labs may be open.
+/// `progress.json` in a home folder. It is read again before every change, because two labs may be open.
 #[derive(Clone, Debug)]
 pub struct ProgressFile {
     path: PathBuf,
 }
 
-/// What the file held, and what there is to say of it.
+/// The content of the file, with a note for the user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     pub progress: Progress,
@@ -83,7 +83,7 @@ impl ProgressFile {
         Ok(reading)
     }
 
-    /// Whether what is there cannot be read.
+    /// Whether the file is damaged.
     pub fn is_damaged(&self) -> bool {
         self.content().is_ok_and(|(_, damage)| damage.is_some())
     }

@@ -23,7 +23,7 @@ const SPELLINGS: [(&str, &str, bool); 4] = [
 const PROSE_COLUMNS: usize = 100;
 const DIAGRAM_COLUMNS: usize = 60;
 
-/// What was read, and what was found.
+/// The result of proofreading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
     pub lessons: usize,

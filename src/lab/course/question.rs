@@ -1,6 +1,4 @@
-//! What a learner predicts before a run, and what is said to the prediction.
-//!
-//! Never decides whether a step is done: that is what evidence is for.
+//! A question that a learner answers before a run, and the feedback to the answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +11,7 @@ pub struct Question {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// As much feedback as options; `right` is the index of one of them.
+    /// `feedback` has one text for each option; `right` is the index of an option.
     Choice { options: Vec<String>, right: usize, feedback: Vec<String> },
     /// Right within `tolerance`, absolute. Feedback for right, too low and too high.
     Number { right: f64, tolerance: f64, feedback: [String; 3] },
@@ -26,7 +24,7 @@ pub struct QuestionId {
     pub question: usize,
 }
 
-/// What a learner answered.
+/// An answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prediction {
@@ -35,7 +33,7 @@ pub enum Prediction {
     Number(f64),
 }
 
-/// What comes of a prediction.
+/// Whether a prediction is right, and the feedback to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement<'a> {
     pub is_right: bool,

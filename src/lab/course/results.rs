@@ -1,6 +1,6 @@
-//! What a series of runs has shown so far: two runs side by side, or a table of all steps but one.
+//! The results of a series so far: two runs side by side, or a table of all steps but one.
 //!
-//! Never waits for a run: what is not there yet is left open.
+//! Cells of a run that has not ended stay empty.
 
 use std::io::BufReader;
 
@@ -37,7 +37,7 @@ pub struct SideBySide {
 }
 
 /// One row of an ablation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Without {
     pub name: String,
     pub steps: StepSet,
@@ -46,7 +46,7 @@ pub struct Without {
     pub images_per_sec: Option<f64>,
     pub seconds: Option<f64>,
     pub test_accuracy: Option<f64>,
-    /// What the run shows of the step that is off, where one is.
+    /// The verdict on the one step that is off; `None` if several are off, or none.
     pub verdict: Option<Verdict>,
     /// How many of the ten checks pass.
     pub passed: Option<usize>,
@@ -115,17 +115,7 @@ fn excerpt(folder: &RunFolder) -> Vec<String> {
 }
 
 fn without(store: &RunStore, turn: &super::Turn) -> Without {
-    let mut row = Without {
-        name: turn.name.clone(),
-        steps: turn.spec.workload.steps,
-        run: turn.run,
-        state: None,
-        images_per_sec: None,
-        seconds: None,
-        test_accuracy: None,
-        verdict: None,
-        passed: None,
-    };
+    let mut row = Without { name: turn.name.clone(), steps: turn.spec.workload.steps, run: turn.run, ..Without::default() };
     let Some(summary) = turn.run.and_then(|run| store.summary(run).ok()) else { return row };
     row.state = Some(summary.status.state);
     row.images_per_sec = summary.figures.images_per_sec;

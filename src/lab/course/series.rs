@@ -23,7 +23,7 @@ pub struct Series {
     /// Name of the preset that the settings began as.
     pub preset: String,
     pub turns: Vec<Turn>,
-    /// What has not begun never will.
+    /// Turns that have not begun are skipped.
     #[serde(default)]
     pub is_cancelled: bool,
 }
@@ -47,7 +47,7 @@ pub struct Turn {
     pub run: Option<RunId>,
 }
 
-/// What there is to do next.
+/// The next thing to do for a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// This turn, by index.
@@ -57,7 +57,7 @@ pub enum Next {
     Over,
 }
 
-/// What a run trains on where nobody asks for fewer.
+/// Images of the whole training set, which a run uses without another number.
 const ALL_IMAGES: usize = 60_000;
 /// Turns of a series: of any kind there are fewer.
 const MAX_TURNS: usize = 1_000;
@@ -199,7 +199,7 @@ impl SeriesFile {
         }
     }
 
-    /// In the place of the one before.
+    /// Replaces the series in the file.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -234,7 +234,7 @@ impl SeriesFile {
         Ok((Some(series), begun))
     }
 
-    /// What has not begun never will.
+    /// Turns that have not begun are skipped.
     ///
     /// # Errors
     /// As [`SeriesFile::read`] and [`SeriesFile::write`].

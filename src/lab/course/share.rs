@@ -27,7 +27,7 @@ pub const LONGEST_NAME: usize = 64;
 const MOST_NAME_BYTES: usize = 200;
 /// A copy is some kilobytes.
 const MOST_BYTES: u64 = 8 << 20;
-/// Names that are tried to suggest one that is free.
+/// Numbers that are tried to suggest a free name.
 const SUGGESTIONS: std::ops::RangeInclusive<usize> = 2..=99;
 
 /// Where the copy goes: `FOLDER/LEARNER.json`.
@@ -45,7 +45,7 @@ impl Bounded for Share {
     }
 }
 
-/// What stands in the folder of the class.
+/// The content of a file in the folder of the class.
 #[derive(Serialize)]
 struct ClassCopy<'a, T> {
     /// The home that made it: names are not unique, and two learners may have one account.
@@ -54,7 +54,7 @@ struct ClassCopy<'a, T> {
     progress: &'a T,
 }
 
-/// As much of a file there as says whose it is.
+/// The fields of such a file that say who owns it.
 #[derive(Deserialize)]
 struct Header {
     owner: Option<String>,
@@ -87,7 +87,7 @@ impl Share {
         })
     }
 
-    /// From now on. `None` for nowhere.
+    /// Remembers where to share; `None` stops sharing.
     ///
     /// # Errors
     /// The home folder cannot be written.
@@ -184,7 +184,7 @@ impl Share {
     }
 }
 
-/// What tells this home from all others: random, and made once.
+/// The random name of this home, made once, which no other home has.
 fn owner(home: &Path) -> Result<String, StoreError> {
     let path = home.join("learner-id");
     let kept = || read::small_text(&path, 64).ok().map(|text| text.trim().to_owned()).filter(|id| id.len() == 32);
@@ -205,7 +205,7 @@ fn owner(home: &Path) -> Result<String, StoreError> {
     made.map_err(StoreError::io("cannot write", &path))
 }
 
-/// The name of this user, if it tells anything about them.
+/// The login name of this user; `None` for root, whom several people may be.
 pub fn login_name() -> Option<String> {
     let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok().flatten()?;
     (user.name != "root").then(|| file_name(&user.name)).flatten()

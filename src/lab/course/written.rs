@@ -47,7 +47,7 @@ fn or_dash(cell: &str) -> &str {
     if cell.is_empty() { "–" } else { cell }
 }
 
-/// As it is: no sign of a log line means anything.
+/// Escapes all punctuation, so that no character of a log line means anything in Markdown.
 fn literal(line: &str) -> String {
     line.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c])).collect()
 }

@@ -1,13 +1,11 @@
 //! A run of the learner's program: small, on two ranks, and never waiting for long; and what it shows in words.
-//!
-//! Never judges: `course` does.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::build::CompileError;
+use super::built::CompileError;
 use super::program::Program;
-use crate::course::{Outcome, Shown};
+use crate::course::{Outcome, PlaceVerdict};
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::launch::{StartRequest, default_preset};
@@ -15,7 +13,7 @@ use crate::runs::Trial;
 
 /// Seconds until a rank says for whom it waits, and until it gives up: a deadlock is explained within 20 s.
 const STALL_LIMITS: [&str; 4] = ["--stall-warning-secs", "5", "--stall-shutdown-secs", "12"];
-/// For a run of a few seconds, on any machine.
+/// Generous for a run of a few seconds, on any machine.
 const TIME_LIMIT_S: f64 = 600.0;
 /// Compile errors that are shown: later ones often follow from the first.
 const SHOWN: usize = 3;
@@ -24,7 +22,7 @@ impl Program {
     /// The run that judges the program, built from this text.
     pub fn request(&self, built: PathBuf, text: &str) -> StartRequest {
         let mut request = self.request_for(built, (self.job)(self, text));
-        // Seconds are enough; one that never ends, and tells nothing of it, must not run for ever.
+        // A program that hangs without a report must not run for ever.
         request.spec.resources.time_limit_s = Some(TIME_LIMIT_S);
         request.trial = self.is_tried_further(text).then_some(Trial::First);
         request
@@ -35,7 +33,7 @@ impl Program {
         let mut spec = job.into();
         // A program that trains on photos has limits of its own.
         if let Some(training) = spec.workload.training_mut() {
-            // Never stopped early.
+            // No accuracy stops it early.
             training.target_accuracy = 1.01;
             training.trainer_flags = STALL_LIMITS.map(String::from).to_vec();
         }
@@ -94,9 +92,9 @@ impl Program {
     }
 
     /// Whether everything that is taken for done is.
-    pub fn has_passed(&self, shown: &[Shown], text: &str) -> bool {
+    pub fn has_passed(&self, shown: &[PlaceVerdict], text: &str) -> bool {
         let done = self.done(text);
-        !done.is_empty() && shown.iter().filter(|shown| done.contains(&shown.number)).all(Shown::has_passed)
+        !done.is_empty() && shown.iter().filter(|shown| done.contains(&shown.number)).all(PlaceVerdict::has_passed)
     }
 
     /// The first errors of the compiler, each with its line and the place that it belongs to.
@@ -131,19 +129,20 @@ impl Program {
     }
 
     /// How the run ended and what it shows: of the places that the learner takes for done, and of the next one.
-    pub fn verdict_in_words(&self, status: &RunStatus, shown: &[Shown], text: &str) -> String {
+    pub fn verdict_in_words(&self, status: &RunStatus, shown: &[PlaceVerdict], text: &str) -> String {
         let mut words = String::new();
         let broken = (status.state != RunState::Finished).then(|| self.broken(status, text, &mut words));
         let (done, next, noun) = (self.done(text), self.next(text), self.noun);
-        // Of a run that broke off only what went wrong is worth telling, and nothing where it says itself what that is.
-        let tells = |shown: &&Shown| match &broken {
+        // Of a run that broke off, show only failures, and none if the run itself explains what went wrong.
+        let tells = |shown: &&PlaceVerdict| match &broken {
             None => true,
             Some(Broken::Unexplained) => shown.outcome == Outcome::Failed,
             Some(Broken::In(_) | Broken::At(_)) => false,
         };
-        let is_asked = |shown: &&Shown| done.contains(&shown.number) || next.is_some_and(|(number, _)| number == shown.number);
+        let is_asked =
+            |shown: &&PlaceVerdict| done.contains(&shown.number) || next.is_some_and(|(number, _)| number == shown.number);
         for shown in shown.iter().filter(is_asked).filter(tells) {
-            // What was never begun has not failed.
+            // A place that was not begun has not failed.
             let is_begun = done.contains(&shown.number) || shown.has_passed();
             let how = if is_begun { shown.outcome.name() } else { "is still to do" };
             let _ = writeln!(words, "{noun} {:>2} {how}: {}", shown.number, shown.evidence);
@@ -165,7 +164,7 @@ impl Program {
             (Some(Broken::At(line)), ..) => {
                 // The check of a place may know the error by its line.
                 let named = format!("{}:{line}:", self.file);
-                let knows = |shown: &&Shown| done.contains(&shown.number) && shown.evidence.contains(&named);
+                let knows = |shown: &&PlaceVerdict| done.contains(&shown.number) && shown.evidence.contains(&named);
                 let place = shown.iter().filter(|shown| shown.outcome == Outcome::Failed).find(knows);
                 place.map_or_else(|| format!("next: fix {}:{line}\n", self.file), |shown| fix(shown.number))
             }
@@ -185,7 +184,7 @@ impl Program {
         words
     }
 
-    /// Writes down how a run broke off, and tells where.
+    /// Adds how a run broke off to `words`, and returns where.
     fn broken(&self, status: &RunStatus, text: &str, words: &mut String) -> Broken {
         let message = &status.message;
         let _ = writeln!(words, "the run {}", status.end_in_words());
@@ -218,7 +217,7 @@ impl Program {
         }
         match shown.filter(|_| named.is_empty()) {
             Some(line) => _ = writeln!(words, "    See {}:{line}.", self.file),
-            // What the message has said already is in the log only.
+            // Leave out log lines that repeat the message.
             None if named.is_empty() => {
                 let cause = message.split(": ").last().unwrap_or(message);
                 let last = status.last_lines.iter().filter(|line| !line.contains(cause) && !message.contains(line.trim()));
@@ -237,7 +236,7 @@ impl Program {
 
 /// Where a run broke off.
 enum Broken {
-    /// In the place of this number.
+    /// In the place with this number.
     In(usize),
     /// At this line, which belongs to no place.
     At(usize),

@@ -10,48 +10,13 @@ use std::{fs, io, thread};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use super::built::{Built, CompileError};
 use super::folder::{ExerciseError, Folder};
 use super::language::Language;
 use super::program::Program;
 use super::programs::{PROGRAMS, TEN_STEPS};
 use super::python;
 use crate::host::{access, files};
-
-/// How a build ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Built {
-    Program(PathBuf),
-    /// The compiler's errors in the learner's program; where there are none, cargo's own words.
-    Errors {
-        errors: Vec<CompileError>,
-        said: String,
-    },
-}
-
-/// One error of the compiler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompileError {
-    pub message: String,
-    /// Counted from 1; 0 where the error is at no line.
-    pub line: usize,
-    pub column: usize,
-    /// The line in the program, and what is wrong with it.
-    pub source: String,
-    pub label: Option<String>,
-    /// The first hint of the compiler.
-    pub help: Option<String>,
-    /// The number in whose place the line is.
-    pub place: Option<usize>,
-}
-
-impl CompileError {
-    /// An error without a label and a hint. `text` is the program, and `line` counts from 1; 0 is no line.
-    pub(super) fn at(program: &Program, text: &str, message: String, line: usize, column: usize) -> CompileError {
-        let source = line.checked_sub(1).and_then(|index| text.lines().nth(index)).unwrap_or_default().trim().to_owned();
-        let place = if line > 0 { program.place_at(text, line) } else { None };
-        CompileError { message, line, column, source, label: None, help: None, place }
-    }
-}
 
 /// Names a checkout where this lab was built elsewhere.
 const SOURCE_VARIABLE: &str = "HVD_LAB_SOURCE";
@@ -72,7 +37,7 @@ pub fn build(folder: &Folder, of: &'static Program) -> Result<Built, ExerciseErr
 fn compile(folder: &Folder, of: &'static Program, text: &str) -> Result<Built, ExerciseError> {
     let source = source()?;
     write_package(folder, &source)?;
-    // What cargo writes to a target folder that others share is made as they are used to it.
+    // In a target folder that others share, cargo writes files with the user's usual permissions.
     let mut cargo = Command::new("sh");
     cargo.args(["-c", &format!("umask {:03o} && exec \"$0\" \"$@\"", access::users_umask())]);
     cargo.arg(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -87,7 +52,7 @@ fn compile(folder: &Folder, of: &'static Program, text: &str) -> Result<Built, E
     let words = child.stderr.take().map(|mut pipe| {
         thread::spawn(move || {
             let mut words = Vec::new();
-            // What cargo said until its pipe broke is all there is.
+            // If the pipe breaks, use what cargo wrote before.
             let _ = pipe.read_to_end(&mut words);
             words
         })
@@ -111,7 +76,7 @@ fn source() -> Result<PathBuf, ExerciseError> {
     let named = std::env::var_os(SOURCE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let path = named.unwrap_or_else(|| env!("HVD_LAB_CHECKOUT").into());
     let is_ours = path.join("src/ranks/bin/hvd-train.rs").is_file() && path.join("Cargo.lock").is_file();
-    // From the root, for cargo is told of it from another folder.
+    // An absolute path, because cargo runs in another folder.
     let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
     if is_ours { Ok(absolute) } else { Err(ExerciseError::NoSource { path }) }
 }
@@ -138,7 +103,7 @@ fn write_package(folder: &Folder, source: &Path) -> Result<(), ExerciseError> {
         }
         files::write(&path, text.as_bytes()).map_err(ExerciseError::io("write", &path))?;
     }
-    // The same versions of everything; cargo takes out what the exercise does not need.
+    // The same versions of all dependencies; cargo removes those that the exercise does not need.
     let lock = folder.path().join("Cargo.lock");
     let newer = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     if newer(&lock) < newer(&source.join("Cargo.lock")) {
@@ -158,7 +123,7 @@ fn main() {
 }
 "#;
 
-/// With the checkout's own profiles and patches, for otherwise everything would be built anew.
+/// With the checkout's own profiles and patches, because otherwise everything would be built again.
 fn manifest(checkout: &str, folder: &Folder, source: &Path) -> String {
     let mut taken = String::new();
     let mut is_taken = false;
@@ -195,7 +160,7 @@ fn program_name(folder: &Folder, program: &Program) -> String {
 
 #[derive(Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
-enum Said {
+enum CargoLine {
     CompilerMessage {
         message: Message,
     },
@@ -226,13 +191,15 @@ struct Span {
 }
 
 /// The program that cargo made and the errors of the compiler, by what cargo said line by line of a program with this text.
-fn read(program: &Program, text: &str, said: impl Iterator<Item = Said>) -> (Option<PathBuf>, Vec<CompileError>) {
+fn read(program: &Program, text: &str, said: impl Iterator<Item = CargoLine>) -> (Option<PathBuf>, Vec<CompileError>) {
     let (mut made, mut errors) = (None, Vec::new());
     for line in said {
         match line {
-            Said::CompilerArtifact { executable: Some(program) } => made = Some(program),
+            CargoLine::CompilerArtifact { executable: Some(program) } => made = Some(program),
             // "aborting due to 2 previous errors" has no place and says nothing.
-            Said::CompilerMessage { message } if message.level == "error" && !message.message.starts_with("aborting due") => {
+            CargoLine::CompilerMessage { message }
+                if message.level == "error" && !message.message.starts_with("aborting due") =>
+            {
                 errors.push(error(program, text, &message));
             }
             _ => {}

@@ -1,6 +1,4 @@
 //! A learner's program on one rank and on two, side by side: for an exercise that trains long enough to show what the second rank gives.
-//!
-//! Never shows a run: whoever asks follows both in their own way, as of an attempt.
 
 use std::path::PathBuf;
 
@@ -65,7 +63,7 @@ impl Program {
     }
 }
 
-/// What one run took and reached, against the first.
+/// The time and accuracy of one run, against the first.
 fn line(run: &RunSummary, first: Option<&RunSummary>) -> String {
     let mut parts = vec![format!("{} in all", units::counted(run.last_epoch, "epoch"))];
     if let Some(own) = run.training_seconds {

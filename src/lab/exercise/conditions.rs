@@ -5,17 +5,17 @@
 use std::path::Path;
 
 use super::program::Program;
-use crate::course::{Evidence, Outcome, Shown};
+use crate::course::{Evidence, Outcome, PlaceVerdict};
 use crate::domain::job::{Resources, Workload};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::step::Step;
 use crate::launch::{self, LaunchError, MoreWork, StartRequest};
 use crate::runs::{RunId, RunStore, Trial};
 
-/// Less than one image of a validation makes.
+/// A difference smaller than one image of a validation makes.
 const BELOW: f64 = 1e-6;
 
-/// What is different from the first run.
+/// The difference between a further run and the first one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Condition {
     /// Three ranks, as if on two hosts: the number of ranks is not 2, and a local rank is not the rank.
@@ -68,11 +68,11 @@ const FALLS: (usize, usize, usize) = (16, 270, 30);
 /// Images, of digits, of which each rank has a batch; and steps of a training on photos, of which some have a broadcast and some none.
 const DIGITS: (usize, usize) = (128, 64);
 const PHOTO_STEPS: usize = 7;
-/// Of the simulated hosts.
+/// Ranks on each simulated host.
 const RANKS_PER_HOST: usize = 2;
 
 impl Condition {
-    /// As the end of a sentence.
+    /// The condition as the end of a sentence.
     pub fn in_words(self) -> &'static str {
         match self {
             Condition::ThreeRanks => "on 3 ranks of two simulated hosts",
@@ -124,7 +124,7 @@ impl Condition {
     }
 
     /// Enters what went wrong under this condition into what the first run showed.
-    pub fn enter(self, program: &Program, text: &str, status: &RunStatus, shown: &[Shown], first: &mut [Shown]) {
+    pub fn enter(self, program: &Program, text: &str, status: &RunStatus, shown: &[PlaceVerdict], first: &mut [PlaceVerdict]) {
         let done = program.done(text);
         let failed = shown.iter().filter(|shown| done.contains(&shown.number) && shown.outcome == Outcome::Failed);
         let failed: Vec<(usize, String)> = failed.map(|shown| (shown.number, shown.evidence.clone())).collect();
@@ -140,7 +140,7 @@ impl Condition {
     }
 
     /// Enters what went wrong where no check says which place it is.
-    pub fn blame(self, why: &str, first: &mut [Shown]) {
+    pub fn blame(self, why: &str, first: &mut [PlaceVerdict]) {
         let place = match self {
             Condition::EarlyStop { .. } => Step::AverageMetrics.number(),
             Condition::GoOn { .. } => Step::CheckpointOnRoot.number(),
@@ -149,7 +149,7 @@ impl Condition {
         self.fail(place, why, first);
     }
 
-    fn fail(self, number: usize, why: &str, first: &mut [Shown]) {
+    fn fail(self, number: usize, why: &str, first: &mut [PlaceVerdict]) {
         if let Some(place) = first.iter_mut().find(|shown| shown.number == number) {
             place.outcome = Outcome::Failed;
             place.evidence = format!("{}, {why}", self.in_words());

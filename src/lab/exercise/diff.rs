@@ -1,6 +1,4 @@
 //! Two programs line by line: what goes, what comes, and which words of a line changed.
-//!
-//! Never draws: who shows it chooses one column or two.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,19 +12,19 @@ const CONTEXT: usize = 2;
 /// Part of the characters of two lines from which they stand beside each other.
 const ALIKE: f32 = 0.6;
 
-/// For the shortest way from one program to another; after it any way does.
+/// Time to look for the shortest difference; after it any difference will do.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Characters of two lines, and pairs of lines, that are compared to find what stands beside what: a file may hold anything.
 const LONGEST_LINE: usize = 1000;
 const MOST_PAIRS: usize = 10_000;
 
-/// What it takes to get from one program to another.
+/// The difference between two programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff {
-    /// What the two are, for a heading: `before step 4`, `after step 4`.
+    /// Names of the two, for a heading: `before step 4`, `after step 4`.
     pub old: String,
     pub new: String,
-    /// From top to bottom; none where the two are equal.
+    /// From top to bottom; empty if the two are equal.
     pub blocks: Vec<Block>,
 }
 
@@ -36,7 +34,7 @@ pub enum Block {
     Same(Vec<(usize, Line)>),
     /// Lines of the old that give way to lines of the new; one of the two may be empty.
     Change { removed: Vec<Line>, added: Vec<Line> },
-    /// So many equal lines are left out.
+    /// This number of equal lines is left out.
     Gap(usize),
 }
 

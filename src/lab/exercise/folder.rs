@@ -1,6 +1,6 @@
 //! The learner's copy of a program: made once, kept in the lab's home, reset with a backup.
 //!
-//! Never overwrites a word of the learner's without keeping it.
+//! It never overwrites the learner's text without a backup.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::host::installation::PYTHON_MODULE;
 use crate::host::{access, files, read};
 use crate::runs::remedy;
 
-/// No program that somebody wrote is longer.
+/// Largest size of a learner's program.
 const MOST_BYTES: u64 = 16 << 20;
-/// Where the language that was chosen is kept, and more than any name of one.
+/// Name of the file with the chosen language, and its largest size.
 const LANGUAGE_FILE: &str = "language";
 const LANGUAGE_BYTES: u64 = 64;
 
@@ -74,7 +74,7 @@ impl ExerciseError {
 }
 
 impl Folder {
-    /// Of the trainer with its ten steps, in the language that the learner writes it in.
+    /// The folder of the trainer with its ten steps, in the learner's language.
     pub fn of(home: &Path) -> Folder {
         Folder::of_track(home, Track::Program(TEN_STEPS.in_language(Language::of(home)).unwrap_or(&TEN_STEPS)))
     }
@@ -208,7 +208,7 @@ impl Language {
         there(program).or(chosen).or_else(|| there(&TEN_STEPS))
     }
 
-    /// From now on the learner writes in this language.
+    /// Remembers this language as the one that the learner writes in.
     ///
     /// # Errors
     /// A folder that cannot be written.

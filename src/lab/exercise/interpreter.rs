@@ -1,6 +1,4 @@
 //! Which Python a learner's program runs in, and where the native module of the package `hvd_lab` is.
-//!
-//! Never starts anything.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -36,12 +34,12 @@ pub fn find_module() -> Module {
         find_trainer().unwrap_or(me).with_file_name(PYTHON_MODULE)
     };
     let path = named.unwrap_or_else(beside);
-    // From the root: ranks work in another folder.
+    // An absolute path, because ranks work in another folder.
     let path = std::path::absolute(&path).unwrap_or(path);
     if path.is_file() { Module::There(path) } else { Module::Missing(path) }
 }
 
-/// Whether a program in Python can be run here, as far as can be told without starting anything.
+/// Whether a program in Python can probably be run here. It starts nothing to find out.
 pub(super) fn is_there() -> bool {
     matches!(find_module(), Module::There(_)) && on_path(&interpreter()).is_some()
 }

@@ -1,6 +1,4 @@
 //! The languages that a learner may write in, and what differs between them.
-//!
-//! Never says which one it is: `folder` knows what was chosen.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +12,7 @@ pub enum Language {
 impl Language {
     pub const ALL: [Language; 2] = [Language::Python, Language::Rust];
 
-    /// As `--language` spells it.
+    /// Name as `--language` spells it.
     pub fn name(self) -> &'static str {
         match self {
             Language::Python => "python",
@@ -30,7 +28,7 @@ impl Language {
         }
     }
 
-    /// How only the root gets into a block.
+    /// A condition that only the root fulfils.
     pub(super) fn root_only(self) -> &'static str {
         match self {
             Language::Python => "if hvd.rank() == 0:",
@@ -38,7 +36,7 @@ impl Language {
         }
     }
 
-    /// What reads the program first.
+    /// The program that reads the learner's program first.
     pub(super) fn builder(self) -> &'static str {
         match self {
             Language::Python => "Python",

@@ -1,9 +1,10 @@
 //! The learner's own programs: what is to complete, its solutions, how the two differ, and building and running it.
 //!
-//! Never draws, and never judges a program by its text: `course` judges by what a run of it did.
+//! `course` judges a program by what a run of it did, not by its text.
 
 mod attempt;
 mod build;
+mod built;
 mod compared;
 mod conditions;
 mod diff;
@@ -22,7 +23,8 @@ mod track;
 mod trial;
 mod watch;
 
-pub use build::{Built, CompileError, build};
+pub use build::build;
+pub use built::{Built, CompileError};
 pub use compared::Compared;
 pub use conditions::Condition;
 pub use diff::Diff;

@@ -1,4 +1,4 @@
-//! What comes after an exercise that is done: another one that has not been passed yet, and the lesson to read.
+//! The next thing to do after an exercise: another one that is not passed yet, or a lesson to read.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::domain::step::Step;
 
 /// The lesson that compares one rank with all of them, for those who have written all ten steps.
 const CHECK_YOUR_WORK: usize = 11;
-/// For those who have passed every exercise: how far training scales.
+/// The lesson for learners who have passed every exercise: how far training scales.
 const HOW_FAR: usize = 14;
 
 impl Track {

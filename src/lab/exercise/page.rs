@@ -1,6 +1,6 @@
 //! A diff laid out as rows of a given width, in one column or in two beside each other: pieces with roles.
 //!
-//! Never draws, and never knows a colour: a mark before each line says the same as a role.
+//! A mark before each line says the same as its role, for output without colours.
 
 use crate::columns;
 use crate::domain::units;

@@ -1,6 +1,6 @@
 //! The places of a learner's program: found by their marks, and put back to what they were.
 //!
-//! Never tells whether a place is done well: a mark says what the learner takes for done, and a run shows it.
+//! A mark says what the learner thinks is done. Whether it is done well is for a run to show.
 //!
 //! A place goes from a comment `TODO: Step 4: ...` or `Step 4/10: ...` to the line that follows it in the exercise, which
 //! learners leave where it is, whatever blank lines and comments they put into the place. Places are known by their
@@ -91,7 +91,7 @@ impl Program {
         end.or_else(blank).unwrap_or(lines.len())
     }
 
-    /// What a line is known by: a mark by its number, another by its words and their indent.
+    /// The key of a line: of a mark its number, of any other line its text with its indent.
     fn key(&self, line: &str) -> String {
         self.mark(line).map_or_else(|| line.trim_end().to_owned(), |mark| format!("{} {}", self.mark, mark.number))
     }

@@ -1,22 +1,22 @@
 //! One exercise: a program with numbered places to complete, its solutions, and how a run of it is judged.
 //!
-//! Never says where the places are: `places` does. A program is a file in `programs` and a line there.
+//! A program is a file in `programs` and a line in its table.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
 use super::language::Language;
-use crate::course::{Evidence, PhotoEvidence, ProgressError, ProgressFile, Shown, check_all, conclude, judge};
+use crate::course::{Evidence, PhotoEvidence, PlaceVerdict, ProgressError, ProgressFile, check_all, conclude, judge};
 use crate::domain::job::{RunSpec, TrainingJob};
 use crate::domain::step::{Step, StepSet};
 use crate::runs::{RunId, RunStore, StoreError};
 
 /// A program with places to complete, known by their numbers, from 1.
 pub struct Program {
-    /// As `--track` spells it.
+    /// Name as `--track` spells it.
     pub track: &'static str,
-    /// What is completed, for a list.
+    /// Title, for a list.
     pub title_of_all: &'static str,
     /// The number of the lesson about it; `None` where each place has its own, by its number.
     pub lesson: Option<usize>,
@@ -29,7 +29,7 @@ pub struct Program {
     pub noun: &'static str,
     /// The largest number.
     pub count: usize,
-    /// What the place with a number is about.
+    /// Title of the place with a number.
     pub title: fn(usize) -> &'static str,
     /// The program as the learner gets it: nothing done, a `TODO` at each place.
     pub exercise: &'static str,
@@ -55,21 +55,21 @@ pub enum Solutions {
     Whole(&'static str),
 }
 
-/// Who says what a run of the program shows.
+/// The check that judges a run of the program.
 pub enum Check {
     /// The checks of the ten steps, which the progress lists one by one.
     TenSteps,
-    /// What it shows of each place, in their order.
-    Own(fn(&Evidence) -> Vec<Shown>),
-    /// The same, of a training on photos.
-    Photos(fn(&PhotoEvidence) -> Vec<Shown>),
+    /// Gives the verdict on each place, in their order.
+    Own(fn(&Evidence) -> Vec<PlaceVerdict>),
+    /// The same for a training on photos.
+    Photos(fn(&PhotoEvidence) -> Vec<PlaceVerdict>),
 }
 
-/// What came of judging a run of the program.
+/// The verdicts on a run of the program.
 pub struct Judged {
-    /// Of each place, in their order.
-    pub shown: Vec<Shown>,
-    /// What is to be said beside it.
+    /// The verdict on each place, in their order.
+    pub shown: Vec<PlaceVerdict>,
+    /// Notes for the learner.
     pub notes: Vec<String>,
 }
 
@@ -118,14 +118,14 @@ impl Program {
         if self.has_steps() { String::new() } else { format!(" --track {}", self.track) }
     }
 
-    /// What a run of the program shows of each place, in their order.
+    /// The verdict of a run on each place, in their order.
     ///
     /// # Errors
     /// A run that is not there or whose record cannot be read.
-    pub fn shown(&self, store: &RunStore, run: RunId) -> Result<Vec<Shown>, StoreError> {
+    pub fn shown(&self, store: &RunStore, run: RunId) -> Result<Vec<PlaceVerdict>, StoreError> {
         let (folder, record) = (store.folder(run), store.record(run)?);
         Ok(match self.check {
-            Check::TenSteps => check_all(&Evidence::of(&folder, &record)?).iter().map(Shown::from).collect(),
+            Check::TenSteps => check_all(&Evidence::of(&folder, &record)?).iter().map(PlaceVerdict::from).collect(),
             Check::Own(check) => check(&Evidence::of(&folder, &record)?),
             Check::Photos(check) => check(&PhotoEvidence::of(&folder, &record)?),
         })
@@ -141,14 +141,14 @@ impl Program {
             let judged = judge(store, home, run, None)?;
             let done = judged.first.iter().map(|(level, steps)| level.first_in_words(run, *steps));
             let notes = judged.reading.note.into_iter().chain(done).collect();
-            return Ok(Judged { shown: judged.verdicts.iter().map(Shown::from).collect(), notes });
+            return Ok(Judged { shown: judged.verdicts.iter().map(PlaceVerdict::from).collect(), notes });
         }
         Ok(Judged { shown: self.shown(store, run)?, notes: Vec::new() })
     }
 
     /// Note in the learner's progress what all runs of an attempt have shown, the first of which this was. What is to be said beside
     /// it.
-    pub fn conclude(&self, home: &Path, run: RunId, text: &str, shown: &[Shown]) -> Vec<String> {
+    pub fn conclude(&self, home: &Path, run: RunId, text: &str, shown: &[PlaceVerdict]) -> Vec<String> {
         if self.has_steps() {
             let done = self.done(text).into_iter().filter_map(Step::from_number).fold(StepSet::NONE, StepSet::with);
             return if self.is_tried_further(text) { conclude(home, run, done, shown) } else { Vec::new() };

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::build::{Built, CompileError};
+use super::built::{Built, CompileError};
 use super::folder::{ExerciseError, Folder};
 use super::interpreter::{MODULE_VARIABLE, Module, find_module, interpreter, on_path};
 use super::program::Program;
@@ -20,7 +20,7 @@ use crate::host::{access, files, read};
 use crate::launch;
 use crate::process::probe_command::ask;
 
-/// To read one file.
+/// Time for Python to read one file.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// No file of the package is longer.
 const MOST_BYTES: u64 = 1 << 20;
@@ -53,7 +53,7 @@ else:
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Said {
+enum ReaderLine {
     Python { python: PathBuf },
     Error { message: String, line: usize, column: usize },
 }
@@ -84,7 +84,7 @@ pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built
     reader.args(["-B", "-c", READER]).arg(folder.program()).env("PYTHONIOENCODING", "utf-8");
     let answer = ask(&mut reader, PATIENCE).map_err(|error| no_python(error.to_string()))?;
     if !answer.status.success() {
-        // What takes the reader for the name of a file repeats all of it.
+        // A program that takes the reader for the name of a file repeats all of it.
         let is_short = |line: &&str| line.len() < READER.len() / 4;
         let said = answer.stderr.lines().last().map(str::trim).filter(is_short);
         return Err(no_python(said.unwrap_or("it is not Python").to_owned()));
@@ -94,9 +94,9 @@ pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built
         is_python = true;
         match said {
             // Past wrappers that only look for it, such as pyenv's.
-            Said::Python { python } if python.is_file() => real = python,
-            Said::Python { .. } => {}
-            Said::Error { message, line, column } => errors.push(CompileError::at(of, text, message, line, column)),
+            ReaderLine::Python { python } if python.is_file() => real = python,
+            ReaderLine::Python { .. } => {}
+            ReaderLine::Error { message, line, column } => errors.push(CompileError::at(of, text, message, line, column)),
         }
     }
     if !is_python {
@@ -116,7 +116,7 @@ pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built
     Ok(Built::Program(starter))
 }
 
-/// What every rank runs: the learner's program, with the package on its path.
+/// The script that every rank runs: the learner's program, with the package on its path.
 fn script(python: &Path, module: &Path, package: &Path, program: &Path) -> Vec<u8> {
     let mut script = b"#!/bin/sh\n# Written by `hvd-lab exercise`: starts your program as one rank.\nexport ".to_vec();
     script.extend([MODULE_VARIABLE.as_bytes(), b"=", &quoted(module)].concat());
@@ -145,7 +145,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), ExerciseError> {
     if is_there { Ok(()) } else { files::write(path, bytes).map_err(ExerciseError::io("write", path)) }
 }
 
-/// Who may read it may also run it.
+/// Everyone who may read it may also run it.
 fn make_executable(path: &Path) -> std::io::Result<()> {
     let mode = fs::metadata(path)?.permissions().mode();
     let wanted = mode | (mode & 0o444) >> 2;

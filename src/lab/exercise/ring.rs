@@ -22,7 +22,7 @@ const CASES: [(usize, usize); 12] =
 /// Lines of the program's own that are shown, the last ones.
 const SHOWN: usize = 8;
 
-/// What became of the learner's program.
+/// The verdict on the learner's ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ring {
     /// It is a ring, in all cases. The schedule of four ranks is there to be run.
@@ -32,7 +32,7 @@ pub enum Ring {
 }
 
 impl Ring {
-    /// What became of it, in lines for people; and what it was right for.
+    /// The verdict in lines for the learner.
     pub fn in_words(&self) -> String {
         match self {
             Ring::Wrong { why, printed } => {
@@ -47,7 +47,7 @@ impl Ring {
         }
     }
 
-    /// As progress keeps it.
+    /// The outcome as progress keeps it.
     pub fn outcome(&self) -> Result<(), String> {
         if let Ring::Wrong { why, .. } = self { Err(why.clone()) } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! What a learner completes: programs with numbered places, and the ring of the collectives.
+//! The exercises: programs with numbered places, and the ring of the collectives.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ impl Track {
         PROGRAMS.into_iter().map(Track::Program).chain([Track::Collectives])
     }
 
-    /// As flags spell it.
+    /// Name as flags spell it.
     pub fn name(self) -> &'static str {
         match self {
             Track::Program(program) => program.track,
@@ -48,7 +48,7 @@ impl Track {
         }
     }
 
-    /// What is completed, and in which language: for a list.
+    /// Title with the language, for a list.
     pub fn title(self) -> String {
         let language = match self.language() {
             Language::Python => "Python",
@@ -57,7 +57,7 @@ impl Track {
         format!("{}, in {language}", self.what())
     }
 
-    /// What is completed.
+    /// Title of the exercise.
     pub(super) fn what(self) -> &'static str {
         match self {
             Track::Collectives => "a ring allreduce, two places",

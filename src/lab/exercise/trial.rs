@@ -1,6 +1,4 @@
 //! All runs of one attempt at an exercise: the first, and the further ones of a program that passes it.
-//!
-//! Never shows a run: whoever asks for the attempt follows its runs in their own way.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +7,7 @@ use super::folder::Folder;
 use super::language::Language;
 use super::program::Program;
 use super::track::Track;
-use crate::course::{Evidence, Shown};
+use crate::course::{Evidence, PlaceVerdict};
 use crate::domain::run::{RunState, RunStatus};
 use crate::launch::{self, LaunchError};
 use crate::runs::{RunId, RunStore};
@@ -22,18 +20,18 @@ pub struct Begun {
     pub once_more: Option<Condition>,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempted {
     /// The first run.
     pub run: RunId,
-    /// What its runs show, for people.
+    /// The verdict in words.
     pub words: String,
-    /// What is to be said beside it.
+    /// Notes for the learner.
     pub notes: Vec<String>,
     pub has_passed: bool,
-    /// What they show of each place; empty where they were not judged.
-    pub shown: Vec<Shown>,
+    /// The verdict on each place; empty if the runs were not judged.
+    pub shown: Vec<PlaceVerdict>,
 }
 
 impl Attempted {
@@ -41,7 +39,7 @@ impl Attempted {
         Attempted { run, words, notes: Vec::new(), has_passed: false, shown: Vec::new() }
     }
 
-    /// What to do next, which the words end with.
+    /// The next thing to do: the last line of the words.
     pub fn next(&self) -> Option<&str> {
         self.words.lines().next_back()?.strip_prefix("next: ")
     }
@@ -82,7 +80,7 @@ impl Program {
                 (false, _) => Vec::new(),
             };
             for condition in conditions {
-                // What is wrong is known then, and the others would take longer to say so.
+                // Stop at the first failure: further runs would only take time.
                 if !self.has_passed(&judged.shown, text) {
                     break;
                 }
@@ -131,7 +129,7 @@ impl Program {
         Some(format!("{what} Check it again.\n"))
     }
 
-    fn passes(&self, status: &RunStatus, shown: &[Shown], text: &str) -> bool {
+    fn passes(&self, status: &RunStatus, shown: &[PlaceVerdict], text: &str) -> bool {
         status.state == RunState::Finished && self.has_passed(shown, text)
     }
 }

@@ -8,12 +8,12 @@ use notify::{Config, Event, PollWatcher, RecursiveMode, Watcher};
 
 use super::folder::Folder;
 
-/// Editors write a file in several steps: it is saved when nothing more happened for so long.
+/// Editors write a file in several steps. It counts as saved when nothing has changed for this long.
 const QUIET: Duration = Duration::from_millis(200);
-/// Where the system tells nothing (network file systems), the file is looked at so often.
+/// Polling interval for file systems without notifications, such as network file systems.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Tells of every save.
+/// Reports every save.
 pub struct Watch {
     saved: Receiver<()>,
     _watchers: Vec<Box<dyn Watcher + Send>>,
@@ -28,7 +28,7 @@ impl Watch {
         let tell = move |event: notify::Result<Event>| {
             let is_change = |event: &Event| !event.kind.is_access() && event.paths.iter().any(|path| is_same(path, &program));
             if event.is_ok_and(|event| is_change(&event)) {
-                // Nobody waits any more only at the very end.
+                // Sending fails only when the lab is closing.
                 let _ = sender.send(());
             }
         };

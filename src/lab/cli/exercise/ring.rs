@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_exact, print_json, say};
 use super::json;
-use super::shared::{Try, columns, note, reset, text, watch};
+use super::verbs::{Try, columns, note, reset, text, watch};
 use crate::exercise::ring::{Ring, attempt, execute};
 use crate::exercise::{self, Diff, Folder, RING_SOLUTION, Track};
 

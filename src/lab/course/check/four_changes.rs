@@ -3,8 +3,8 @@
 //! What the changes have in common with steps of the trainer is judged by the same functions.
 
 use super::group::{Group, because_strangers};
-use super::terms as told;
-use super::verdict::{Finding, Shown, failed};
+use super::terms;
+use super::verdict::{Finding, PlaceVerdict, failed};
 use super::{alone, decided};
 use crate::course::Evidence;
 use crate::course::step::{broadcast, checkpoint_on_root, distributed_optimizer, init_and_pin, scale_learning_rate};
@@ -14,11 +14,11 @@ use crate::domain::units;
 type Find = fn(&Group) -> Finding;
 
 /// What a run of the program shows of each change, in their order. Its epochs are what was asked of a single rank.
-pub fn check_changes(evidence: &Evidence) -> Vec<Shown> {
+pub fn check_changes(evidence: &Evidence) -> Vec<PlaceVerdict> {
     let changes: [Find; 4] = [init_and_pin::check, scaled, distributed_optimizer::check, one_model];
     let shown = |(index, find): (usize, Find)| {
         let (outcome, evidence) = if evidence.spec.resources.np < 2 { alone() } else { decided(evidence, change, find) };
-        Shown { number: index + 1, outcome, evidence }
+        PlaceVerdict { number: index + 1, outcome, evidence }
     };
     changes.into_iter().enumerate().map(shown).collect()
 }
@@ -39,7 +39,7 @@ fn scaled(group: &Group) -> Finding {
     let rate = scale_learning_rate::scaled(group)?;
     let (np, asked) = (group.np, group.spec.workload.epochs);
     let wanted = asked.div_ceil(np);
-    let trained = group.all(told::END_OF_AN_EPOCH, |process| process.epochs.last().map(|report| report.epoch))?;
+    let trained = group.all(terms::END_OF_AN_EPOCH, |process| process.epochs.last().map(|report| report.epoch))?;
     if let Some((process, &epochs)) = trained.iter().enumerate().find(|(_, epochs)| **epochs != wanted) {
         let cause = match epochs {
             epochs if epochs == asked => ", as many as a single rank",

@@ -12,11 +12,11 @@ use crate::domain::step::Step;
 pub struct Group<'a> {
     pub spec: &'a TrainingJob,
     pub attempt: &'a Attempt,
-    /// Those before it, which may have left checkpoints.
+    /// The attempts before it, which may have left checkpoints.
     pub before: &'a [Attempt],
     /// Ranks that this attempt started.
     pub np: usize,
-    /// What the program that is judged calls the part of it that does a step: `step 4`.
+    /// The name of the part of the judged program that does a step: `step 4`.
     pub part: fn(Step) -> String,
     /// Of each epoch, the processes that printed its heading, where there are logs.
     pub printed: Option<&'a BTreeMap<usize, BTreeSet<usize>>>,
@@ -91,20 +91,20 @@ impl<'a> Group<'a> {
         (0..self.np).filter(move |process| *process != root)
     }
 
-    /// Those whose value is not the root's.
+    /// The processes whose value is not the root's.
     pub fn differing<T: PartialEq>(&self, values: &[T]) -> Vec<usize> {
         let root = self.root();
         self.others().filter(|process| values.get(*process) != values.get(root)).collect()
     }
 
-    /// Who has no final event yet.
+    /// The first process without a final event.
     pub fn not_finished(&self) -> Option<String> {
         let has_finished = |process: &usize| self.attempt.processes.get(process).is_some_and(|process| process.has_finished);
         (0..self.np).find(|process| !has_finished(process)).map(|process| self.name(process))
     }
 }
 
-/// To end a sentence with, where step 1 is not done.
+/// The end of a sentence if step 1 is not done, else nothing.
 pub fn because_strangers(group: &Group) -> String {
     if group.know_each_other() {
         return String::new();

@@ -6,13 +6,13 @@ mod collectives;
 mod four_changes;
 pub(super) mod group;
 pub(super) mod numbers;
+mod optimizer_rules;
 mod photos;
+pub(super) mod rate_shapes;
 pub(super) mod rates;
-mod rule;
-pub(super) mod seen;
-pub(super) mod shape;
 pub(super) mod terms;
 pub(super) mod verdict;
+pub(super) mod watched;
 
 use super::evidence::Evidence;
 use super::step;
@@ -22,7 +22,7 @@ pub use four_changes::check_changes;
 use group::Group;
 pub use photos::check_photos;
 use verdict::{Finding, concluded, unclear};
-pub use verdict::{Outcome, Shown, Verdict};
+pub use verdict::{Outcome, PlaceVerdict, Verdict};
 
 /// The verdicts on all ten steps, in their order.
 pub fn check_all(evidence: &Evidence) -> Vec<Verdict> {

@@ -1,7 +1,7 @@
 //! The five changes of nvcnn's training on photos, each by the evidence of a run.
 
-use super::terms as told;
-use super::verdict::{Finding, Objection, Outcome, Shown, concluded, failed, unclear};
+use super::terms;
+use super::verdict::{Finding, Objection, Outcome, PlaceVerdict, concluded, failed, unclear};
 use crate::course::photos::PhotoEvidence;
 use crate::domain::event::{BroadcastReport, DigestMoment};
 use crate::domain::history::{Attempt, Process};
@@ -11,7 +11,7 @@ use crate::domain::units;
 
 type Find = fn(&Ranks) -> Finding;
 
-/// Of AlexNet's 8 layers, weights and a bias each.
+/// Tensors of AlexNet: weights and a bias for each of its 8 layers.
 const TENSORS: usize = 16;
 
 /// nvcnn's rate for AlexNet.
@@ -27,17 +27,17 @@ const DEVIATIONS: f64 = 4.0;
 const PIPELINE: &str = "what its image pipeline did";
 
 /// What a run of the program shows of each change, in their order.
-pub fn check_photos(evidence: &PhotoEvidence) -> Vec<Shown> {
+pub fn check_photos(evidence: &PhotoEvidence) -> Vec<PlaceVerdict> {
     let changes: [Find; 5] = [model, decoder, flip, broadcast, inside_the_loop];
     let shown = |(index, find): (usize, Find)| {
         let (outcome, evidence) = judge(evidence, find);
-        Shown { number: index + 1, outcome, evidence }
+        PlaceVerdict { number: index + 1, outcome, evidence }
     };
     changes.into_iter().enumerate().map(shown).collect()
 }
 
 fn judge(evidence: &PhotoEvidence, find: Find) -> (Outcome, String) {
-    let Some(attempt) = evidence.attempt() else { return (Outcome::CannotTell, told::NOTHING_YET.into()) };
+    let Some(attempt) = evidence.attempt() else { return (Outcome::CannotTell, terms::NOTHING_YET.into()) };
     if evidence.np < 2 {
         return (Outcome::CannotTell, "one rank has nobody to share its weights with: run with np 2 or more".into());
     }
@@ -59,7 +59,7 @@ impl<'a> Ranks<'a> {
     fn all<T>(&self, what: &str, pick: impl Fn(&'a Process) -> Option<T>) -> Result<Vec<T>, Objection> {
         let of = |rank: usize| match self.attempt.processes.get(&rank).and_then(&pick) {
             Some(found) => Ok(found),
-            None => unclear(told::not_reported(&name(rank), what)),
+            None => unclear(terms::not_reported(&name(rank), what)),
         };
         (0..self.evidence.np).map(of).collect()
     }
@@ -81,7 +81,7 @@ fn model(ranks: &Ranks) -> Finding {
             cause = fatal.cause
         ));
     }
-    let configs = ranks.all(told::PLAN, |process| process.config.as_ref())?;
+    let configs = ranks.all(terms::PLAN, |process| process.config.as_ref())?;
     let (alexnet, input) = (ModelSpec::ALEXNET, ranks.evidence.spec.input());
     let wanted = alexnet.parameters_at(input).unwrap_or(0);
     for config in &configs {
@@ -175,7 +175,7 @@ fn flip(ranks: &Ranks) -> Finding {
 /// Change 4: all ranks began from the root's weights, by one broadcast before the first step.
 fn broadcast(ranks: &Ranks) -> Finding {
     let start = ranks.digests(DigestMoment::StartParameters, "the weights that it begins with")?;
-    let drawn = ranks.digests(DigestMoment::InitialParameters, told::WEIGHTS_DRAWN)?;
+    let drawn = ranks.digests(DigestMoment::InitialParameters, terms::WEIGHTS_DRAWN)?;
     let broadcasts = ranks.all("its broadcasts", |process| Some(&process.broadcasts))?;
     let first = |rank: usize| broadcasts[rank].first().filter(|(steps, _)| *steps == 0).map(|(_, report)| report);
     if let Some(rank) = (1..start.len()).find(|rank| start[*rank] != start[0]) {
@@ -205,7 +205,7 @@ fn broadcast(ranks: &Ranks) -> Finding {
     if let Some(rank) = (1..end.len()).find(|rank| end[*rank] != end[0]) {
         return failed(format!("rank {rank} ended with other weights than rank 0, after an equal start"));
     }
-    let steps = ranks.all(told::A_STEP, |process| Some(process.steps.len()))?[0];
+    let steps = ranks.all(terms::A_STEP, |process| Some(process.steps.len()))?[0];
     Ok(format!(
         "one broadcast of {} before the first step gave rank 1 the weights of rank 0 (it changed {:.0} % of them), \
          and after {} all ranks were still equal",
@@ -217,7 +217,7 @@ fn broadcast(ranks: &Ranks) -> Finding {
 
 /// Change 5: what a broadcast costs inside the loop, and that it changes nothing there.
 fn inside_the_loop(ranks: &Ranks) -> Finding {
-    let processes = ranks.all(told::A_STEP, |process| (!process.steps.is_empty()).then_some(process))?;
+    let processes = ranks.all(terms::A_STEP, |process| (!process.steps.is_empty()).then_some(process))?;
     for (rank, process) in processes.iter().enumerate() {
         let changing = |(steps, report): &&(usize, BroadcastReport)| *steps > 0 && report.changed > 0.0;
         if let Some((steps, report)) = process.broadcasts.iter().find(changing) {

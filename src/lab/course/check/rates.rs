@@ -5,10 +5,10 @@
 
 use super::group::Group;
 use super::numbers::{digits, equal_rates as equal};
-use super::seen;
-use super::shape::{Asked, Ramp, Scaled, Shape};
-use super::terms as told;
+use super::rate_shapes::{Ramp, RateSettings, RateShape, Scaled};
+use super::terms;
 use super::verdict::{Finding, Objection, Outcome, failed, unclear};
+use super::watched;
 use crate::domain::event::ScheduleReport;
 use crate::domain::history::TrainingStep;
 use crate::domain::schedule::{decay, steps_per_epoch};
@@ -17,12 +17,12 @@ use std::borrow::Cow;
 /// The rates of a run, equal on all ranks.
 pub struct Rates<'a> {
     pub group: &'a Group<'a>,
-    /// All steps; those alone whose updates were told where the program reports other rates than the optimizer used.
+    /// All steps; only those with reported updates if the program reports other rates than the optimizer used.
     pub steps: Cow<'a, [TrainingStep]>,
-    /// What the program reports of the first of these, where that is another rate.
+    /// The rate that the program reports for the first of these, if it is another one.
     pub told: Option<f64>,
-    pub asked: Asked,
-    /// The program's own schedule of its rate, where it has told it.
+    pub asked: RateSettings,
+    /// The program's own schedule of its rate, if the library could ask for it.
     pub schedule: Option<&'a ScheduleReport>,
     /// The run says that it warms up.
     pub is_warming: bool,
@@ -32,9 +32,9 @@ impl<'a> Rates<'a> {
     pub fn of(group: &'a Group) -> Result<Rates<'a>, Objection> {
         let configs = group.configs()?;
         group.epochs()?;
-        let reported = group.all(told::A_STEP, |process| Some(process.steps.as_slice()).filter(|steps| !steps.is_empty()))?;
+        let reported = group.all(terms::A_STEP, |process| Some(process.steps.as_slice()).filter(|steps| !steps.is_empty()))?;
         let root = group.root();
-        let used = seen::used_rates(group)?;
+        let used = watched::used_rates(group)?;
         let is_used = used.is_some();
         let steps: Vec<Cow<[TrainingStep]>> = match used {
             Some(used) => used.into_iter().map(Cow::Owned).collect(),
@@ -62,31 +62,31 @@ impl<'a> Rates<'a> {
             group,
             told: reported[root].iter().find(first).filter(|_| is_used).map(|told| told.lr),
             steps,
-            asked: Asked {
+            asked: RateSettings {
                 base_lr: group.spec.workload.base_lr,
                 np: group.np,
                 warmup_epochs: group.spec.workload.warmup_epochs,
                 steps_per_epoch: trained_per_epoch(reported[root]),
                 undivided: steps_per_epoch(config.train_images, config.local_batch_size, 1),
             },
-            schedule: seen::own_schedule(group),
+            schedule: watched::own_schedule(group),
             is_warming: config.warmup_epochs > 0.0,
         })
     }
 
     /// Shapes that explain the ramp: what comes after it is the schedule's. Without a step in it they explain all steps.
-    pub fn fits(&self) -> Vec<Shape> {
+    pub fn fits(&self) -> Vec<RateShape> {
         let within = self.steps.iter().take_while(|step| (step.epoch as f64) < self.asked.warmup_epochs).count();
         self.asked.fits(if within > 0 { &self.steps[..within] } else { &self.steps })
     }
 
     /// The rate of one step, if it came about like this.
-    pub fn rate(&self, shape: Shape, step: &TrainingStep) -> f64 {
+    pub fn rate(&self, shape: RateShape, step: &TrainingStep) -> f64 {
         self.asked.rate(shape, step.epoch, step.batch)
     }
 
     /// Steps behind a ramp of this shape.
-    pub fn after(&self, shape: Shape) -> impl Iterator<Item = &TrainingStep> {
+    pub fn after(&self, shape: RateShape) -> impl Iterator<Item = &TrainingStep> {
         let over = if let Ramp::Over(epochs) = shape.ramp { epochs } else { 0.0 };
         self.steps.iter().filter(move |step| step.epoch as f64 >= self.asked.warmup_epochs.max(over))
     }
@@ -108,9 +108,9 @@ impl<'a> Rates<'a> {
         }
     }
 
-    /// So do the rates that were applied.
-    pub fn falls_as_applied(&self, shape: Shape) -> Result<(), Objection> {
-        let right = Shape { scaled: Scaled::Power(1.0), ramp: Ramp::None };
+    /// The rates that were applied fall like the schedule.
+    pub fn falls_as_applied(&self, shape: RateShape) -> Result<(), Objection> {
+        let right = RateShape { scaled: Scaled::Power(1.0), ramp: Ramp::None };
         let is_once = !self.is_multiplied_again(shape);
         match self.after(shape).find(|step| is_once && !equal(step.lr, self.rate(right, step))) {
             None => Ok(()),
@@ -119,13 +119,13 @@ impl<'a> Rates<'a> {
     }
 
     /// The schedule contains the base rate, and the rates after the ramp were multiplied by it once more.
-    pub fn is_multiplied_again(&self, shape: Shape) -> bool {
-        let again = Shape { ramp: Ramp::ThenTwice, ..shape };
+    pub fn is_multiplied_again(&self, shape: RateShape) -> bool {
+        let again = RateShape { ramp: Ramp::ThenTwice, ..shape };
         self.after(shape).next().is_some() && self.after(shape).all(|step| equal(step.lr, self.rate(again, step)))
     }
 
     /// A ramp that is right in itself climbs to the rate that comes after it.
-    pub fn goes_on_after(&self, shape: Shape) -> Result<(), Objection> {
+    pub fn goes_on_after(&self, shape: RateShape) -> Result<(), Objection> {
         let first = self.after(shape).next();
         if let Some(first) = first.filter(|_| self.is_multiplied_again(shape)) {
             return failed(multiplied_again(first.lr));
@@ -146,11 +146,11 @@ impl<'a> Rates<'a> {
 
     /// The first step that is not as the formula has it.
     pub fn nothing_fits(&self) -> Finding {
-        self.as_if(Shape { scaled: Scaled::Power(1.0), ramp: if self.is_warming { Ramp::Right } else { Ramp::None } })
+        self.as_if(RateShape { scaled: Scaled::Power(1.0), ramp: if self.is_warming { Ramp::Right } else { Ramp::None } })
     }
 
     /// The first step that is not as this shape has it.
-    pub fn as_if(&self, shape: Shape) -> Finding {
+    pub fn as_if(&self, shape: RateShape) -> Finding {
         let wanted = |step: &TrainingStep| self.rate(shape, step);
         match self.steps.iter().find(|step| !equal(step.lr, wanted(step))) {
             None => unclear(TOO_SHORT),
@@ -183,7 +183,7 @@ impl<'a> Rates<'a> {
     }
 }
 
-/// What the steps of the longest epoch come to, for the last one may be going on.
+/// Steps of the longest epoch, because the last one may be incomplete.
 fn trained_per_epoch(steps: &[TrainingStep]) -> usize {
     steps.iter().map(|step| step.batch + 1).max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! How processes are called in a sentence, and what some of them have not told.
+//! The names of processes in sentences, and of the reports that they owe.
 
 /// What a process has not reported.
 pub const AN_EPOCH: &str = "an epoch";
@@ -13,7 +13,7 @@ pub const WEIGHTS_AT_END: &str = "its weights at the end of an epoch";
 pub const WEIGHTS_DRAWN: &str = "the weights that it drew";
 pub const WORK: &str = "what it trains";
 
-/// No process told anything.
+/// No process has reported anything.
 pub const NOTHING_YET: &str = "no rank has reported yet";
 pub const NO_EPOCH: &str = "no epoch was ended by every rank";
 pub const ONE_RANK: &str = "one rank has nobody to differ from: run with np 2 or more";
@@ -44,7 +44,7 @@ pub fn not_reported(who: &str, what: &str) -> String {
     format!("{who} has not reported {what}")
 }
 
-/// What is so up to now, of ranks that have not all finished.
+/// A pass up to now, of ranks that have not all finished.
 pub fn so_far(sentence: &str, who: &str) -> String {
     format!("so far so good: {sentence}; but {who} has not finished")
 }
@@ -54,8 +54,9 @@ pub fn short(digest: &str) -> &str {
     digest.get(..8).unwrap_or(digest)
 }
 
-/// The first few of a list, and a sign where there are more.
-pub fn some(items: impl Iterator<Item = String>, all: usize) -> String {
-    let items: Vec<String> = items.take(NAMES).collect();
-    format!("{}{}", items.join(", "), if all > items.len() { ", ..." } else { "" })
+/// `a, b, c, d, ...`: the first few of a list.
+pub fn list(items: impl IntoIterator<Item = String>) -> String {
+    let items: Vec<String> = items.into_iter().collect();
+    let shown = items[..items.len().min(NAMES)].join(", ");
+    if items.len() > NAMES { format!("{shown}, ...") } else { shown }
 }

@@ -17,23 +17,23 @@ pub struct Verdict {
 
 /// What a run shows of one place of a learner's program, whatever its places are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Shown {
-    /// Of the place, from 1.
+pub struct PlaceVerdict {
+    /// Number of the place, from 1.
     pub number: usize,
     pub outcome: Outcome,
-    /// As of a [`Verdict`].
+    /// One sentence, as in a [`Verdict`].
     pub evidence: String,
 }
 
-impl Shown {
+impl PlaceVerdict {
     pub fn has_passed(&self) -> bool {
         self.outcome == Outcome::Passed
     }
 }
 
-impl From<&Verdict> for Shown {
-    fn from(verdict: &Verdict) -> Shown {
-        Shown { number: verdict.step.number(), outcome: verdict.outcome, evidence: verdict.evidence.clone() }
+impl From<&Verdict> for PlaceVerdict {
+    fn from(verdict: &Verdict) -> PlaceVerdict {
+        PlaceVerdict { number: verdict.step.number(), outcome: verdict.outcome, evidence: verdict.evidence.clone() }
     }
 }
 
@@ -66,12 +66,12 @@ pub struct Objection(pub Outcome, pub String);
 /// Evidence of a pass, or the first objection to it.
 pub type Finding = Result<String, Objection>;
 
-/// For `return`: what is wrong and what to do.
+/// To return: what is wrong and what to do.
 pub fn failed<T>(what: impl Into<String>) -> Result<T, Objection> {
     Err(Objection(Outcome::Failed, what.into()))
 }
 
-/// For `return`: why nothing can be said.
+/// To return: why the check cannot tell.
 pub fn unclear<T>(why: impl Into<String>) -> Result<T, Objection> {
     Err(Objection(Outcome::CannotTell, why.into()))
 }

@@ -1,7 +1,8 @@
 //! Two runs of a lesson side by side: what differs, and why, in words, from the evidence of both.
 //!
-//! Never passes or fails anything: that is `check`. What a run did not report is left out, never guessed.
+//! It describes and does not judge. What a run did not report is left out.
 
+mod fact;
 pub(super) mod rates;
 mod side;
 
@@ -9,35 +10,8 @@ use super::evidence::Evidence;
 use super::step;
 use crate::domain::step::Step;
 use crate::domain::units;
-use serde::Serialize;
-pub(super) use side::{Pair, Side, alike, distinct, list, named, small};
-
-/// The difference that a step makes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Contrast {
-    pub facts: Vec<Fact>,
-    /// What the facts mean, a sentence or two each.
-    pub explained: Vec<String>,
-}
-
-/// One line of the table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Fact {
-    pub what: String,
-    pub before: String,
-    pub after: String,
-}
-
-impl Contrast {
-    pub(in crate::course) fn fact(&mut self, what: &str, pair: [String; 2]) {
-        let [before, after] = pair;
-        self.facts.push(Fact { what: what.to_owned(), before, after });
-    }
-
-    pub(in crate::course) fn say(&mut self, sentence: String) {
-        self.explained.push(sentence);
-    }
-}
+pub use fact::{Contrast, Fact};
+pub(super) use side::{Pair, Side, alike, distinct, named, small};
 
 /// What `step` changed between two runs of which only the second has it on.
 pub fn contrast(step: Step, before: &Evidence, after: &Evidence) -> Contrast {

@@ -1,8 +1,9 @@
 //! The learning rates and first losses of two runs, for steps 8, 9 and 10.
 
-use super::Contrast;
-use super::side::{Pair, Side, list, small};
+use super::fact::Contrast;
+use super::side::{Pair, Side, small};
 use crate::course::check::numbers::digits;
+use crate::course::check::terms::list;
 use crate::domain::history::TrainingStep;
 
 /// The steps of the root.
@@ -19,7 +20,7 @@ fn ends(side: &Side) -> Vec<f64> {
 
 pub fn facts(pair: &[Side; 2], found: &mut Contrast) {
     found.fact("first batch", pair.each(|side| steps(side).first().map_or(String::new(), |step| digits(step.lr))));
-    found.fact("epoch ends", pair.each(|side| list(&ends(side).into_iter().map(digits).collect::<Vec<_>>())));
+    found.fact("epoch ends", pair.each(|side| list(ends(side).into_iter().map(digits))));
     found.fact("loss, first batches", losses(pair));
 }
 
@@ -47,5 +48,5 @@ pub fn second_loss(pair: &[Side; 2], found: &mut Contrast) {
 
 /// The first three losses of the root.
 pub fn losses(pair: &[Side; 2]) -> [String; 2] {
-    pair.each(|side| list(&steps(side).iter().take(3).map(|step| format!("{:.2}", step.loss)).collect::<Vec<_>>()))
+    pair.each(|side| list(steps(side).iter().take(3).map(|step| format!("{:.2}", step.loss))))
 }

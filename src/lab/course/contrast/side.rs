@@ -1,10 +1,9 @@
 //! One of two runs: its last attempt, asked for what a sentence needs.
-//!
-//! Never compares: it knows one run only.
 
 use std::collections::BTreeSet;
 
-use super::super::evidence::Evidence;
+use crate::course::check::terms::list;
+use crate::course::evidence::Evidence;
 use crate::domain::event::{ConfigReport, DigestMoment, EpochReport, TopologyReport};
 use crate::domain::history::{Attempt, Process};
 
@@ -107,7 +106,7 @@ impl<'a> Side<'a> {
         match (tests.first(), distinct.len()) {
             (None, _) => None,
             (Some(one), 1) => Some(one.clone()),
-            _ => Some(list(&tests)),
+            _ => Some(list(tests)),
         }
     }
 }
@@ -124,12 +123,6 @@ pub fn alike<T: Ord>(values: &[T]) -> String {
         1 => "equal".into(),
         different => format!("{different} different"),
     }
-}
-
-/// `a, b, c, d, ...`
-pub fn list(words: &[String]) -> String {
-    let shown = words.iter().take(NAMES).cloned().collect::<Vec<_>>().join(", ");
-    if words.len() > NAMES { format!("{shown}, ...") } else { shown }
 }
 
 /// `rank 1`, `ranks 0 and 1`, `ranks 0, 1, 2 and 3`.
@@ -153,7 +146,7 @@ pub fn small(number: f64) -> String {
     }
 }
 
-/// The same question to both runs.
+/// Asks both runs the same question.
 pub trait Pair<'a> {
     fn each<T>(&self, ask: impl Fn(&Side<'a>) -> T) -> [T; 2];
 }

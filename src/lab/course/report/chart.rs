@@ -1,6 +1,6 @@
 //! The runs of a report, and what more ranks gained: runs of the same work against the one with the fewest ranks.
 //!
-//! Never compares what is not comparable: `runs` has the law. Runs by which the checker judged a program are too short to compare.
+//! `runs` decides which runs are comparable. Runs that only judged a program are too short to compare.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::runs::{RunId, RunSummary, Trial, gained, work};
 /// Speed-up over ranks, for the work that was tried with the most numbers of ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
-    /// What all its runs trained.
+    /// The training that all its runs share.
     pub work: String,
     pub baseline: RunId,
     /// The newest run of each number of ranks, fewest first; the first is the baseline.
@@ -28,7 +28,7 @@ pub struct Bar {
     pub run: RunId,
     pub images_per_sec: f64,
     pub speedup: f64,
-    /// What as many ranks would gain if they cost nothing.
+    /// The gain of this many ranks without any overhead.
     pub ideal: f64,
 }
 
@@ -55,7 +55,7 @@ pub struct RunRow {
     pub baseline: Option<RunId>,
     pub speedup: Option<f64>,
     pub scaling_efficiency: Option<f64>,
-    /// Of the final test, else of the last validation.
+    /// Accuracy of the final test, else of the last validation.
     pub accuracy: Option<f64>,
     pub training_seconds: Option<f64>,
     pub seconds_to_target: Option<f64>,
@@ -77,7 +77,7 @@ pub fn run_rows(runs: &[RunSummary], private: &Private) -> (Vec<RunRow>, Option<
     let rows = runs.iter().filter(|run| trial(run) != Some(Trial::Further));
     let rows = rows.filter_map(|run| row(run, runs, private)).collect();
     let charts = runs.iter().rev().filter_map(|run| chart(run, runs));
-    // Of equal ones the newest, which comes first.
+    // The newest of equal charts comes first, so keep it.
     let best = charts.reduce(|best, other| if other.bars.len() > best.bars.len() { other } else { best });
     (rows, best)
 }
@@ -86,7 +86,7 @@ fn trial(run: &RunSummary) -> Option<Trial> {
     run.record.as_ref()?.trial
 }
 
-/// Runs of the same work by the same program that came to their end: nobody compares with half a run.
+/// Finished runs of the same work by the same program.
 fn alike<'a>(run: &RunSummary, runs: &'a [RunSummary]) -> Vec<&'a RunSummary> {
     let Ok(wanted) = work(run) else { return Vec::new() };
     let is_whole = |other: &RunSummary| other.figures.images_per_sec.is_some() && other.status.state == RunState::Finished;
@@ -107,7 +107,7 @@ fn baseline<'a>(alike: &[&'a RunSummary]) -> Option<&'a RunSummary> {
     alike.iter().copied().min_by_key(|run| (run.figures.np, is_preferred(run)))
 }
 
-/// How the work was computed and how gradients travelled. Bars that differ in it would show more than the number of ranks.
+/// How the work was computed and how gradients travelled. A chart compares the number of ranks only if this is the same.
 fn manner(run: &RunSummary) -> Option<(bool, Vec<&str>)> {
     const MATTERS: [&str; 4] = ["--precision", "--fusion-threshold-mb", "--no-overlap", "--compression"];
     let training = run.record.as_ref()?.training()?;

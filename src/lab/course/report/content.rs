@@ -1,4 +1,4 @@
-//! What stands in a report, as its file has it.
+//! The content of a report, with the names of its JSON fields.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct Report {
     pub date: String,
     /// All ten, in their order.
     pub steps: Vec<StepRow>,
-    /// Of lessons with a prediction, in their order.
+    /// Lessons with a prediction, in their order.
     pub predictions: Vec<PredictionRow>,
     /// The ring exercise of lesson 15, if it was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ pub struct Report {
     pub collectives: Vec<CheckedRun>,
     /// Oldest first.
     pub runs: Vec<RunRow>,
-    /// What more ranks gained, where runs can be compared.
+    /// The gain of more ranks, if runs can be compared.
     pub speedup: Option<Chart>,
     pub machine: MachineRow,
 }
@@ -45,7 +45,7 @@ pub struct StepRow {
     pub title: String,
     /// Proven or written.
     pub is_done: bool,
-    /// What was reached of it; reports of older versions have none.
+    /// The levels that were reached; reports of older versions have none.
     #[serde(default)]
     pub levels: Vec<Level>,
     /// The run that showed it, of the learner's own program if there is one, when, and what it showed; of a step that no run showed
@@ -62,7 +62,7 @@ pub struct StepRow {
 pub struct PredictionRow {
     pub lesson: usize,
     pub title: String,
-    /// What was predicted, in the order of the tries.
+    /// The answers, in the order of the tries.
     pub answers: Vec<String>,
     pub tries: usize,
     /// Counted from 1.
@@ -70,7 +70,7 @@ pub struct PredictionRow {
     /// The question is about a step, and was answered after the run.
     #[serde(default)]
     pub is_late: bool,
-    /// The same in words.
+    /// The number of tries and the first right one, in words.
     pub outcome: String,
 }
 
@@ -100,7 +100,7 @@ impl StepRow {
 }
 
 impl Report {
-    /// What was done beside the ten steps, one line each.
+    /// One line for each exercise or check apart from the ten steps.
     pub fn practice(&self) -> Vec<String> {
         practice::lines(self.ring.as_ref(), &self.exercises, &self.collectives)
     }

@@ -1,6 +1,6 @@
 //! A report as one HTML page that needs nothing beside it: light, dark, and on paper.
 //!
-//! Never holds a script or a link to another place, and never text that is not escaped.
+//! It has no script and no link to another place, and all text in it is escaped.
 
 use super::chart::{Chart, cells, heading, notes};
 use super::content::{Report, machine_lines};

@@ -1,6 +1,6 @@
 //! What a learner hands in: steps with their evidence, predictions, runs, what more ranks gained, and the machine.
 //!
-//! Never holds code, nor a path or host name that nobody asked for, and never reads a clock or a file.
+//! It has no code, and paths and host names only if the learner asks for them.
 
 mod chart;
 mod content;
@@ -65,7 +65,7 @@ impl Report {
         }
     }
 
-    /// For people, as plain text too.
+    /// The report as Markdown that reads well as plain text too.
     pub fn to_markdown(&self) -> String {
         printable::lines(&markdown::render(self)).into_owned()
     }
@@ -75,7 +75,7 @@ impl Report {
         printable::lines(&html::render(self)).into_owned()
     }
 
-    /// For programs.
+    /// The report as JSON.
     pub fn to_json(&self) -> String {
         // Only failing writers and maps without text keys can fail here, and there are none.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"

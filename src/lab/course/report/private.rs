@@ -1,13 +1,13 @@
-//! What is nobody's business, taken out of a sentence: where the user's files are, and on which host.
+//! Removes private details from a sentence: where the user's files are, and on which host.
 //!
-//! Never guesses what a name means: it knows the folders and hosts it is told, and shortens every path.
+//! It removes the folders and hosts of a list, and shortens every path.
 
-/// What to take out.
+/// The texts to remove.
 #[derive(Clone, Debug, Default)]
 pub struct Private {
     /// Folders, such as the user's home, with what stands for them.
     pub folders: Vec<(String, &'static str)>,
-    /// Host names; none if they may be told.
+    /// Host names; empty if they may be shown.
     pub hosts: Vec<String>,
 }
 

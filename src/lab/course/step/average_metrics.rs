@@ -2,10 +2,10 @@
 
 use crate::course::check::group::{Group, because_strangers};
 use crate::course::check::numbers::{apart, near};
-use crate::course::check::seen;
-use crate::course::check::terms::{self as told, some};
+use crate::course::check::terms::{self, list};
 use crate::course::check::verdict::{Finding, Objection, failed};
-use crate::course::contrast::{Contrast, Pair, Side, list};
+use crate::course::check::watched;
+use crate::course::contrast::{Contrast, Pair, Side};
 use crate::domain::event::{EpochReport, Metrics};
 use crate::domain::history::Process;
 
@@ -14,7 +14,7 @@ pub fn check(group: &Group) -> Finding {
     stop_together(group)?;
     let epochs = group.epochs()?;
     for &epoch in &epochs {
-        let reports = group.all(told::AN_EPOCH, |process| process.epoch(epoch))?;
+        let reports = group.all(terms::AN_EPOCH, |process| process.epoch(epoch))?;
         let averaged: Vec<usize> = (0..group.np).filter(|process| reports[*process].averaged.is_some()).collect();
         if averaged.len() < group.np {
             let alone: Vec<usize> = (0..group.np).filter(|process| !averaged.contains(process)).collect();
@@ -64,17 +64,17 @@ pub fn check(group: &Group) -> Finding {
         }
     }
     decisions(group)?;
-    seen::goes_by(group, &["--target-accuracy", "--patience"])?;
+    watched::goes_by(group, &["--target-accuracy", "--patience"])?;
     stops_at_target(group)?;
     tested(group)?;
     let last = epochs.last().copied().unwrap_or(0);
-    let reports = group.all(told::AN_EPOCH, |process| process.epoch(last))?;
+    let reports = group.all(terms::AN_EPOCH, |process| process.epoch(last))?;
     let own: Vec<f64> = reports.iter().map(|report| report.validation.accuracy).collect();
     Ok(format!(
         "all {np} ranks judged epoch {last} by the mean accuracy {mean:.4} (of {some})",
         np = own.len(),
         mean = reports[group.root()].judged().accuracy,
-        some = some(own.iter().map(|accuracy| format!("{accuracy:.4}")), own.len())
+        some = list(own.iter().map(|accuracy| format!("{accuracy:.4}")))
     ))
 }
 
@@ -89,7 +89,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
         pair.each(|side| side.reports(epoch).into_iter().map(pick).collect::<Vec<f64>>())
     };
     let (own, judged) = (all(|report| report.validation.accuracy), all(|report| report.judged().accuracy));
-    let words = |accuracies: &[f64]| list(&accuracies.iter().map(|accuracy| format!("{accuracy:.4}")).collect::<Vec<_>>());
+    let words = |accuracies: &[f64]| list(accuracies.iter().map(|accuracy| format!("{accuracy:.4}")));
     found.fact("measured by each", [words(&own[0]), words(&own[1])]);
     found.fact("decided on", [words(&judged[0]), words(&judged[1])]);
     let spread = |accuracies: &[f64]| {
@@ -132,7 +132,7 @@ pub fn decisions(group: &Group) -> Result<(), Objection> {
     Ok(())
 }
 
-/// Nobody trained on after the mean accuracy had been above the target for long enough.
+/// No rank trained on after the mean accuracy had been above the target for long enough.
 pub fn stops_at_target(group: &Group) -> Result<(), Objection> {
     let asked = &group.spec.workload;
     for process in 0..group.np {

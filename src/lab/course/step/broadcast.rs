@@ -1,9 +1,9 @@
 //! Step 4: all ranks start from the weights of rank 0, and stay equal.
 
 use crate::course::check::group::{Group, because_strangers};
-use crate::course::check::seen;
-use crate::course::check::terms::{self as told, short};
+use crate::course::check::terms::{self, short};
 use crate::course::check::verdict::{Finding, Objection, failed, unclear};
+use crate::course::check::watched;
 use crate::course::contrast::{Contrast, Pair, Side, alike, distinct, small};
 use crate::domain::event::{CheckpointAction, DigestMoment};
 use crate::domain::step::Step;
@@ -12,10 +12,10 @@ use crate::domain::step::Step;
 pub fn check(group: &Group) -> Finding {
     let root = group.root();
     let of = |moment, what: &str| group.all(what, |process| process.digests_of(moment).first().copied());
-    let start = of(DigestMoment::StartParameters, told::WEIGHTS_AT_START)?;
-    let drawn = of(DigestMoment::InitialParameters, told::WEIGHTS_DRAWN)?;
+    let start = of(DigestMoment::StartParameters, terms::WEIGHTS_AT_START)?;
+    let drawn = of(DigestMoment::InitialParameters, terms::WEIGHTS_DRAWN)?;
     let apart = group.differing(&start);
-    if let Some(&first) = apart.first().filter(|_| seen::were_shared(group) && goes_on(group)) {
+    if let Some(&first) = apart.first().filter(|_| watched::were_shared(group) && goes_on(group)) {
         return failed(format!(
             "{who} started from other weights than {root}, which loaded a checkpoint after the broadcast: load it \
              first, then broadcast",
@@ -59,7 +59,7 @@ pub fn check(group: &Group) -> Finding {
     ))
 }
 
-/// Whether the root goes on from a checkpoint.
+/// Whether the root resumes from a checkpoint.
 fn goes_on(group: &Group) -> bool {
     let root = group.attempt.processes.get(&group.root());
     root.is_some_and(|root| root.checkpoints.iter().any(|file| file.action == CheckpointAction::Loaded))
@@ -67,7 +67,7 @@ fn goes_on(group: &Group) -> bool {
 
 pub fn starts_equal(group: &Group) -> Result<bool, Objection> {
     let start =
-        group.all(told::WEIGHTS_AT_START, |process| process.digests_of(DigestMoment::StartParameters).first().copied())?;
+        group.all(terms::WEIGHTS_AT_START, |process| process.digests_of(DigestMoment::StartParameters).first().copied())?;
     Ok(group.differing(&start).is_empty())
 }
 
@@ -77,7 +77,7 @@ pub fn drifted(group: &Group) -> Result<Option<(usize, Vec<usize>)>, Objection> 
         return Ok(None);
     }
     for epoch in group.epochs()? {
-        let held = group.all(told::WEIGHTS_AT_END, |process| process.digest(DigestMoment::EpochParameters, epoch))?;
+        let held = group.all(terms::WEIGHTS_AT_END, |process| process.digest(DigestMoment::EpochParameters, epoch))?;
         let apart = group.differing(&held);
         if !apart.is_empty() {
             return Ok(Some((epoch, apart)));

@@ -1,8 +1,8 @@
 //! Step 7: rank 0 alone writes and looks for checkpoints, and all go on from the same epoch. Never opens one.
 
 use crate::course::check::group::{Group, because_strangers};
-use crate::course::check::seen;
 use crate::course::check::verdict::{Finding, Objection, failed, unclear};
+use crate::course::check::watched;
 use crate::course::contrast::{Contrast, Pair, Side, named};
 use crate::domain::event::CheckpointAction;
 use crate::domain::units;
@@ -60,7 +60,7 @@ pub fn check(group: &Group) -> Finding {
     }
     let epochs = group.epochs()?;
     goes_on(group, resumed[root])?;
-    seen::goes_by(group, &["--log-dir"])?;
+    watched::goes_by(group, &["--log-dir"])?;
     match files(root, CheckpointAction::Written).count() {
         // It is written after the epoch's end is reported.
         0 if epochs.len() == 1 && group.not_finished().is_some() => unclear("the first checkpoint is not written yet"),

@@ -2,17 +2,17 @@
 
 use super::broadcast::{drifted, starts_equal};
 use crate::course::check::group::{Group, because_strangers};
-use crate::course::check::seen::{self, is_mean};
-use crate::course::check::terms::{self as told, short};
+use crate::course::check::terms::{self, list, short};
 use crate::course::check::verdict::{Finding, Objection, failed, unclear};
-use crate::course::contrast::{Contrast, Pair, Side, alike, distinct, list, small};
+use crate::course::check::watched::{self, is_mean};
+use crate::course::contrast::{Contrast, Pair, Side, alike, distinct, small};
 use crate::domain::event::DigestMoment;
 use crate::domain::phase::Phase;
 use crate::domain::step::Step;
 
 /// Step 3: all ranks applied the same gradients in the first step.
 pub fn check(group: &Group) -> Finding {
-    let digests = group.all(told::FIRST_GRADIENTS, |process| {
+    let digests = group.all(terms::FIRST_GRADIENTS, |process| {
         Some(process.digests_of(DigestMoment::FirstGradients)).filter(|digests| !digests.is_empty())
     })?;
     let root = group.root();
@@ -28,8 +28,8 @@ pub fn check(group: &Group) -> Finding {
         ));
     }
     averaged(group)?;
-    seen::first_update(group)?;
-    let losses = group.all(told::FIRST_STEP, |process| process.steps.first().map(|step| step.loss.to_bits()))?;
+    watched::first_update(group)?;
+    let losses = group.all(terms::FIRST_STEP, |process| process.steps.first().map(|step| step.loss.to_bits()))?;
     if group.differing(&losses).is_empty() {
         return unclear("all ranks had the same loss in the first step: equal gradients of equal batches prove no average");
     }
@@ -50,9 +50,9 @@ pub fn check(group: &Group) -> Finding {
     }
     // Where ranks start from other weights, step 4 says so: a late broadcast changes weights between two updates.
     if starts_equal(group)? {
-        seen::later_updates(group)?;
+        watched::later_updates(group)?;
     }
-    seen::goes_by(group, &["--momentum", "--wd"])?;
+    watched::goes_by(group, &["--momentum", "--wd"])?;
     Ok(format!(
         "all {np} ranks applied the same gradients in the first step, the mean of their own ({})",
         short(digests[root][0]),
@@ -73,7 +73,7 @@ fn averaged(group: &Group) -> Result<(), Objection> {
 
 fn has_one_rate(group: &Group) -> Result<bool, Objection> {
     let rates =
-        group.all(told::A_STEP, |process| Some(process.steps.iter().map(|step| step.lr.to_bits()).collect::<Vec<_>>()))?;
+        group.all(terms::A_STEP, |process| Some(process.steps.iter().map(|step| step.lr.to_bits()).collect::<Vec<_>>()))?;
     Ok(group.differing(&rates).is_empty())
 }
 
@@ -119,10 +119,8 @@ fn one_number(pair: &[Side; 2], found: &mut Contrast) {
     let [first, second, ..] = after.as_slice() else { return };
     let apart = |place: &usize| (first[*place] - second[*place]).abs();
     let Some(place) = (0..first.len().min(second.len())).max_by(|a, b| apart(a).total_cmp(&apart(b))) else { return };
-    let numbers = |samples: Vec<Vec<f32>>| {
-        let numbers: Vec<String> = samples.iter().filter_map(|sample| sample.get(place)).map(|g| small(f64::from(*g))).collect();
-        list(&numbers)
-    };
+    let numbers =
+        |samples: Vec<Vec<f32>>| list(samples.iter().filter_map(|sample| sample.get(place)).map(|g| small(f64::from(*g))));
     found.fact("one gradient, own", pair.each(|side| numbers(samples(side, own))));
     found.fact("the same, applied", pair.each(|side| numbers(samples(side, applied))));
     let own: Vec<f32> = after.iter().filter_map(|sample| sample.get(place).copied()).collect();
@@ -130,10 +128,9 @@ fn one_number(pair: &[Side; 2], found: &mut Contrast) {
     let used = samples(&pair[1], applied).first().and_then(|sample| sample.get(place).copied()).map(f64::from);
     let size = own.iter().map(|g| f64::from(g.abs())).fold(0.0, f64::max);
     if let Some(used) = used.filter(|used| (used - mean).abs() <= 0.02 * size && size > 0.0) {
-        let words: Vec<String> = own.iter().map(|g| small(f64::from(*g))).collect();
         found.say(format!(
             "One gradient of many as an example: with the step the ranks computed {}, and all applied {}, the mean.",
-            list(&words),
+            list(own.iter().map(|g| small(f64::from(*g)))),
             small(used)
         ));
     }

@@ -1,9 +1,9 @@
 //! Step 5: the ranks share the batches of an epoch.
 
 use crate::course::check::group::{Group, because_strangers};
-use crate::course::check::seen;
-use crate::course::check::terms as told;
+use crate::course::check::terms;
 use crate::course::check::verdict::{Finding, Objection, failed};
+use crate::course::check::watched;
 use crate::course::contrast::{Contrast, Pair, Side};
 use crate::domain::phase::Phase;
 use crate::domain::schedule::{steps_per_epoch, validation_steps};
@@ -15,7 +15,7 @@ pub fn check(group: &Group) -> Finding {
     let np = group.np;
     let configs = group.configs()?;
     let root = group.root();
-    seen::goes_by(group, &["--epochs", "--batch-size"])?;
+    watched::goes_by(group, &["--epochs", "--batch-size"])?;
     // Ranks that train different numbers of batches wait for each other for ever, and come to no epoch's end.
     let planned: Vec<usize> = configs.iter().map(|config| config.steps_per_epoch).collect();
     if let Some(&apart) = group.differing(&planned).first() {
@@ -37,7 +37,7 @@ pub fn check(group: &Group) -> Finding {
         // The steps of an epoch that went on from a commit were in part those of the attempt before.
         let before = if epoch == configs[root].resume_epoch + 1 { configs[root].resume_step } else { 0 };
         let expected = wanted.saturating_sub(before);
-        let reports = group.all(told::AN_EPOCH, |process| process.epoch(epoch))?;
+        let reports = group.all(terms::AN_EPOCH, |process| process.epoch(epoch))?;
         if let Some((process, report)) = reports.iter().enumerate().find(|(_, report)| report.batches != expected) {
             let cause = match report.batches {
                 batches if batches == whole => ", the whole epoch",
@@ -68,14 +68,14 @@ pub fn check(group: &Group) -> Finding {
     }
     // From equal weights equal images give equal losses, and different ones never do all along.
     let losses =
-        group.all(told::A_STEP, |process| Some(process.steps.iter().map(|step| step.loss.to_bits()).collect::<Vec<_>>()))?;
+        group.all(terms::A_STEP, |process| Some(process.steps.iter().map(|step| step.loss.to_bits()).collect::<Vec<_>>()))?;
     if let Some(twin) = group.others().find(|process| !losses[root].is_empty() && losses[*process] == losses[root]) {
         return failed(format!(
             "{who} had the same loss in every step: they trained on the same images, and nobody on the rest",
             who = group.names(&[root, twin])
         ));
     }
-    if let Some(twins) = seen::twins(group) {
+    if let Some(twins) = watched::twins(group) {
         return failed(format!(
             "{who} took the same images in every batch, and only their augmentation differs: give each rank its \
              own share, by its rank among all ranks",
@@ -86,12 +86,12 @@ pub fn check(group: &Group) -> Finding {
     // An epoch of which a commit had a part is none to show.
     let is_whole = |epoch: &&usize| configs[root].resume_step == 0 || **epoch != configs[root].resume_epoch + 1;
     let shown = epochs.iter().find(is_whole).or(epochs.first()).copied().unwrap_or(1);
-    let reports = group.all(told::AN_EPOCH, |process| process.epoch(shown))?;
+    let reports = group.all(terms::AN_EPOCH, |process| process.epoch(shown))?;
     let together: usize = reports.iter().map(|report| report.images).sum();
     Ok(format!("every rank trained {whole} / {np} = {wanted} batches an epoch, together {together} of {images} images"))
 }
 
-/// Nobody ends before the last epoch, but where the target is reached.
+/// All ranks train to the last epoch, unless the target is reached.
 fn ended_last(group: &Group, epochs: &BTreeSet<usize>) -> Result<(), Objection> {
     let root = group.root();
     let stops = group.attempt.processes.values().any(|process| process.early_stop.is_some());

@@ -1,9 +1,9 @@
-//! Step 1: who is who, and where.
+//! Step 1: the rank of each process, and its device.
 
 use crate::course::check::group::Group;
-use crate::course::check::terms::some;
+use crate::course::check::terms::list;
 use crate::course::check::verdict::{Finding, Objection, failed};
-use crate::course::contrast::{Contrast, Pair, Side, alike, distinct, list};
+use crate::course::contrast::{Contrast, Pair, Side, alike, distinct};
 use crate::domain::event::TopologyReport;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,10 +46,10 @@ pub fn check(group: &Group) -> Finding {
     };
     let placed = places.iter().map(|place| format!("rank {} on {}", place.topology.rank, device(place)));
     let hosts = if hosts.len() == 1 { "one host".to_owned() } else { format!("{} hosts", hosts.len()) };
-    Ok(format!("{np} ranks on {hosts}: {}", some(placed, np)))
+    Ok(format!("{np} ranks on {hosts}: {}", list(placed)))
 }
 
-/// Nothing is shared by more ranks than it must be.
+/// No device or core is shared by more ranks than necessary.
 fn pinned(group: &Group, places: &[&TopologyReport], processes: &[usize]) -> Result<(), Objection> {
     let mut users: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for &process in processes {
@@ -78,20 +78,10 @@ fn items(place: &TopologyReport) -> BTreeSet<String> {
 }
 
 pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
-    found.fact(
-        "each is",
-        pair.each(|side| {
-            list(
-                &side
-                    .places()
-                    .iter()
-                    .map(|place| format!("{} of {}", place.topology.rank, place.topology.size))
-                    .collect::<Vec<_>>(),
-            )
-        }),
-    );
+    let each_is = |place: &&TopologyReport| format!("{} of {}", place.topology.rank, place.topology.size);
+    found.fact("each is", pair.each(|side| list(side.places().iter().map(each_is))));
     found.fact("talks by", pair.each(|side| side.places().first().map_or(String::new(), |place| place.communicator.clone())));
-    found.fact("computes on", pair.each(|side| list(&side.places().iter().map(|place| device(place)).collect::<Vec<_>>())));
+    found.fact("computes on", pair.each(|side| list(side.places().iter().map(|place| device(place)))));
     let alone = |side: &Side| side.places().iter().filter(|place| place.topology.size.0 == 1).count();
     let (before, after) = (alone(&pair[0]), alone(&pair[1]));
     let np = pair[1].np();

@@ -1,9 +1,9 @@
 //! Step 10: every rank trains with NovoGrad.
 
 use crate::course::check::group::Group;
-use crate::course::check::seen;
 use crate::course::check::terms::short;
 use crate::course::check::verdict::{Finding, failed};
+use crate::course::check::watched;
 use crate::course::contrast::rates::losses;
 use crate::course::contrast::{Contrast, Pair, Side, small};
 use crate::domain::event::DigestMoment;
@@ -18,7 +18,7 @@ pub fn check(group: &Group) -> Finding {
             optimizer = configs[process].optimizer
         ));
     }
-    seen::novograd(group)?;
+    watched::novograd(group)?;
     group.epochs()?;
     match group.np {
         1 => Ok("the one rank trained with NovoGrad".into()),

@@ -2,8 +2,8 @@
 
 use crate::course::check::group::Group;
 use crate::course::check::numbers::{digits, equal_rates as equal};
+use crate::course::check::rate_shapes::{Ramp, RateShape, Scaled};
 use crate::course::check::rates::{self, Rates, called, place};
-use crate::course::check::shape::{Ramp, Scaled, Shape};
 use crate::course::check::verdict::{Finding, Objection, failed, unclear};
 use crate::course::contrast::rates::{constant, facts, second_loss};
 use crate::course::contrast::{Contrast, Pair, Side};
@@ -28,7 +28,7 @@ fn find_scaled(rates: &Rates) -> Finding {
         rates.falls()?;
         return rates.nothing_fits();
     };
-    let times = |shape: &Shape| shape.scaled.times(group.np);
+    let times = |shape: &RateShape| shape.scaled.times(group.np);
     if fits.iter().any(|other| !equal(times(other), times(shape))) {
         return unclear(rates::TOO_SHORT);
     }
@@ -73,7 +73,7 @@ fn find_scaled(rates: &Rates) -> Finding {
                 full = digits(full)
             ));
         }
-        _ => return rates.as_if(Shape { scaled: Scaled::Power(1.0), ..*shape }),
+        _ => return rates.as_if(RateShape { scaled: Scaled::Power(1.0), ..*shape }),
     }
     rates.falls()?;
     rates.falls_as_applied(*shape)?;

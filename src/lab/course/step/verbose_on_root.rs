@@ -6,7 +6,7 @@ use crate::course::check::verdict::{Finding, failed, unclear};
 use crate::course::contrast::{Contrast, Pair, Side, named};
 use std::collections::BTreeSet;
 
-/// The heading of every epoch was printed by the root, and by nobody else.
+/// Only the root printed the heading of every epoch.
 pub fn check(group: &Group) -> Finding {
     let Some(printed) = group.printed else { return unclear("there are no logs of the ranks") };
     group.topologies()?;

@@ -2,8 +2,8 @@
 
 use crate::course::check::group::Group;
 use crate::course::check::numbers::digits;
+use crate::course::check::rate_shapes::Ramp;
 use crate::course::check::rates::{Rates, multiplied_again, place};
-use crate::course::check::shape::Ramp;
 use crate::course::check::verdict::{Finding, failed, unclear};
 use crate::course::contrast::rates::{constant, facts, second_loss, steps};
 use crate::course::contrast::{Contrast, Side};

@@ -14,7 +14,7 @@ const TITLES: [&str; 5] = [
     "Call sync() once, before the loop",
     "Measure sync() inside the loop",
 ];
-/// Of the images: the smallest that AlexNet's layers take.
+/// Side of the images: the smallest that AlexNet's layers take.
 const PIXELS: usize = 67;
 
 pub static NVCNN: Program = IN_RUST;

@@ -1,6 +1,6 @@
-//! What a place changes in the program, or how the learner's differs from the solution, in one column or in two.
+//! Draws what a place changes in the program, or the learner's against the solution, in one column or in two.
 //!
-//! Never says anything by colour alone: every changed line has its mark.
+//! Every changed line has a mark too, for terminals without colours.
 
 use super::state::Exercise;
 use ratatui::style::{Modifier, Style};

@@ -1,6 +1,4 @@
 //! The learner's own program: what is next, what the compiler says, how its run goes and what it shows.
-//!
-//! Never the program itself: the editor shows that.
 
 use super::state::{Exercise, tracks_in_order};
 use crate::tui::widgets::theme::Theme;
@@ -38,7 +36,7 @@ pub fn list(exercise: &Exercise, theme: Theme, chosen: usize, width: usize) -> V
     lines
 }
 
-/// What is lost by a reset, and where it is kept.
+/// The question before a reset: what is lost, and where it is kept.
 pub fn reset_question(exercise: &Exercise, number: usize) -> Vec<String> {
     let own = &exercise.program;
     let lost = |fresh: &str| match Diff::new(("", own), ("", fresh)).count().0 {
@@ -60,7 +58,7 @@ pub fn reset_question(exercise: &Exercise, number: usize) -> Vec<String> {
     question
 }
 
-/// With a large letter, as a sentence begins.
+/// The text with a capital letter.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
@@ -81,7 +79,7 @@ fn hints(exercise: &Exercise, shared: &Shared, asked: usize, width: usize) -> Ve
     page.lines
 }
 
-/// What was found before the screen was here, by another screen or by a command.
+/// The result of an earlier session or command.
 fn so_far(exercise: &Exercise, shared: &Shared) -> Option<String> {
     let progress = &shared.course.progress;
     match exercise.track {

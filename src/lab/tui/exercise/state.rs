@@ -1,4 +1,4 @@
-//! What the screen knows of the learner's own trainer.
+//! The state of the learner's own program on the screen.
 
 use crate::exercise::{Language, Track};
 use crate::runs::RunId;
@@ -18,7 +18,7 @@ pub struct Exercise {
     /// The number of the next TODO, where the exercise has numbers, and its line.
     pub next: Option<(Option<usize>, usize)>,
     pub stage: Stage,
-    /// What was built last, or was there before.
+    /// The program as it was built last, or as it was when the screen opened.
     pub tried: String,
     /// Saved while something else was going on.
     pub again: bool,
@@ -60,7 +60,7 @@ pub enum Stage {
     Broken(String),
     /// It runs; once more after it has passed, with what is different.
     Running(RunId, Option<&'static str>),
-    /// What its runs show, of which this was the first.
+    /// The first run, and the verdict in words.
     Judged(Option<RunId>, String),
     /// Why it could not be built or run at all.
     Failed(String),

@@ -47,7 +47,7 @@ pub fn compare(exercise: &mut Exercise, shared: &mut Shared) -> Vec<Action> {
 pub fn hear(exercise: &mut Exercise, shared: &mut Shared, news: News) -> Vec<Action> {
     match news {
         News::Read { path, program } => {
-            // Of the exercise that was chosen before this one.
+            // Ignore news of the exercise that was chosen before this one.
             let Some(track) = Track::of_file(&path).filter(|track| track.name() == exercise.track.name()) else {
                 return Vec::new();
             };
@@ -59,7 +59,7 @@ pub fn hear(exercise: &mut Exercise, shared: &mut Shared, news: News) -> Vec<Act
                 exercise.tried = exercise.program.clone();
                 return vec![Effect::WatchExercise.into()];
             }
-            // The editor's end and the watcher tell of the same save.
+            // Both the end of the editor and the watcher report the same save.
             return if exercise.program == exercise.tried { Vec::new() } else { begin(exercise, shared) };
         }
         News::Language { language, is_chosen } => {
@@ -74,7 +74,7 @@ pub fn hear(exercise: &mut Exercise, shared: &mut Shared, news: News) -> Vec<Act
         }
         News::Reset { number, program, backup } => {
             exercise.next = exercise.track.next(&program);
-            // Nothing to try in what nobody has written.
+            // A program that was reset needs no try.
             (exercise.tried, exercise.program, exercise.again) = (program.clone(), program, false);
             if !exercise.is_busy() {
                 exercise.stage = Stage::Idle;

@@ -125,7 +125,7 @@ impl Window for Own {
 #[derive(Clone, Debug)]
 pub struct Diff {
     pub of: Track,
-    /// Of the place, from 1.
+    /// Number of the place, from 1.
     pub number: usize,
     pub mine: bool,
     pub scroll: usize,

@@ -1,6 +1,6 @@
 //! One lesson: what to predict, the text, hints, and where to read on.
 //!
-//! Never says the answer before a prediction.
+//! It does not show an answer before the prediction.
 
 use super::state::Lesson;
 use crate::tui::shared::state::Shared;
@@ -24,7 +24,7 @@ pub fn lines(
     let mut page = Sheet::new(theme, width, 0);
     page.text(&lesson.summary, theme.strong());
     let is_answered = |id: QuestionId| shared.course.answers.contains_key(&id);
-    // The questions stand first: whoever has read the text predicts nothing.
+    // The questions come first, because the text gives away the answers.
     questions(&mut page, shared, lesson, typed);
     let body = lesson.text(is_answered);
     let body = if own.is_unfolded { body.into() } else { fold(body, shared.course.writes_rust, "Press f to see them.") };

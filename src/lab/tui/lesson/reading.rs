@@ -48,7 +48,7 @@ pub fn open_number(state: &mut State, number: usize) -> Vec<Action> {
 }
 
 impl Reading {
-    /// From its start. Its step is the one under the cursor from then on.
+    /// Opens a lesson at its start, and moves the cursor to its step.
     fn of(shared: &mut Shared, number: usize) -> Reading {
         if let Some(step) = shared.course.lessons.lesson(number).and_then(|lesson| lesson.step) {
             shared.step = step;
@@ -164,7 +164,7 @@ impl Window for Reading {
         Outcome::Stay(actions)
     }
 
-    /// What is about a step, in a lesson that is about none.
+    /// Keys for a step, in a lesson without one.
     fn is_idle(&self, state: &State, command: Command) -> Option<bool> {
         let read = state.shared.course.lessons.lesson(self.number)?;
         match command {
@@ -184,7 +184,7 @@ impl Window for Reading {
     }
 }
 
-/// Shown at once, and written down.
+/// Shows the prediction at once, and saves it.
 fn predict(shared: &mut Shared, lesson: usize, prediction: Prediction) -> Option<Action> {
     let (asked, question) = shared.course.asked(shared.course.lessons.lesson(lesson)?)?;
     let is_right = question.judge(prediction)?.is_right;

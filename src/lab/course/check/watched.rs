@@ -1,11 +1,11 @@
-//! What the library saw of the training, against what the program reports of it.
+//! The library's view of the training, against the reports of the program.
 //!
-//! Recordings of older libraries tell nothing of this: there every question here is answered as if all were well.
+//! Recordings of older libraries have no such events: every function here then answers as if all were well.
 
 use super::group::Group;
 use super::numbers::equal_rates;
-use super::rule;
-use super::terms as told;
+use super::optimizer_rules;
+use super::terms;
 use super::verdict::{Objection, failed};
 use crate::domain::event::{DigestMoment, Instead, ScheduleReport, UpdateReport};
 use crate::domain::history::{TrainingStep, Watched};
@@ -22,7 +22,7 @@ pub fn watched<'a>(group: &Group<'a>) -> Result<Option<Vec<&'a Watched>>, Object
     if !places.iter().all(|place| place.is_watched) {
         return Ok(None);
     }
-    let processes = group.all(told::WORK, Some)?;
+    let processes = group.all(terms::WORK, Some)?;
     let idle = |process: &usize| processes[*process].watched.updates.is_empty() && !processes[*process].steps.is_empty();
     if let Some(process) = (0..group.np).find(idle) {
         return failed(format!(
@@ -34,7 +34,7 @@ pub fn watched<'a>(group: &Group<'a>) -> Result<Option<Vec<&'a Watched>>, Object
     Ok(Some(processes.iter().map(|process| &process.watched).collect()))
 }
 
-/// The updates with this number, one of each process, if all told it.
+/// The updates with this number, one of each process, if all reported it.
 fn updates<'a>(watched: &[&'a Watched], number: usize) -> Option<Vec<&'a UpdateReport>> {
     let all: Option<Vec<_>> = watched.iter().map(|process| process.update(number)).collect();
     all.filter(|all| all.iter().all(|update| !update.own.is_empty() && !update.applied.is_empty()))
@@ -61,7 +61,7 @@ pub fn first_update(group: &Group) -> Result<(), Objection> {
     }
 }
 
-/// So are the later ones that were told, by the rule of the optimizer, and nobody else changes the weights between them.
+/// The later updates that were reported follow the rule of the optimizer, and nothing else changes the weights between them.
 pub fn later_updates(group: &Group) -> Result<(), Objection> {
     let Some(watched) = watched(group)? else { return Ok(()) };
     every_batch(group, &watched)?;
@@ -84,10 +84,10 @@ pub fn later_updates(group: &Group) -> Result<(), Objection> {
             }
         }
     }
-    rule::sgd(group, &watched)
+    optimizer_rules::sgd(group, &watched)
 }
 
-/// What each process applied is the mean of what all had of their own.
+/// Each process applied the mean of the gradients of all.
 fn applies_the_mean(group: &Group, updates: &[&UpdateReport], which: &str) -> Result<(), Objection> {
     let own: Vec<&[f32]> = updates.iter().map(|update| update.own.as_slice()).collect();
     let root = group.root();
@@ -106,7 +106,7 @@ fn applies_the_mean(group: &Group, updates: &[&UpdateReport], which: &str) -> Re
     is_mean(group, &own, &updates[root].applied, which)
 }
 
-/// What all ranks applied in an update is the mean of what each had of its own.
+/// The gradients that all ranks applied in an update are the mean of their own ones.
 pub fn is_mean(group: &Group, own: &[&[f32]], applied: &[f32], when: &str) -> Result<(), Objection> {
     let mean = |place: usize| own.iter().filter_map(|own| own.get(place)).map(|g| f64::from(*g)).sum::<f64>() / group.np as f64;
     let mean: Vec<f64> = (0..applied.len()).map(mean).collect();
@@ -163,7 +163,7 @@ fn every_batch(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
     Ok(())
 }
 
-/// What stands behind a flag, as the next word or after `=`. The last one counts.
+/// The value of a flag, as the next word or after `=`. The last one counts.
 fn flag_value<'a>(flags: &'a [String], name: &str) -> Option<&'a str> {
     let of = |place: usize| match flags[place].strip_prefix(name)? {
         "" => flags.get(place + 1).map(String::as_str),
@@ -173,7 +173,7 @@ fn flag_value<'a>(flags: &'a [String], name: &str) -> Option<&'a str> {
 }
 
 /// Steps with the rates that the optimizers really used, of each process, where some differ from those that are reported. They
-/// are the steps whose updates were told.
+/// are the steps whose updates were reported.
 pub fn used_rates(group: &Group) -> Result<Option<Vec<Vec<TrainingStep>>>, Objection> {
     let Some(watched) = watched(group)? else { return Ok(None) };
     let mut differ = false;
@@ -195,7 +195,7 @@ pub fn used_rates(group: &Group) -> Result<Option<Vec<Vec<TrainingStep>>>, Objec
     Ok(Some(used).filter(|used| differ && used.iter().all(|steps| !steps.is_empty())))
 }
 
-/// NovoGrad made all updates that were told, by its rule.
+/// NovoGrad made all updates that were reported, by its rule.
 pub fn novograd(group: &Group) -> Result<(), Objection> {
     let Some(watched) = watched(group)? else { return Ok(()) };
     for (process, own) in watched.iter().enumerate() {
@@ -204,10 +204,10 @@ pub fn novograd(group: &Group) -> Result<(), Objection> {
             return failed(format!("{who} reports NovoGrad, and {name} updates its weights", who = group.name(process)));
         }
     }
-    rule::novograd(group, &watched)
+    optimizer_rules::novograd(group, &watched)
 }
 
-/// Two processes that trained on the same images, as far as their batches were told.
+/// Two processes that trained on the same images, as far as their batches were reported.
 pub fn twins(group: &Group) -> Option<[usize; 2]> {
     let picks = |process: usize| &group.attempt.processes[&process].watched.picks;
     let pairs = (0..group.np).flat_map(|one| (one + 1..group.np).map(move |other| [one, other]));
@@ -231,7 +231,7 @@ pub fn own_schedule<'a>(group: &Group<'a>) -> Option<&'a ScheduleReport> {
     own.filter(|own| !own.rates.is_empty())
 }
 
-/// The program goes by these flags.
+/// The program uses the values of these flags.
 pub fn goes_by(group: &Group, flags: &[&str]) -> Result<(), Objection> {
     let other = |process: usize| {
         let of = group.attempt.processes.get(&process)?;
@@ -246,10 +246,10 @@ fn update(number: usize) -> String {
     format!("update {}", number + 1)
 }
 
-/// The program goes by another value than its flag has.
+/// The sentence for a program that uses another value than that of its flag.
 fn other_value(who: &str, Instead { flag, asked, used }: &Instead, np: usize) -> String {
     let argument = format!("args.{}", flag.trim_start_matches('-').replace('-', "_"));
-    // Others are nothing that ranks might share.
+    // Ranks might share only these two.
     let is_shared = matches!(flag.as_str(), "--epochs" | "--batch-size");
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| is_shared && *number > 0);
     let cause = match (number(asked), number(used)) {

@@ -1,6 +1,6 @@
-//! Updates that the library told, computed again by the rule of the optimizer that they are told of.
+//! Computes the updates that the library reported again, by the rule of their optimizer.
 //!
-//! Never calls an optimizer: what is computed here is written down a second time, as the authors have it.
+//! The rules are written a second time, from their publications, so that an error in an optimizer of the library shows.
 
 use super::group::Group;
 use super::numbers::digits;

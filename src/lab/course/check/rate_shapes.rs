@@ -1,6 +1,4 @@
 //! How the rates of a run may have come about: as the formula has it, or in a known way to get it wrong.
-//!
-//! Never judges: `rate` does.
 
 use super::numbers::equal_rates as equal;
 use crate::domain::history::TrainingStep;
@@ -8,7 +6,7 @@ use crate::domain::schedule::LearningRateSchedule;
 
 /// How a rate may come about.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
+pub struct RateShape {
     /// What the base rate was multiplied by.
     pub scaled: Scaled,
     pub ramp: Ramp,
@@ -56,7 +54,7 @@ pub enum Ramp {
 
 /// What a run was asked for, and how long its epochs were.
 #[derive(Clone, Copy)]
-pub struct Asked {
+pub struct RateSettings {
     pub base_lr: f64,
     pub np: usize,
     pub warmup_epochs: f64,
@@ -65,9 +63,9 @@ pub struct Asked {
     pub undivided: usize,
 }
 
-impl Asked {
+impl RateSettings {
     /// Shapes that explain every one of these steps, likely ones first.
-    pub fn fits(&self, steps: &[TrainingStep]) -> Vec<Shape> {
+    pub fn fits(&self, steps: &[TrainingStep]) -> Vec<RateShape> {
         let ramps = [
             Ramp::Right,
             Ramp::None,
@@ -95,13 +93,13 @@ impl Asked {
         self.those_that_fit(steps, &ramps, &scales)
     }
 
-    fn those_that_fit(&self, steps: &[TrainingStep], ramps: &[Ramp], scales: &[Scaled]) -> Vec<Shape> {
-        let shapes = ramps.iter().flat_map(|ramp| scales.iter().map(|scaled| Shape { scaled: *scaled, ramp: *ramp }));
+    fn those_that_fit(&self, steps: &[TrainingStep], ramps: &[Ramp], scales: &[Scaled]) -> Vec<RateShape> {
+        let shapes = ramps.iter().flat_map(|ramp| scales.iter().map(|scaled| RateShape { scaled: *scaled, ramp: *ramp }));
         shapes.filter(|shape| steps.iter().all(|step| equal(step.lr, self.rate(*shape, step.epoch, step.batch)))).collect()
     }
 
     /// The rate of one step, with epoch and batch counted from 0, if it came about like this.
-    pub fn rate(&self, shape: Shape, epoch: usize, batch: usize) -> f64 {
+    pub fn rate(&self, shape: RateShape, epoch: usize, batch: usize) -> f64 {
         let (size, steps) = (self.np, self.steps_per_epoch.max(1));
         let asked = self.warmup_epochs.max(0.0);
         let schedule = LearningRateSchedule {

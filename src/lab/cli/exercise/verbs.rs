@@ -1,4 +1,4 @@
-//! What the verbs of every exercise share: their flags, the editor, watching, putting back, and drawing a difference.
+//! Functions for all exercises: flags, editor, watching, reset, and printing a difference.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::domain::printable;
 use crate::exercise::{self, Folder, Role, Row, Watch, editor};
 use crate::host::access;
 
-/// For Ctrl-C, while nothing is saved.
+/// How often we look for Ctrl-C while we wait for a save.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Debug, clap::Subcommand)]
@@ -30,7 +30,7 @@ pub(super) enum What {
     Try(Try),
 }
 
-/// What differs between a program and the ring.
+/// The verbs that a program and the ring do in different ways.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Try {
     /// Build it, and show what the compiler says.
@@ -103,7 +103,7 @@ pub(super) fn watch(folder: &Folder, attempt: impl Fn() -> anyhow::Result<ExitCo
     }
 }
 
-/// Progress that cannot be kept stands in nobody's way.
+/// Changes the progress, and prints a note if it cannot be saved.
 pub(super) fn note(home: &Path, change: impl FnOnce(&mut Progress)) {
     match ProgressFile::of(home).update(change) {
         Ok((_, reading)) => reading.note.iter().for_each(|note| say(note)),
@@ -121,12 +121,12 @@ pub(super) fn reset(folder: &Folder, number: Option<usize>, what: &str, yes: boo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Of the terminal; a pipe has no width, and gets lines as they are.
+/// Columns of the terminal; a pipe has no width, so its lines are hardly cut.
 pub(super) fn columns() -> usize {
     if io::stdout().is_terminal() { crate::tui::columns().unwrap_or(80) } else { 160 }
 }
 
-/// With colours where standard output is a terminal that wants them.
+/// The rows as text, with colours if standard output is a terminal that wants them.
 pub(super) fn text(rows: &[Row]) -> String {
     let coloured = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let piece = |piece: &exercise::Piece| match (coloured, code(piece.role)) {

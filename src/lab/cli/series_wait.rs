@@ -1,6 +1,6 @@
-//! Runs one after the other, told in a line each on standard error.
+//! Runs the turns of a series one after the other, with a line for each on standard error.
 //!
-//! Never leaves one behind: Ctrl-C stops the one that is going, and no other begins.
+//! Ctrl-C stops the current run, and no other one starts.
 
 use std::time::Duration;
 
