@@ -27,7 +27,7 @@ pub enum Progress {
     Waiting,
     /// A file is asked for, from this byte on.
     Asking { file: &'static str, address: String, from_byte: u64 },
-    /// So many bytes of all files are there.
+    /// Bytes of all files that are there.
     Bytes { done: u64, total: u64 },
     /// An attempt failed; the next one follows.
     Setback { message: String },
@@ -82,10 +82,11 @@ impl Fetcher {
         let total: u64 = self.files.iter().map(|file| file.bytes).sum();
         let mut done = total - missing.iter().map(|file| file.bytes).sum::<u64>();
         for file in missing {
-            let report = |of_file: u64| Progress::Bytes { done: done + of_file, total };
-            self.fetch_file(file, cache, &mut |step| match step {
-                Step::Bytes(count) => progress(report(count)),
-                Step::Other(other) => progress(other),
+            self.fetch_file(file, cache, &mut |step| {
+                progress(match step {
+                    Progress::Bytes { done: of_file, .. } => Progress::Bytes { done: done + of_file, total },
+                    other => other,
+                });
             })?;
             done += file.bytes;
         }
@@ -103,7 +104,7 @@ impl Fetcher {
         Ok(missing)
     }
 
-    fn fetch_file(&self, file: &OfficialFile, cache: &Path, report: &mut dyn FnMut(Step)) -> Result<(), DatasetError> {
+    fn fetch_file(&self, file: &OfficialFile, cache: &Path, report: &mut dyn FnMut(Progress)) -> Result<(), DatasetError> {
         let part = part_path(cache, file);
         let mut setbacks: Vec<String> = Vec::new();
         for address in &self.addresses {
@@ -117,7 +118,7 @@ impl Fetcher {
                     Err(Failure::Disk(error)) => return Err(error),
                     Err(Failure::Network(message)) => message,
                 };
-                report(Step::Other(Progress::Setback { message: format!("{host}: {message}") }));
+                report(Progress::Setback { message: format!("{host}: {message}") });
                 setbacks.push(format!("{host}: {message}"));
                 // A part that was begun earlier and turned out wrong is gone now: worth one more try from the start.
                 if length(&part) == before {
@@ -127,12 +128,6 @@ impl Fetcher {
         }
         Err(DatasetError::Download { file: file.name.into(), attempts: setbacks.join("; ") })
     }
-}
-
-enum Step {
-    /// Bytes of the present file.
-    Bytes(u64),
-    Other(Progress),
 }
 
 enum Failure {
@@ -163,7 +158,7 @@ fn download(
     address: &str,
     file: &OfficialFile,
     part: &Path,
-    report: &mut dyn FnMut(Step),
+    report: &mut dyn FnMut(Progress),
 ) -> Result<(), Failure> {
     let disk = |cause: std::io::Error| Failure::Disk(DatasetError::unwritable(part, &cause));
     let network = |cause: &dyn std::fmt::Display| Failure::Network(cause.to_string());
@@ -174,7 +169,7 @@ fn download(
     if have == file.bytes {
         return Ok(());
     }
-    report(Step::Other(Progress::Asking { file: file.name, address: address.into(), from_byte: have }));
+    report(Progress::Asking { file: file.name, address: address.into(), from_byte: have });
     let mut request = agent.get(format!("{}/{}", address.trim_end_matches('/'), file.name));
     if have > 0 {
         request = request.header("Range", format!("bytes={have}-"));
@@ -198,7 +193,7 @@ fn download(
     let mut body = response.body_mut().as_reader().take(file.bytes - there + 1);
     let mut buffer = vec![0; 1 << 16];
     loop {
-        report(Step::Bytes(there));
+        report(Progress::Bytes { done: there, total: file.bytes });
         let count = body.read(&mut buffer).map_err(|cause| network(&cause))?;
         if count == 0 {
             break;

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::Report;
+use super::report::Report;
 use crate::domain::device::DeviceKind;
 use crate::domain::training::TrainingSpec;
 use crate::domain::{printable, units};

@@ -2,7 +2,7 @@
 //!
 //! Never lets a name break the table: what means something in Markdown is escaped.
 
-use super::Report;
+use super::report::Report;
 use crate::domain::device::DeviceKind;
 use crate::domain::{markup, units};
 use crate::runs::{Row, RunSummary};

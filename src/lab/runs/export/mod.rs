@@ -8,30 +8,19 @@ use std::str::FromStr;
 
 use serde_json::json;
 
-use super::{Measurements, Row, RunSummary, Source, StoreError};
+use super::{Measurements, StoreError};
 use crate::host::files;
 
 mod collectives;
 mod csv;
 mod drawing;
 mod markdown;
+mod report;
 mod svg;
 #[cfg(test)]
 mod tests;
 
-/// Runs compared with one of them, and what others published where that is wanted.
-#[derive(Clone, Debug)]
-pub struct Report<'a> {
-    pub baseline: &'a RunSummary,
-    pub runs: Vec<(Row, &'a RunSummary)>,
-    pub published: &'a [Source],
-}
-
-impl<'a> Report<'a> {
-    pub fn new(runs: impl IntoIterator<Item = &'a RunSummary>, baseline: &'a RunSummary, published: &'a [Source]) -> Report<'a> {
-        Report { baseline, runs: runs.into_iter().map(|run| (Row::new(run, baseline), run)).collect(), published }
-    }
-}
+pub use report::Report;
 
 /// A format that a report can be written in.
 #[derive(Clone, Copy, Debug)]

@@ -38,7 +38,7 @@ pub struct LogFiles {
     /// Lines without an entry in `arrivals.txt`: the run recorded no times, or its supervisor was killed.
     unlisted: Vec<Arrival>,
     /// Nothing is written any more: what is missing will not come.
-    over: bool,
+    pub(super) over: bool,
 }
 
 impl LogFiles {
@@ -89,10 +89,6 @@ impl LogFiles {
             }
         }
         Some((*self.unlisted.get(at.unlisted)?, (listed, at.unlisted + 1)))
-    }
-
-    pub fn is_over(&self) -> bool {
-        self.over
     }
 
     fn slot(&mut self, source: LogSource) -> usize {

@@ -17,10 +17,11 @@ pub(super) struct Mark {
 
 #[derive(Debug)]
 pub struct LogIndex {
-    files: LogFiles,
+    pub(super) files: LogFiles,
     pub(super) marks: Vec<Mark>,
     end: Cursor,
-    lines: usize,
+    /// Lines found so far.
+    pub(super) lines: usize,
     until_ms: Option<u64>,
 }
 
@@ -28,11 +29,6 @@ impl LogIndex {
     pub fn new(folder: RunFolder) -> LogIndex {
         let files = LogFiles::new(folder);
         LogIndex { files, marks: Vec::new(), end: Cursor::default(), lines: 0, until_ms: None }
-    }
-
-    /// Lines found so far.
-    pub fn lines(&self) -> usize {
-        self.lines
     }
 
     /// Only lines that came until then count, for a run that is played again. Returns whether lines are gone by that.
@@ -77,11 +73,6 @@ impl LogIndex {
     /// Look behind the end for lines whose times were not recorded; whether there are any.
     pub fn find_unlisted(&mut self) -> bool {
         self.files.find_unlisted(&self.end)
-    }
-
-    /// Nothing is written any more.
-    pub fn is_over(&self) -> bool {
-        self.files.is_over()
     }
 
     /// Every line of a block, in order.

@@ -95,7 +95,7 @@ impl LogReader {
 
     /// The run is over and all its lines are found: nothing comes any more.
     pub fn is_over(&self) -> bool {
-        self.settled && self.index.is_over()
+        self.settled && self.index.files.over
     }
 
     /// Memory that finding any line again takes, apart from what is read at the moment.
@@ -116,14 +116,14 @@ impl LogReader {
 
     /// Do a piece of the work that there is; false when there is no more for now.
     pub fn work(&mut self) -> bool {
-        let before = (self.index.lines(), self.scan.looked_at);
+        let before = (self.index.lines, self.scan.looked_at);
         let mut indexed = self.index.extend(PIECE);
         if indexed && self.index.find_unlisted() {
             indexed = false;
         }
         let scanned = self.scan.advance(&mut self.index, PIECE);
         let settled = indexed && scanned;
-        let changed = before != (self.index.lines(), self.scan.looked_at);
+        let changed = before != (self.index.lines, self.scan.looked_at);
         self.told &= !changed && settled == self.settled;
         self.settled = settled;
         changed || !settled
@@ -144,7 +144,7 @@ impl LogReader {
             lines: Vec::new(),
             shown,
             found: scan.found,
-            done: if settled { 1.0 } else { scan.looked_at as f64 / index.lines().max(scan.looked_at + 1) as f64 },
+            done: if settled { 1.0 } else { scan.looked_at as f64 / index.lines.max(scan.looked_at + 1) as f64 },
             top: None,
             jumped: None,
         };

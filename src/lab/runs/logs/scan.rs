@@ -68,7 +68,7 @@ impl Scan {
     /// Scan at most `most` further blocks; whether all blocks are scanned.
     pub fn advance(&mut self, index: &mut LogIndex, most: usize) -> bool {
         for _ in 0..most {
-            let lines = index.lines();
+            let lines = index.lines;
             if self.looked_at >= lines {
                 return true;
             }
@@ -100,7 +100,7 @@ impl Scan {
             self.found += usize::from(found);
             self.looked_at = ((block + 1) * BLOCK).min(lines);
         }
-        self.looked_at >= index.lines()
+        self.looked_at >= index.lines
     }
 
     /// At most `most` shown lines from the `first`-th on, each with whether it is found.

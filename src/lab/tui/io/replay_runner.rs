@@ -9,8 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::course::{Evidence, Judged, Reading, check_all};
 use crate::host::signals::HeldSignals;
-use crate::process::Scratch;
-use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError};
+use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError, Unpacked};
 use crate::runs::{RunFolder, RunId, RunRecord, RunSummary, measured};
 use crate::tui::actions::Effect;
 use crate::tui::io::followed::{Followed, curves};
@@ -65,7 +64,7 @@ pub struct ReplayRunner {
     runs: Vec<(RunRecord, RunFolder)>,
     followed: Followed,
     /// Goes with this, which the screen drops on every way out; the threads that play may be left behind.
-    _unpacked: Vec<Scratch>,
+    _unpacked: Vec<Unpacked>,
 }
 
 impl ReplayRunner {

@@ -25,7 +25,7 @@ use ratatui::{Frame, TerminalOptions, Viewport};
 use tokio::sync::mpsc::Sender;
 
 use crate::domain::printable;
-use crate::process::scratch;
+use crate::runs::recording;
 use crate::tui::config::Config;
 use crate::tui::io::editor;
 use crate::tui::io::out::{self, Tty};
@@ -276,7 +276,7 @@ fn restore_on_panic() {
         leave();
         previous(info);
         if std::thread::current().id() != drawing {
-            scratch::remove_all();
+            recording::remove_unpacked();
             std::process::exit(101);
         }
     }));
