@@ -13,7 +13,7 @@ use hvd_lab::trainer::accumulation::AccumulationStep;
 use hvd_lab::trainer::checkpoint;
 use hvd_lab::trainer::distributed::broadcast_state;
 use hvd_lab::trainer::early_stop::EarlyStop;
-use hvd_lab::trainer::evaluate::{MetricSums, evaluate, final_test};
+use hvd_lab::trainer::evaluate::{MetricSums, evaluate, evaluate_drawn, final_test};
 use hvd_lab::trainer::model::{Dropout, Model};
 use hvd_lab::trainer::optimizer::Optimizer;
 use hvd_lab::trainer::params::{set, to_vec};
@@ -219,7 +219,7 @@ impl Session {
         let trained = epoch.sums.read();
         let validated = match training.taken.in_order(tested, batch_size) {
             Some(batches) => evaluate(model, &data.test, &batches),
-            None => evaluate(model, &data.test, training.validation_order.draw(epoch.index, validation_steps, batch_size)),
+            None => evaluate_drawn(model, &data.test, training.validation_order.draw(epoch.index, validation_steps, batch_size)),
         };
         (epoch.trained, epoch.validated) = (Some((trained, seconds)), Some(validated));
         let (own, judged) = (trained.metrics(), validated.metrics());
