@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::example::BoundingBox;
-use super::images::ImagesError;
 use super::layout;
+use super::photo::ImagesError;
 use crate::domain::{cells, printable, units};
 use crate::host::read;
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::boxes;
 use super::example::BoundingBox;
-use super::images::{BadImage, ImageSource, Images, ImagesError, Part, Photo};
 use super::layout::{self, Kind, Listing, Place, Set};
+use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo};
 use super::tfrecord::LARGEST_RECORD_BYTES;
 use crate::domain::units;
 use crate::host::read;

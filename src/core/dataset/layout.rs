@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::images::{ImagesError, Part};
+use super::photo::{ImagesError, Part};
 use crate::domain::units;
 
 /// What a file is by the ending of its name.

@@ -28,6 +28,7 @@ mod locate;
 mod location;
 mod official;
 pub mod pack;
+mod photo;
 pub mod photos;
 pub mod protobuf;
 mod shards;

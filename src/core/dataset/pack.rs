@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::example::Example;
 use super::folder::{self, Folder};
-use super::images::{BadImage, BadRecords, ImageSource, ImagesError, Part, generated_by, generated_note};
 use super::layout::{self, Listing, Place, Set};
+use super::photo::{BadImage, BadRecords, ImageSource, ImagesError, Part, generated_by, generated_note};
 use super::synthetic::Dice;
 use super::{jpeg, tfrecord};
 use crate::host::folders::NewFolder;

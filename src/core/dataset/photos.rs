@@ -10,7 +10,7 @@ use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
 
 use super::boxes::BOXES;
 use super::example::BoundingBox;
-use super::images::{BadImage, ImageSource, Photo, generated_note};
+use super::photo::{BadImage, ImageSource, Photo, generated_note};
 use super::synthetic::Dice;
 use crate::host::folders::NewFolder;
 

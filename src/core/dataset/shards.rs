@@ -6,8 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::example;
-use super::images::{BadImage, ImageSource, Images, ImagesError, Part, Photo};
 use super::layout::{self, Kind, Listing, is_shard, numbered, rank};
+use super::photo::{BadImage, ImageSource, Images, ImagesError, Part, Photo};
 use super::tfrecord::{self, Span};
 use crate::host::read;
 

@@ -3,10 +3,13 @@
 //! `wire` says how they travel. Unknown events and fields are skipped, so that an older lab can follow a newer trainer.
 
 mod limits;
+mod number;
 mod observation;
 pub mod wire;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
+
+use number::number;
 
 use super::benchmark::{IterationReport, PlacementReport};
 use super::bounds::Bounded;
@@ -180,11 +183,6 @@ pub struct ConfigReport {
     pub base_lr: f64,
     pub warmup_epochs: f64,
     pub target_accuracy: f64,
-}
-
-/// JSON has no NaN and no infinity and holds `null` instead: a diverged loss is still reported.
-fn number<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
-    Ok(Option::deserialize(value)?.unwrap_or(f64::NAN))
 }
 
 fn is_zero(number: &usize) -> bool {

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number;
+use super::number::number;
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, figure, first};
 
 /// Numbers in one sample.
