@@ -9,7 +9,8 @@ use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::process;
 use nix::sys::signal::Signal;
 
-use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout};
+use crate::support::wait::wait_for;
 
 /// The programs of a Slurm of one node, in a folder that is also where they keep what was asked of them. `before` of each is run first.
 struct StandIn {

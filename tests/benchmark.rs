@@ -16,6 +16,7 @@ use super::bench::options::Options;
 use super::bench::process::{Flow, watch};
 use super::bench::rows::{Row, Target, Unit};
 use crate::support::needs::skip;
+use crate::support::trainer::turn;
 
 fn options(arguments: &str) -> Options {
     Options::try_parse_from(format!("bench {arguments}").split_whitespace()).unwrap()
@@ -29,6 +30,7 @@ fn a_quick_run_gives_every_row_that_was_asked_for() {
     if let Some((name, path)) = there.into_iter().find(|(_, path)| !path.is_file()) {
         return skip(name, format_args!("there is no {path:?}; `make test` builds it"));
     }
+    let _turn = turn();
     let report = super::bench::run(&options("--quick --only allreduce --only synthetic"), false).unwrap();
     assert_eq!(report.failures, Vec::<String>::new());
     let whats: Vec<&str> = report.rows.iter().map(|row| row.what.as_str()).collect();
@@ -60,6 +62,7 @@ fn models_and_the_image_pipeline_are_measured_without_their_peers() {
     if !are_built(&["hvd-measure", "hvd-train", "examples/bench-images"]) {
         return;
     }
+    let _turn = turn();
     let report = super::bench::run(&options("--quick --only models --only images"), false).unwrap();
     assert_eq!(report.failures, Vec::<String>::new());
     let whats: Vec<&str> = report.rows.iter().map(|row| row.what.as_str()).collect();
@@ -86,6 +89,7 @@ fn the_trainer_is_held_against_its_convolutions_alone() {
     if !are_built(&["hvd-train", "examples/bench-convolutions"]) {
         return;
     }
+    let _turn = turn();
     let report = super::bench::run(&options("--quick --only bound"), false).unwrap();
     assert_eq!(report.failures, Vec::<String>::new());
     let whats: Vec<&str> = report.rows.iter().map(|row| row.what.as_str()).collect();

@@ -18,6 +18,7 @@ use hvd_lab::trainer::random::{Purpose, stream};
 use tch::{Device, Kind};
 
 use crate::support::blocks::blocks;
+use crate::support::images;
 use crate::support::mpi;
 
 const PLAIN: AllreduceOptions =
@@ -249,9 +250,8 @@ fn bfloat16_rounds_activations_and_leaves_weights_alone() {
 fn losses(flags: &str) -> Option<Vec<(usize, u64)>> {
     let mut command = mpi::command(&mpi::mpirun()?, 2);
     command.arg(env!("CARGO_BIN_EXE_hvd-train"));
-    let fixed =
-        "--events --data-dir generated --model wrn-10-1 --train-images 400 --validation-images 100 --batch-size 32 --epochs 1";
-    command.args(fixed.split_whitespace()).args(flags.split_whitespace());
+    let fixed = "--events --model wrn-10-1 --train-images 400 --validation-images 100 --batch-size 32 --epochs 1";
+    command.args(["--data-dir", images::few()]).args(fixed.split_whitespace()).args(flags.split_whitespace());
     let output = mpi::run_limited(command, Duration::from_secs(120));
     assert!(output.status.success(), "{}", mpi::text(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -12,8 +12,9 @@ use hvd_lab_terminal::process;
 use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
 
-use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout};
 use crate::support::trainer::{turn, with_trainer};
+use crate::support::wait::wait_for;
 
 mod benchmarks;
 mod commits;
@@ -90,7 +91,7 @@ fn the_real_images_are_used_where_they_are() {
 #[test]
 fn killing_a_rank_fails_the_run_by_name() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let going = lab.spawn(&[["run"].as_slice(), &SMALL, &["--np", "2", "--epochs", "1000", "--data", "generated"]].concat());
+    let going = lab.spawn(&[["run"].as_slice(), &SMALL, &["--np", "2", "--epochs", "1000", "--data", "auto"]].concat());
     let trains = || events_so_far(&lab).iter().any(|line| line.process == 1 && matches!(line.event, Event::Step { .. }));
     wait_for("the second rank to train", || trains().then_some(()));
     process::signal(lab.pids(1)[1], Signal::SIGKILL);
@@ -111,7 +112,7 @@ fn segments(pid: u32) -> Vec<String> {
 #[test]
 fn when_all_of_a_run_is_killed_the_next_look_removes_its_shared_memory() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let mut going = lab.spawn(&[["run"].as_slice(), &SMALL, &["--np", "2", "--epochs", "1000", "--data", "generated"]].concat());
+    let mut going = lab.spawn(&[["run"].as_slice(), &SMALL, &["--np", "2", "--epochs", "1000", "--data", "auto"]].concat());
     let trains = || events_so_far(&lab).iter().any(|line| line.process == 1 && matches!(line.event, Event::Step { .. }));
     wait_for("the second rank to train", || trains().then_some(()));
     let segments: Vec<String> = lab.pids(1).into_iter().flat_map(segments).collect();
@@ -134,7 +135,7 @@ fn events_so_far(lab: &Lab) -> Vec<EventLine> {
 #[test]
 fn a_run_that_diverges_fails_with_the_loss_that_it_saw() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let output = run(&lab, &["--np", "2", "--epochs", "1", "--data", "generated", "--steps", "1-7", "--base-lr", "1e30"]);
+    let output = run(&lab, &["--np", "2", "--epochs", "1", "--data", "auto", "--steps", "1-7", "--base-lr", "1e30"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(lab.status(1).last_lines.iter().any(|line| line.contains("lower --base-lr")), "{:?}", lab.status(1));
     let diverged = |line: &EventLine| matches!(line.event, Event::Step { loss, .. } if !loss.is_finite());
@@ -177,7 +178,7 @@ fn path(path: &Path) -> &str {
 #[test]
 fn more_flags_of_the_trainer_are_passed_on_or_refused_before_anything_starts() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let small = ["--np", "2", "--epochs", "1", "--data", "generated", "--"];
+    let small = ["--np", "2", "--epochs", "1", "--data", "auto", "--"];
     for (flags, named) in [(["--time-line", "x"], "--timeline"), (["--epochs", "2"], "--epochs")] {
         let output = run(&lab, &[&small[..], &flags].concat());
         assert_eq!((output.status.code(), stderr(&output).lines().count()), (Some(2), 1), "{}", stderr(&output));

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use hvd_lab::domain::event::{Event, EventLine, MARKER};
 
+use crate::support::images;
 use crate::support::mpi;
 
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -35,7 +36,7 @@ fn tolerance(n: usize) -> f64 {
 /// Losses of one training on the CPU, alone, with augmentation, dropout and NovoGrad.
 fn losses(seed: u64, base_lr: &str) -> Vec<f64> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hvd-train"));
-    command.args(["--steps", "10", "--epochs", "1", "--data-dir", "generated", "--model", "wrn-10-1", "--batch-size", "32"]);
+    command.args(["--steps", "10", "--epochs", "1", "--data-dir", images::few(), "--model", "wrn-10-1", "--batch-size", "32"]);
     command.args(["--validation-images", "32", "--wd", "0.000005", "--events", "--base-lr", base_lr]);
     command.args(["--train-images", &(STEPS * 32).to_string(), "--seed", &seed.to_string()]);
     let output = mpi::run_limited(

@@ -10,6 +10,7 @@ use nix::sys::signal::Signal;
 use place::{Place, assert_gone, cut_off, ended, root};
 
 use crate::support::needs::skip;
+use crate::support::trainer::turn;
 
 mod place;
 
@@ -235,6 +236,7 @@ const SMALLER: &str = "s/wrn-16-10/wrn-10-1/; s/size 512/size 16/; s/train-image
 /// The lines of the real trainer, which trains on the CPU here: everything can be read, and no part claims a GPU.
 #[test]
 fn the_real_trainer_is_understood_and_a_cpu_is_not_taken_for_a_gpu() {
+    let _turn = turn();
     let built = Path::new(env!("CARGO_BIN_EXE_hvd-lab")).parent().unwrap();
     if let Some(missing) = ["hvd-train", "hvd-measure"].into_iter().find(|name| !built.join(name).is_file()) {
         return skip("train", format_args!("{missing} is not built"));

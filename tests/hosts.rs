@@ -9,6 +9,7 @@ use std::time::Duration;
 use hvd_lab::domain::event::{Event, EventLine, MARKER, TopologyReport};
 
 use crate::support::hosts::{HOSTS, agent, joined_hosts};
+use crate::support::images;
 use crate::support::mpi;
 
 const LIMIT: Duration = Duration::from_secs(240);
@@ -23,7 +24,7 @@ fn every_host_of_a_run_tells_what_its_devices_do() {
     command.arg(plain.get_program()).args(plain.get_args());
     command.args(["-H", "hvd-one:1,hvd-two:1", "--mca", "btl", "tcp,self"]);
     command.env("PRTE_MCA_plm_ssh_agent", &agent).env("OMPI_MCA_plm_rsh_agent", &agent);
-    command.args([env!("CARGO_BIN_EXE_hvd-train"), "--events", "--steps", "1-10", "--data-dir", "generated"]);
+    command.args([env!("CARGO_BIN_EXE_hvd-train"), "--events", "--steps", "1-10", "--data-dir", images::few()]);
     command.args(["--model", "wrn-10-1", "--batch-size", "16", "--train-images", "640", "--validation-images", "64"]);
     command.args(["--epochs", "25", "--log-dir"]).arg(folder.path());
     let output = mpi::run_limited(command, LIMIT);

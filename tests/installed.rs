@@ -12,6 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::support::needs::skip;
+use crate::support::trainer::turn;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -104,6 +105,7 @@ impl Installed {
 
 #[test]
 fn it_is_installed_set_up_and_trains_without_the_checkout() {
+    let _turn = turn();
     let Some(installed) = Installed::new() else { return };
     // Before its libraries are there.
     assert_eq!(installed.lab(&["lessons", "show", "4"]).0, 0);

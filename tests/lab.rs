@@ -26,11 +26,12 @@ mod telemetry;
 mod wrong;
 
 mod support {
-    use hvd_lab_terminal::domain::markup;
+    use hvd_lab_terminal::{dataset, domain::markup};
 
     pub mod disk;
     pub mod fashion_mnist;
     pub mod hosts;
+    pub mod images;
     pub mod lab;
     pub mod needs;
     pub mod nvml;
@@ -38,4 +39,5 @@ mod support {
     pub mod server;
     pub mod svg;
     pub mod trainer;
+    pub mod wait;
 }

@@ -34,7 +34,8 @@ use hvd_lab_terminal::process;
 use hvd_lab_terminal::runs::{Follower, RunId, RunUpdate};
 use nix::sys::signal::Signal;
 
-use crate::support::lab::{Lab, finish, program, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, program, stderr, stdout};
+use crate::support::wait::wait_for;
 
 const GENERATED: [&str; 3] = ["run", "--data", "generated"];
 

@@ -17,9 +17,13 @@ mod throughput;
 mod timeline;
 
 mod support {
+    use hvd_lab::dataset;
+
     pub mod blocks;
     pub mod hosts;
+    pub mod images;
     pub mod mpi;
     pub mod needs;
     pub mod photos;
+    pub mod wait;
 }

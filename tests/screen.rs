@@ -16,12 +16,11 @@ mod resize;
 mod session;
 mod verbs;
 
-use std::time::{Duration, Instant};
-
 use nix::sys::signal::{Signal, kill};
 use portable_pty::PtySize;
 
 use crate::support::pty::{Home, Lab, Options, PATIENCE};
+use crate::support::wait::wait_until;
 
 #[test]
 fn the_first_screen_shows_steps_and_keys_at_80x24() {
@@ -174,11 +173,7 @@ fn quitting_asks_what_becomes_of_the_run() {
     next.wait_for("leave it running");
     next.press("s");
     assert!(next.exit().success());
-    let end = Instant::now() + PATIENCE;
-    while !home.processes(1).is_empty() {
-        assert!(Instant::now() < end, "still there: {:?}", home.processes(1));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the end of the run", || home.processes(1).is_empty());
 }
 
 #[test]

@@ -10,14 +10,15 @@ use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::runs::RunId;
 
 use crate::support::hosts::{HOSTS, Host, agent, joined_hosts};
-use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout};
 use crate::support::trainer::{turn, with_trainer};
+use crate::support::wait::wait_for;
 
 const BOTH: &str = "hvd-one:1,hvd-two:1";
 /// More epochs than any test waits for.
 const TRAINING: [&str; 12] = [
     "--data",
-    "generated",
+    "auto",
     "--model",
     "wrn-10-1",
     "--batch-size",

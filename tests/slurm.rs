@@ -15,8 +15,9 @@ use cluster::{NODE, Slurm};
 use hvd_lab_terminal::domain::event::{Event, EventLine, MARKER};
 use hvd_lab_terminal::domain::run::RunState;
 
-use crate::support::lab::{self, Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{self, Lab, finish, stderr, stdout};
 use crate::support::trainer;
+use crate::support::wait::wait_for;
 
 const TRAINING: [&str; 15] = [
     "--events",

@@ -13,6 +13,7 @@ use hvd_lab::domain::event::{
 };
 use hvd_lab::domain::schedule::LearningRateSchedule;
 
+use crate::support::images;
 use crate::support::mpi;
 
 const NP: usize = 2;
@@ -85,7 +86,7 @@ fn train(steps: &str, extra: &[&str]) -> Option<Evidence> {
     command.arg(env!("CARGO_BIN_EXE_hvd-train")).args([
         "--events",
         "--data-dir",
-        "generated",
+        images::few(),
         "--model",
         "wrn-10-1",
         "--steps",

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hvd_lab::domain::event::{EpochReport, Event, EventLine, MARKER};
 use hvd_lab::domain::nvcnn::PREFETCH;
@@ -15,8 +15,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
+use crate::support::images;
 use crate::support::mpi;
 use crate::support::photos;
+use crate::support::wait::wait_until;
 
 const NP: usize = 2;
 const LIMIT: Duration = Duration::from_secs(120);
@@ -42,7 +44,7 @@ fn train(file: &Path, flags: &[&str]) -> Option<Output> {
 
 fn command(mpirun: &Path, file: &Path, flags: &[&str]) -> Command {
     let mut command = mpi::command(mpirun, NP);
-    command.arg(env!("CARGO_BIN_EXE_hvd-train")).args(["--events", "--data-dir", "generated", "--model", "wrn-10-1"]);
+    command.arg(env!("CARGO_BIN_EXE_hvd-train")).args(["--events", "--data-dir", images::few(), "--model", "wrn-10-1"]);
     command.args(["--train-images", "400", "--validation-images", "100", "--batch-size", "32", "--timeline"]);
     command.arg(file).args(flags);
     command
@@ -222,11 +224,8 @@ fn a_killed_run_leaves_a_file_that_opens() {
 
 /// SIGKILL for rank 0, once its file holds two epochs.
 fn kill_after_two_epochs(file: &Path) {
-    let deadline = Instant::now() + LIMIT / 2;
-    while std::fs::read_to_string(file).unwrap_or_default().matches(r#""epoch":2,"#).count() < NP {
-        assert!(Instant::now() < deadline, "no second epoch");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let epochs = || std::fs::read_to_string(file).unwrap_or_default().matches(r#""epoch":2,"#).count();
+    wait_until("the second epoch of all ranks", || epochs() >= NP);
     let wanted = file.to_str().unwrap();
     let runs = |pid: &i32| {
         let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -261,7 +260,7 @@ fn what_the_trainer_writes_is_its_users_alone_whatever_the_umask() {
     let place = tempfile::tempdir().unwrap();
     let mut command = Command::new("sh");
     command.args(["-c", "umask 000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_hvd-train")]);
-    command.args(["--steps", "none", "--data-dir", "generated", "--model", "wrn-10-1", "--epochs", "1", "--batch-size", "32"]);
+    command.args(["--steps", "none", "--data-dir", images::few(), "--model", "wrn-10-1", "--epochs", "1", "--batch-size", "32"]);
     command.args(["--train-images", "64", "--validation-images", "32", "--use-checkpointing", "--timeline", "trace.json"]);
     let output = mpi::run_limited(
         {

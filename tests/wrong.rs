@@ -8,18 +8,17 @@ mod corpus;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use corpus::{VARIABLE, Wrong, build, changes, corpus, photos};
 use hvd_lab_terminal::course::{Evidence, Outcome, PhotoEvidence, PlaceVerdict, check_all, check_changes, check_photos};
-use hvd_lab_terminal::dataset::{self, Location, SplitKind};
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::domain::step::Step;
 use hvd_lab_terminal::exercise::{FOUR_CHANGES, NVCNN};
 use hvd_lab_terminal::runs::RunId;
 
+use crate::support::images;
 use crate::support::lab::{Lab, finish, stderr};
 use crate::support::trainer;
 
@@ -40,22 +39,6 @@ const RUN_CHANGES: &str = "run --np 2 --force --epochs 5 --batch-size 32 --model
 
 /// Of the training on photos: as the lab judges it.
 const RUN_PHOTOS: &str = "nvcnn --np 2 --force -m alexnet --image-size 67 -b 8 --num-batches 16 --threads 1 --no-cuda";
-
-/// Some generated garments in the files that the trainer reads: drawing all 70,000 for each program would take longer than
-/// training on these.
-fn draw(folder: &Path) {
-    for (which, name, count) in [(SplitKind::Train, "train", TRAIN_IMAGES), (SplitKind::Test, "t10k", TEST_IMAGES)] {
-        let split = dataset::load(&Location::Generated, which, Some(count)).unwrap();
-        let header = |magic: u32, sizes: &[u32]| -> Vec<u8> {
-            [magic].iter().chain(sizes).flat_map(|number| number.to_be_bytes()).collect()
-        };
-        let mut images = header(2051, &[count as u32, 28, 28]);
-        (0..count).for_each(|index| images.extend(split.image(index)));
-        let labels = [header(2049, &[count as u32]), split.labels.clone()].concat();
-        fs::write(folder.join(format!("{name}-images-idx3-ubyte")), images).unwrap();
-        fs::write(folder.join(format!("{name}-labels-idx1-ubyte")), labels).unwrap();
-    }
-}
 
 /// The lab with the program of all trainers.
 struct Class {
@@ -106,7 +89,7 @@ impl Class {
         let lab = trainer::with_trainer()?;
         let program = build();
         let images = tempfile::tempdir().unwrap();
-        draw(images.path());
+        images::draw(images.path(), TRAIN_IMAGES, TEST_IMAGES);
         // They know nothing of the commands of hvd-measure.
         let measure = images.path().join("hvd-measure");
         fs::write(&measure, format!("#!/bin/sh\nshift\nexec '{}' \"$@\"\n", program.display())).unwrap();

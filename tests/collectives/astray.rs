@@ -10,14 +10,12 @@ use hvd_lab::domain::topology::Rank;
 
 use super::{WARNED, expect_all_done, launch, started};
 use crate::support::mpi::{mpirun, text};
+use crate::support::wait::wait_until;
 
-/// Waits for another rank's warning; the limit is for a test that fails.
+/// Waits for another rank's warning.
 fn await_warning() {
-    let (sign, deadline) = (PathBuf::from(std::env::var(WARNED).unwrap()), Instant::now() + Duration::from_secs(20));
-    while !sign.exists() {
-        assert!(Instant::now() < deadline, "nobody warned");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let sign = PathBuf::from(std::env::var(WARNED).unwrap());
+    wait_until("a warning", || sign.exists());
 }
 
 /// What one rank does in a task of this file; `false` if the task is none of these.

@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::process::Output;
-use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::event::Event;
 use hvd_lab_terminal::domain::run::RunState;
@@ -17,6 +16,7 @@ use nix::unistd::Pid;
 
 use crate::support::lab::{Lab, finish, stderr, stdout};
 use crate::support::trainer::{self, turn};
+use crate::support::wait::wait_until;
 
 const EXERCISE: &str = TEN_STEPS.exercise;
 
@@ -188,12 +188,8 @@ fn a_save_is_built_and_run_and_one_ctrl_c_leaves() {
     let (_turn, Some(lab)) = (turn(), started()) else { return };
     let watch = lab.spawn(&["exercise", "watch"]);
     lab.wait_until_over(1);
-    let deadline = Instant::now() + Duration::from_secs(60);
     fs::write(lab.home().join("exercise/fashion_mnist.rs"), solution(Step::InitAndPin)).unwrap();
-    while !lab.store().ids().iter().any(|id| id.0 == 2) {
-        assert!(Instant::now() < deadline, "nothing came of the save");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("the run of what was saved", || lab.store().ids().iter().any(|id| id.0 == 2));
     // Whatever the second run is doing.
     kill(Pid::from_raw(watch.id() as i32), Signal::SIGINT).unwrap();
     let left = finish(watch);

@@ -14,9 +14,10 @@ use hvd_lab_terminal::exercise::TEN_STEPS_IN_PYTHON;
 use hvd_lab_terminal::process;
 use serde::Deserialize;
 
-use crate::support::lab::{Lab, finish, program, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, program, stderr, stdout};
 use crate::support::needs::skip;
 use crate::support::trainer::{self, turn};
+use crate::support::wait::wait_for;
 
 const MODULE: &str = "libhvd_lab_python.so";
 

@@ -18,12 +18,13 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::killed::losses;
 use super::{events, log_files};
-use crate::support::lab::{LIMIT, Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout};
 use crate::support::trainer::{turn, with_trainer};
+use crate::support::wait::{LIMIT, wait_for};
 
 const FLAGS: [&str; 14] = [
     "--data",
-    "generated",
+    "auto",
     "--train-images",
     "960",
     "--validation-images",

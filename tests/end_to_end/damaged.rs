@@ -5,8 +5,9 @@ use hvd_lab_terminal::domain::event::{CheckpointAction, Event};
 use hvd_lab_terminal::domain::run::RunState;
 
 use super::{SMALL, events, log_files};
-use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout};
 use crate::support::trainer::{turn, with_trainer};
+use crate::support::wait::wait_for;
 
 /// The newest, with its size.
 fn newest(lab: &Lab) -> Option<(usize, u64)> {
@@ -21,7 +22,7 @@ fn newest(lab: &Lab) -> Option<(usize, u64)> {
 #[test]
 fn a_damaged_checkpoint_is_refused_and_the_one_before_it_is_taken() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let flags = ["--np", "2", "--data", "generated", "--epochs", "900", "--target-accuracy", "1"];
+    let flags = ["--np", "2", "--data", "auto", "--epochs", "900", "--target-accuracy", "1"];
     let going = lab.spawn(&[["run"].as_slice(), &SMALL, &flags].concat());
     let (_, whole) = wait_for("two checkpoints", || newest(&lab).filter(|(epoch, _)| *epoch >= 2));
     let output = lab.run(&["fault", "1", "damaged-checkpoint"]);

@@ -11,8 +11,9 @@ use nix::sys::signal::Signal;
 
 use super::killed::assert_unbroken;
 use super::{SMALL, events, run};
-use crate::support::lab::{Lab, finish, stderr, wait_for};
+use crate::support::lab::{Lab, finish, stderr};
 use crate::support::trainer::{turn, with_trainer};
+use crate::support::wait::wait_for;
 
 /// From the death of a rank to the next step; a busy machine takes longer than the second or two that it is.
 const MOST_SECONDS: f64 = 20.0;
@@ -35,7 +36,7 @@ fn with_a_blow(lab: &Lab, id: u32, victim: usize, words: &[&str], signal: Signal
 #[test]
 fn a_run_goes_on_without_the_rank_that_was_killed() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let flags = ["--np", "3", "--force", "--min-np", "1", "--data", "generated", "--epochs", "4", "--target-accuracy", "1"];
+    let flags = ["--np", "3", "--force", "--min-np", "1", "--data", "auto", "--epochs", "4", "--target-accuracy", "1"];
     // So many that the third epoch still goes on when the signal arrives.
     let small = SMALL.map(|word| if word == "400" { "1920" } else { word });
     let (killed_s, output) = with_a_blow(&lab, 1, 2, &[&small[..], &flags].concat(), Signal::SIGKILL);
@@ -87,7 +88,7 @@ fn a_run_goes_on_without_the_rank_that_was_killed() {
 #[test]
 fn with_as_many_ranks_as_before_it_trains_as_if_nothing_had_happened() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let flags = ["--np", "2", "--data", "generated", "--epochs", "4"];
+    let flags = ["--np", "2", "--data", "auto", "--epochs", "4"];
     assert_eq!(run(&lab, &flags).status.code(), Some(0));
     let (_, output) = with_a_kill(&lab, 2, 0, &[&flags[..], &["--min-np", "2"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -111,20 +112,8 @@ fn it_goes_on_with_more_ranks_and_with_fewer_as_hosts_come_and_go() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
     // A host that cannot be reached gets no rank, and counts for nothing.
     let hosts = script(&lab, "localhost:1\\nnowhere.invalid:4\\n");
-    let flags = [
-        "--np",
-        "2",
-        "--min-np",
-        "2",
-        "--max-np",
-        "3",
-        "--host-discovery-script",
-        &hosts,
-        "--data",
-        "generated",
-        "--epochs",
-        "400",
-    ];
+    let flags =
+        ["--np", "2", "--min-np", "2", "--max-np", "3", "--host-discovery-script", &hosts, "--data", "auto", "--epochs", "400"];
     let going = lab.spawn(&[["run"].as_slice(), &SMALL, &flags].concat());
     wait_for("a wait for hosts", || {
         let is_named = |message: &str| {
@@ -178,7 +167,7 @@ fn a_script_that_hangs_is_not_left_behind() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
     let hosts = script(&lab, "localhost:2\\n");
     let more = ["--min-np", "1", "--host-discovery-script", &hosts, "--elastic-timeout", "1"];
-    let flags = [&["--np", "2", "--data", "generated", "--epochs", "400"][..], &more].concat();
+    let flags = [&["--np", "2", "--data", "auto", "--epochs", "400"][..], &more].concat();
     let going = lab.spawn(&[["run"].as_slice(), &SMALL, &flags].concat());
     let trains = |line: &EventLine| matches!(line.event, Event::Step { .. });
     wait_for("a step", || lab.folder(1).events().any(|line| trains(&line)).then_some(()));
@@ -197,7 +186,7 @@ fn a_script_that_hangs_is_not_left_behind() {
 #[test]
 fn it_does_not_wait_for_a_launcher_that_stays_frozen() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let flags = ["--np", "2", "--min-np", "1", "--data", "generated", "--epochs", "400"];
+    let flags = ["--np", "2", "--min-np", "1", "--data", "auto", "--epochs", "400"];
     let going = lab.spawn(&[["run"].as_slice(), &SMALL, &flags].concat());
     wait_for("a step", || lab.folder(1).events().any(|line| matches!(line.event, Event::Step { .. })).then_some(()));
     let rank = process::look_up(lab.pids(1)[0]).unwrap();
@@ -213,7 +202,7 @@ fn it_does_not_wait_for_a_launcher_that_stays_frozen() {
 #[test]
 fn it_goes_on_without_a_rank_that_stays_frozen() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let flags = ["--np", "2", "--min-np", "1", "--data", "generated", "--epochs", "4"];
+    let flags = ["--np", "2", "--min-np", "1", "--data", "auto", "--epochs", "4"];
     let (_, output) = with_a_blow(&lab, 1, 1, &[&SMALL[..], &flags].concat(), Signal::SIGSTOP);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(lab.store().record(RunId(1)).unwrap().np_of_attempts().collect::<Vec<_>>(), [2, 1]);
@@ -227,7 +216,7 @@ fn it_goes_on_without_a_rank_that_stays_frozen() {
 #[test]
 fn it_ends_where_going_on_is_of_no_use() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let flags = ["--np", "2", "--min-np", "1", "--data", "generated", "--epochs", "4"];
+    let flags = ["--np", "2", "--min-np", "1", "--data", "auto", "--epochs", "4"];
     // The program says itself that it cannot go on, and would say so again.
     let output = run(&lab, &[&flags[..], &["--base-lr", "1e20"]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));

@@ -18,11 +18,12 @@ use notify::event::{CreateKind, ModifyKind, RenameMode};
 use notify::{EventKind, RecursiveMode, Watcher};
 
 use super::{SMALL, events, log_files, run};
-use crate::support::lab::{LIMIT, Lab, stderr, wait_for};
+use crate::support::lab::{Lab, stderr};
 use crate::support::trainer::{turn, with_trainer};
+use crate::support::wait::{LIMIT, wait_for};
 
 const EPOCHS: usize = 4;
-const FLAGS: [&str; 6] = ["--np", "2", "--data", "generated", "--epochs", "4"];
+const FLAGS: [&str; 6] = ["--np", "2", "--data", "auto", "--epochs", "4"];
 
 /// Loss of each step, as bits, by process, epoch and batch: of a step that was done twice the later one.
 pub fn losses(lab: &Lab, id: u32) -> BTreeMap<(usize, usize, usize), u64> {

@@ -22,7 +22,7 @@ fn foreign(folder: &Path, names: &[&str]) -> Option<PathBuf> {
     Some(folder.to_owned())
 }
 
-const TRAINING: [&str; 6] = ["--data", "generated", "--epochs", "1", "--np", "2"];
+const TRAINING: [&str; 6] = ["--data", "auto", "--epochs", "1", "--np", "2"];
 
 #[test]
 fn libraries_of_other_mpis_and_of_another_libtorch_do_not_hide_those_of_the_lab() {

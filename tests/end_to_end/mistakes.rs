@@ -6,13 +6,14 @@ use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::runs::RunId;
 
 use super::{SMALL, log_files};
-use crate::support::lab::{finish, stderr, stdout, wait_for};
+use crate::support::lab::{finish, stderr, stdout};
 use crate::support::trainer::{turn, with_trainer};
+use crate::support::wait::wait_for;
 
 #[test]
 fn a_rank_that_calls_something_else_than_the_others_is_found_by_what_it_called() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let flags = ["--np", "2", "--data", "generated", "--epochs", "900", "--target-accuracy", "1"];
+    let flags = ["--np", "2", "--data", "auto", "--epochs", "900", "--target-accuracy", "1"];
     let cases = [
         ("wrong-shape", "rank 1 wait for"),
         ("root-collective", "rank 0 allreduce Sum of 1 f64"),
@@ -44,7 +45,7 @@ fn a_rank_that_calls_something_else_than_the_others_is_found_by_what_it_called()
 #[test]
 fn a_mistake_that_the_run_would_never_make_is_refused() {
     let (_turn, Some(lab)) = (turn(), with_trainer()) else { return };
-    let flags = ["--np", "2", "--data", "generated", "--epochs", "900", "--target-accuracy", "1", "--steps", "1,2"];
+    let flags = ["--np", "2", "--data", "auto", "--epochs", "900", "--target-accuracy", "1", "--steps", "1,2"];
     let going = lab.spawn(&[["run"].as_slice(), &SMALL, &flags].concat());
     wait_for("both ranks", || (lab.pids(1).len() == 2).then_some(()));
     let output = lab.run(&["fault", "1", "wrong-shape"]);

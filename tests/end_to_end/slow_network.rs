@@ -12,16 +12,17 @@ use hvd_lab_terminal::runs::RunId;
 
 use super::killed::losses;
 use super::{SMALL, events};
-use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout};
 use crate::support::needs::skip;
 use crate::support::trainer::{turn, with_trainer};
+use crate::support::wait::wait_for;
 
-const TRAINING: [&str; 6] = ["--np", "2", "--data", "generated", "--target-accuracy", "1"];
+const TRAINING: [&str; 6] = ["--np", "2", "--data", "auto", "--target-accuracy", "1"];
 
 /// A lab on a machine where ranks can be given links.
 fn with_links() -> Option<Lab> {
     let lab = with_trainer()?;
-    let output = lab.run(&["run", "--np", "2", "--data", "generated", "--link", "1gbit", "--dry-run"]);
+    let output = lab.run(&["run", "--np", "2", "--data", "auto", "--link", "1gbit", "--dry-run"]);
     if !stderr(&output).contains("this machine cannot make slow links") {
         return Some(lab);
     }

@@ -21,8 +21,9 @@ use super::campaign::{Dice, try_all};
 use super::home::images;
 use super::outcome::Snapshot;
 use super::victims::{BLOWS, Strike};
-use crate::support::lab::{Lab, finish, stderr, wait_for};
+use crate::support::lab::{Lab, finish, stderr};
 use crate::support::trainer::{turn, with_trainer};
+use crate::support::wait::wait_for;
 
 /// Cases of the short campaign.
 const CASES: usize = BLOWS.len();

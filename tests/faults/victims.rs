@@ -9,7 +9,7 @@ use hvd_lab_terminal::runs::RunFolder;
 use nix::sys::signal::Signal;
 
 use super::campaign::Dice;
-use crate::support::lab::LIMIT;
+use crate::support::wait::LIMIT;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Victim {

@@ -11,7 +11,8 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 
-use crate::support::lab::{Lab, finish, program, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, program, stderr, stdout};
+use crate::support::wait::wait_for;
 
 const STAND_IN: &str = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/launch/hvd-train.sh");
 

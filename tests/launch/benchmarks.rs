@@ -9,7 +9,8 @@ use hvd_lab_terminal::runs::recording::{Player, Recording};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout};
+use crate::support::wait::wait_for;
 
 /// 32 images an iteration, and each takes a second.
 const SMALL: [&str; 9] =

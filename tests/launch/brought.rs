@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::own::{run, script, summary};
 use crate::support::disk::SmallDisk;
-use crate::support::lab::{Lab, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, stderr, stdout};
+use crate::support::wait::wait_for;
 
 /// Starts as many processes as torchrun would, each with its variables and its tag: `torchrun NP ...`.
 const TORCHRUN: &str = r#"#!/bin/sh

@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 
 use super::run;
 use crate::support::lab::{Lab, program, stderr, stdout};
+use crate::support::trainer::turn;
 
 /// Programs that do nothing but work, until they are dropped.
 struct Others(Vec<Child>);
@@ -46,6 +47,8 @@ fn cores() -> usize {
 
 #[test]
 fn a_run_that_others_disturbed_is_marked_wherever_its_times_are_shown() {
+    // It takes the cores from all that runs beside it.
+    let _turn = turn();
     let Some(lab) = Lab::with_mpirun() else { return };
     let lab = lab.env("STAND_IN_EPOCH_SECONDS", "0.5");
     let others = Others::start(cores());
@@ -80,6 +83,8 @@ fn start_own_program(lab: &Lab) -> (RunId, Child) {
 
 #[test]
 fn a_program_that_gets_hardly_any_core_is_slow_and_not_stuck() {
+    // It takes the cores from all that runs beside it.
+    let _turn = turn();
     let lab = Lab::with_fake_mpirun("4");
     // All on one core, with so many others that hardly any of it is left for a program that works for 20 s by the clock.
     let this_thread = Pid::from_raw(0);

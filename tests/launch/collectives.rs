@@ -4,7 +4,8 @@ use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::runs::recording::{Player, Recording};
 use serde_json::Value;
 
-use crate::support::lab::{Lab, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, stderr, stdout};
+use crate::support::wait::wait_for;
 
 const SMALL: [&str; 8] = ["collectives", "run", "--np", "2", "-b", "1K", "-e", "16K"];
 

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::runs::RunId;
 
-use crate::support::lab::{Lab, stderr, wait_for};
+use crate::support::lab::{Lab, stderr};
+use crate::support::wait::wait_for;
 
 /// An agent instead of ssh: this, for the shell of a host named `$1`.
 fn with_agent(lab: Lab, body: &str) -> Lab {

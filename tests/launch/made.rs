@@ -7,7 +7,8 @@ use hvd_lab_terminal::runs::RunId;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout};
+use crate::support::wait::wait_for;
 
 /// Two ranks under the real launcher that wait until they are ended.
 fn waiting() -> Option<Lab> {

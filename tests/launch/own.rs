@@ -9,7 +9,8 @@ use hvd_lab_terminal::process;
 use hvd_lab_terminal::runs::{RunId, RunSummary, gained};
 use nix::sys::signal::Signal;
 
-use crate::support::lab::{Lab, finish, stderr, wait_for};
+use crate::support::lab::{Lab, finish, stderr};
+use crate::support::wait::wait_for;
 
 /// Two epochs as Keras prints them.
 const KERAS: &str = r#"for epoch in 1 2; do

@@ -13,7 +13,8 @@ use hvd_lab_terminal::runs::RunId;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::support::lab::{Lab, finish, program, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, program, stderr, stdout};
+use crate::support::wait::wait_for;
 
 /// Changes what the status says of the supervisor.
 fn rewrite(lab: &Lab, id: u32, change: impl FnOnce(&mut Value)) {

@@ -13,7 +13,8 @@ use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 
 use super::stored::{copy, data};
-use crate::support::lab::{Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{Lab, finish, stderr, stdout};
+use crate::support::wait::wait_for;
 
 /// A lab whose home holds the three runs of version 0.1.0; the first one passed all checks.
 fn with_runs() -> Lab {

@@ -10,7 +10,8 @@ use hvd_lab_terminal::dataset::protobuf::Message;
 use hvd_lab_terminal::dataset::tfrecord::record;
 use hvd_lab_terminal::domain::run::RunState;
 
-use crate::support::lab::{Lab, finish, stderr, wait_for};
+use crate::support::lab::{Lab, finish, stderr};
+use crate::support::wait::wait_for;
 
 /// A script in the lab's home, which is where these tests start their runs.
 fn script(lab: &Lab, name: &str, body: &str) {

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::pty::{Home, Options, PATIENCE};
+use crate::support::wait::wait_for;
 
 /// A panic's exit code.
 const PANIC: i32 = 101;
@@ -99,14 +100,7 @@ fn code_without_a_terminal(home: &Home, command: &str, env: &'static [(&'static 
     shell.keys = None;
     shell.master = None;
     let file = home.path().join("code");
-    let end = Instant::now() + PATIENCE;
-    loop {
-        match std::fs::read_to_string(&file).unwrap_or_default().trim().parse() {
-            Ok(code) => return code,
-            Err(_) => assert!(Instant::now() < end, "{command} goes on without its terminal"),
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_for("an end without a terminal", || std::fs::read_to_string(&file).unwrap_or_default().trim().parse().ok())
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::pty::{ENTER, LEAVE, Lab, Options, PATIENCE};
+use crate::support::pty::{ENTER, LEAVE, Lab, Options};
+use crate::support::wait::wait_until;
 
 #[test]
 fn quit_restores_the_terminal() {
@@ -184,11 +185,7 @@ fn a_stopped_screen_that_is_told_to_end_leaves_nothing() {
     shell.press("\x1a");
     shell.wait_for("Stopped");
     shell.press("kill %1; fg\n");
-    let end = Instant::now() + PATIENCE;
-    while process_state(job).is_some() {
-        assert!(Instant::now() < end, "still there");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the end of the screen", || process_state(job).is_none());
     shell.press("echo then-$?\n");
     shell.wait_for("then-");
     leave_the_shell(&mut shell);

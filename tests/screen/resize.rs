@@ -4,7 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::pty::{Lab, Options, PATIENCE, Seen};
+use crate::support::pty::{Lab, Options, Seen};
+use crate::support::wait::wait_until;
 
 /// Clock ticks that the program has computed for.
 fn ticks(lab: &Lab) -> u64 {
@@ -85,11 +86,7 @@ fn sizes_that_no_screen_has_do_no_harm() {
     for (columns, rows) in [(65_535, 65_535), (0, 0), (65_535, 1), (1, 65_535), (0, 65_535)] {
         let before = frames(&lab);
         lab.tell_size(columns, rows);
-        let end = Instant::now() + PATIENCE;
-        while frames(&lab) == before {
-            assert!(Instant::now() < end, "no frame at {columns}x{rows}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until(&format!("a frame at {columns}x{rows}"), || frames(&lab) > before);
     }
     lab.resize(100, 30);
     lab.wait("the new size", fills(100, 30));

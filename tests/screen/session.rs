@@ -2,11 +2,10 @@
 //!
 //! Never trains.
 
-use std::time::{Duration, Instant};
-
 use nix::sys::signal::{Signal, kill};
 
-use crate::support::pty::{Home, Lab, Options, PATIENCE};
+use crate::support::pty::{Home, Lab, Options};
+use crate::support::wait::wait_until;
 
 fn file(home: &Home) -> String {
     std::fs::read_to_string(home.path().join("screen.json")).unwrap_or_default()
@@ -14,11 +13,7 @@ fn file(home: &Home) -> String {
 
 /// Waits until it is written down, while the screen goes on.
 fn wait_for(home: &Home, text: &str) {
-    let end = Instant::now() + PATIENCE;
-    while !file(home).contains(text) {
-        assert!(Instant::now() < end, "never kept {text}: {}", file(home));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(text, || file(home).contains(text));
 }
 
 #[test]

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::support::hosts::{HOSTS, Host, joined_hosts};
-use crate::support::lab::{self, Lab, finish, stderr, stdout, wait_for};
+use crate::support::lab::{self, Lab, finish, stderr, stdout};
 use crate::support::needs::skip;
+use crate::support::wait::wait_for;
 
 /// Its name is not the host's, as on clusters whose nodes have short names: see `comm/launcher.rs`.
 pub const NODE: &str = "hvd-node";

@@ -12,24 +12,27 @@ use std::time::Duration;
 use hvd_lab::domain::event::{Event, EventLine, MARKER, Metrics};
 
 use super::{at, read};
+use crate::support::images;
 use crate::support::mpi;
 
 pub const LIMIT: Duration = Duration::from_secs(120);
 /// How many steps the programs have that are run.
 const RUN: [usize; 4] = [0, 3, 5, 10];
-const FLAGS: [&str; 11] = [
-    "--events",
-    "--data-dir",
-    "generated",
-    "--model",
-    "wrn-10-1",
-    "--train-images",
-    "200",
-    "--validation-images",
-    "50",
-    "--batch-size",
-    "32",
-];
+fn common_flags() -> [&'static str; 11] {
+    [
+        "--events",
+        "--data-dir",
+        images::few(),
+        "--model",
+        "wrn-10-1",
+        "--train-images",
+        "200",
+        "--validation-images",
+        "50",
+        "--batch-size",
+        "32",
+    ]
+}
 
 /// The native module, built as this test is.
 fn module() -> &'static Path {
@@ -136,10 +139,10 @@ fn a_program_in_python_trains_as_the_trainer_with_its_steps_bit_for_bit() {
                 [own, keeps].concat()
             };
             let mut trainer = mpi::command(&mpirun, np);
-            trainer.arg(env!("CARGO_BIN_EXE_hvd-train")).args(FLAGS).args(flags(&logs[0]));
+            trainer.arg(env!("CARGO_BIN_EXE_hvd-train")).args(common_flags()).args(flags(&logs[0]));
             let mut trainer = said(&mpi::run_limited(trainer, LIMIT), np);
             let mut program = python(&mpirun, np, &at(&path(last)));
-            program.args(FLAGS).args(flags(&logs[1]));
+            program.args(common_flags()).args(flags(&logs[1]));
             let mut program = said(&mpi::run_limited(program, LIMIT), np);
             if np == 1 {
                 [&mut trainer, &mut program].into_iter().flatten().for_each(|said| said.retain(|said| !said.is_look()));
@@ -169,7 +172,10 @@ fn a_training_goes_on_from_a_checkpoint_bit_for_bit() {
                 command
             }
         };
-        command.args(FLAGS).args(["--steps", "1-10", "--use-checkpointing", "--epochs", epochs, "--log-dir"]).arg(folder);
+        command
+            .args(common_flags())
+            .args(["--steps", "1-10", "--use-checkpointing", "--epochs", epochs, "--log-dir"])
+            .arg(folder);
         said(&mpi::run_limited(command, LIMIT), 2)
     };
     let whole = tempfile::tempdir().unwrap();
@@ -197,7 +203,7 @@ fn failing(line: &str, with: &str) -> (Output, usize) {
     let at = 1 + changed.lines().position(|line| line.contains("MINE")).unwrap_or(0);
     std::fs::write(&program, changed).unwrap();
     let mut command = python(&mpirun, 2, &program);
-    command.args(FLAGS).args(["--epochs", "2", "--stall-warning-secs", "1", "--stall-shutdown-secs", "5"]);
+    command.args(common_flags()).args(["--epochs", "2", "--stall-warning-secs", "1", "--stall-shutdown-secs", "5"]);
     (mpi::run_limited(command, LIMIT), at)
 }
 

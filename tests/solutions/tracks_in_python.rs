@@ -8,24 +8,27 @@ use std::process::Command;
 
 use super::at;
 use super::python_training::{LIMIT, Said, python, said};
+use crate::support::images;
 use crate::support::mpi;
 
 /// The exercise and its solution, in Rust as examples and in Python.
 const PROGRAMS: [(&str, &str); 2] = [("mnist", "lessons/mnist.py"), ("mnist_solution", "solutions/mnist.py")];
 const PHOTOS: (&str, &str) = ("nvcnn_solution", "solutions/nvcnn.py");
-const FLAGS: [&str; 11] = [
-    "--events",
-    "--data-dir",
-    "generated-digits",
-    "--train-images",
-    "200",
-    "--validation-images",
-    "50",
-    "--batch-size",
-    "64",
-    "--epochs",
-    "3",
-];
+fn common_flags() -> [&'static str; 11] {
+    [
+        "--events",
+        "--data-dir",
+        images::few(),
+        "--train-images",
+        "200",
+        "--validation-images",
+        "50",
+        "--batch-size",
+        "64",
+        "--epochs",
+        "3",
+    ]
+}
 
 /// The programs in Rust, built as this test is.
 fn built() -> PathBuf {
@@ -58,10 +61,10 @@ fn the_mnist_program_in_python_trains_as_the_one_in_rust_bit_for_bit() {
                 [own, keeps].concat()
             };
             let mut rust = mpi::command(&mpirun, np);
-            rust.arg(examples.join(name)).args(FLAGS).args(flags(&logs[0]));
+            rust.arg(examples.join(name)).args(common_flags()).args(flags(&logs[0]));
             let rust = said(&mpi::run_limited(rust, LIMIT), np);
             let mut own = python(&mpirun, np, &at(program));
-            own.args(FLAGS).args(flags(&logs[1]));
+            own.args(common_flags()).args(flags(&logs[1]));
             let mut own = said(&mpi::run_limited(own, LIMIT), np);
             // The library looks at a file that one rank wrote alone, and the Rust program does not.
             own.iter_mut().for_each(|said| said.retain(|said| !said.is_look()));

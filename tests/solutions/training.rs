@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use hvd_lab::domain::event::{Event, EventLine, MARKER, Metrics};
 
+use crate::support::images;
 use crate::support::mpi;
 
 const NP: usize = 2;
@@ -48,7 +49,7 @@ struct Trained {
 
 fn train(mpirun: &Path, program: &Path, flags: &[&str]) -> Trained {
     let mut command = mpi::command(mpirun, NP);
-    command.arg(program).args(["--events", "--data-dir", "generated", "--model", "wrn-10-1", "--epochs", "2"]);
+    command.arg(program).args(["--events", "--data-dir", images::few(), "--model", "wrn-10-1", "--epochs", "2"]);
     command.args(["--train-images", "200", "--validation-images", "50", "--batch-size", "32"]).args(flags);
     let output = mpi::run_limited(command, LIMIT);
     assert!(output.status.success(), "{}", mpi::text(&output));

@@ -13,9 +13,7 @@ use hvd_lab_terminal::runs::{RunFolder, RunId, RunStore};
 use nix::sys::signal::Signal;
 
 use super::needs::skip;
-
-/// No test takes nearly as long; a machine under load might.
-pub const LIMIT: Duration = Duration::from_secs(180);
+use super::wait::{LIMIT, wait_for};
 
 pub struct Lab {
     home: tempfile::TempDir,
@@ -142,18 +140,6 @@ impl Drop for Lab {
         for id in self.store().ids() {
             self.processes(id.0).into_iter().for_each(|pid| process::signal(pid, Signal::SIGKILL));
         }
-    }
-}
-
-/// Ask again and again until there is an answer.
-pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LIMIT;
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(Instant::now() < deadline, "waited {LIMIT:?} for {what}");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

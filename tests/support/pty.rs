@@ -17,7 +17,8 @@ use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native
 pub const ENTER: &str = "\x1b[?1049h";
 pub const LEAVE: &str = "\x1b[?1049l";
 
-pub const PATIENCE: Duration = Duration::from_secs(20);
+/// For whatever the screen should show: it ends a test that fails, and never one on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the program has written so far, as a terminal shows it.
 pub struct Seen {

@@ -1,6 +1,6 @@
 //! How each launcher takes its words: its names, its flags with their values, and which of them say how many ranks there are to be.
 
-/// Programs that start ranks themselves, in the order of [`LAUNCHERS`].
+/// Programs that start ranks themselves, in the order of `LAUNCHERS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnLauncher {
     /// `torchrun`, `python -m torch.distributed.run`.

@@ -72,7 +72,7 @@ pub struct Player {
 
 impl Player {
     /// # Errors
-    /// [`RecordingError::Damaged`] where nothing was recorded.
+    /// [`RecordingError::Bad`] where nothing was recorded.
     pub fn open(recording: Recording, speed: f64) -> Result<Player, RecordingError> {
         let folder = &recording.folder;
         let events = || Track::new(folder.events_file(), |line| EventLine::parse_line(line).map(|event| (event.time_s, event)));
