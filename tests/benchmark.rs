@@ -79,7 +79,7 @@ fn models_and_the_image_pipeline_are_measured_without_their_peers() {
         "images/s of a core, the shown part decoded, with colours",
     ];
     assert_eq!(whats, expected);
-    let apart = report.rounds.figure("hvd-bench without exchange mnist-cnn at 28 px fp32 np 2: exposed_share").unwrap();
+    let apart = report.rounds.figure("hvd-measure without exchange mnist-cnn at 28 px fp32 np 2: exposed_share").unwrap();
     assert!(apart.median < 0.01, "who exchanges nothing waits for nobody: {apart:?}");
     assert_eq!(report.left_out.len(), 2, "both peers are named: {:?}", report.left_out);
 }
@@ -109,7 +109,7 @@ fn the_trainer_is_held_against_its_convolutions_alone() {
 fn a_row_of_a_model_has_a_ratio_for_each_peer() {
     let mut round = Round::new();
     let shape = "mnist-cnn at 28 px";
-    for (engine, rate) in [("hvd-bench", 900.0), ("PyTorch channels-last", 1000.0), ("PyTorch", 600.0)] {
+    for (engine, rate) in [("hvd-measure", 900.0), ("PyTorch channels-last", 1000.0), ("PyTorch", 600.0)] {
         round.insert(format!("{engine} {shape} fp32 np 1: images_per_sec"), rate);
     }
     for (library, rate) in [("ours", 1400.0), ("tf.data", 700.0), ("torchvision", 800.0)] {

@@ -1,4 +1,4 @@
-//! Models by name, timed on one batch of noise with one thread a rank: hvd-bench, and PyTorch as it comes and channels-last.
+//! Models by name, timed on one batch of noise with one thread a rank: hvd-measure, and PyTorch as it comes and channels-last.
 //!
 //! Never counts the warm-up. A figure is the median of the timed batches of one run.
 
@@ -47,7 +47,7 @@ pub const QUICK: Shape = Shape { model: "mnist-cnn", side: 28, batch: 16, batche
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    HvdBench,
+    Measure,
     /// Two ranks that exchange no gradients: the most that two ranks could reach.
     Apart,
     WithoutOverlap,
@@ -58,8 +58,8 @@ pub enum Engine {
 }
 
 impl Engine {
-    pub const OF_ONE_RANK: [Engine; 3] = [Engine::HvdBench, Engine::ChannelsLast, Engine::Torch];
-    pub const OF_TWO_RANKS: [Engine; 4] = [Engine::HvdBench, Engine::Apart, Engine::WithoutOverlap, Engine::WithoutFusion];
+    pub const OF_ONE_RANK: [Engine; 3] = [Engine::Measure, Engine::ChannelsLast, Engine::Torch];
+    pub const OF_TWO_RANKS: [Engine; 4] = [Engine::Measure, Engine::Apart, Engine::WithoutOverlap, Engine::WithoutFusion];
 
     pub fn is_peer(self) -> bool {
         matches!(self, Engine::Torch | Engine::ChannelsLast)
@@ -71,7 +71,7 @@ impl Engine {
             Engine::WithoutOverlap => &["--no-overlap"],
             Engine::WithoutFusion => &["--fusion-threshold-mb", "0"],
             Engine::ChannelsLast => &["--channels-last"],
-            Engine::HvdBench | Engine::Torch => &[],
+            Engine::Measure | Engine::Torch => &[],
         }
     }
 }
@@ -91,14 +91,14 @@ impl fmt::Display for Shape {
     }
 }
 
-/// `hvd-bench resnet50 at 64 px fp32 np 1`: names the run in the figures.
+/// `hvd-measure resnet50 at 64 px fp32 np 1`: names the run in the figures.
 impl fmt::Display for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let engine = match self.engine {
-            Engine::HvdBench => "hvd-bench",
-            Engine::Apart => "hvd-bench without exchange",
-            Engine::WithoutOverlap => "hvd-bench without overlap",
-            Engine::WithoutFusion => "hvd-bench without fusion",
+            Engine::Measure => "hvd-measure",
+            Engine::Apart => "hvd-measure without exchange",
+            Engine::WithoutOverlap => "hvd-measure without overlap",
+            Engine::WithoutFusion => "hvd-measure without fusion",
             Engine::Torch => "PyTorch",
             Engine::ChannelsLast => "PyTorch channels-last",
         };

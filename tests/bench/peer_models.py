@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast PyTorch trains a model by name on one batch of noise, with one thread: the peer of `hvd-bench`.
+"""How fast PyTorch trains a model by name on one batch of noise, with one thread: the peer of `hvd-measure`.
 
     python3 tests/bench/peer_models.py --model resnet50 --image-size 64 --batch-size 32 [--channels-last] [--precision bf16]
 

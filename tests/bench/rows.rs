@@ -234,7 +234,7 @@ impl Table<'_> {
     fn models(&self, shape: Shape) -> Vec<Row> {
         let name = |engine, np, precision| models::figure(Measured { engine, shape, np, precision }, "images_per_sec");
         let against = |what: String, np, precision, engine, least: Option<f64>| {
-            let ours = name(ModelEngine::HvdBench, np, precision);
+            let ours = name(ModelEngine::Measure, np, precision);
             let row = self.row(what, Unit::ImagesPerSec, true, &ours, &name(engine, np, precision))?;
             row.beside?;
             Some(Row { target: least.map(Target::RatioAtLeast), ..row })
@@ -248,7 +248,7 @@ impl Table<'_> {
                 against(format!("{what}, against PyTorch as it comes"), 1, precision, ModelEngine::Torch, as_it_comes),
             ];
             let peers: Vec<Row> = peers.into_iter().flatten().collect();
-            let alone = || self.alone(what, Unit::ImagesPerSec, &name(ModelEngine::HvdBench, 1, precision), None);
+            let alone = || self.alone(what, Unit::ImagesPerSec, &name(ModelEngine::Measure, 1, precision), None);
             rows.extend(if peers.is_empty() { alone().into_iter().collect() } else { peers });
         }
         let two = |words: &str, engine, least| {
@@ -262,7 +262,7 @@ impl Table<'_> {
         rows.extend(two("against two ranks that exchange nothing", ModelEngine::Apart, Some(0.95)));
         rows.extend(two("overlap on against off", ModelEngine::WithoutOverlap, None));
         rows.extend(two("fusion on against off", ModelEngine::WithoutFusion, None));
-        rows.extend(exposed(ModelEngine::HvdBench, ""));
+        rows.extend(exposed(ModelEngine::Measure, ""));
         rows.extend(exposed(ModelEngine::WithoutOverlap, ", without overlap"));
         rows
     }
