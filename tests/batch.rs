@@ -10,7 +10,7 @@ use hvd_lab_terminal::process;
 use nix::sys::signal::Signal;
 
 use crate::support::lab::{Lab, finish, stderr, stdout};
-use crate::support::wait::wait_for;
+use crate::support::wait::{wait_for, wait_until};
 
 /// The programs of a Slurm of one node, in a folder that is also where they keep what was asked of them. `before` of each is run first.
 struct StandIn {
@@ -143,6 +143,12 @@ fn followers(lab: &Lab) -> Vec<u32> {
     pids
 }
 
+/// They are gone when it returns: until then the lab takes a process that is dying for one that follows.
+fn kill(pids: &[u32]) {
+    pids.iter().rev().for_each(|pid| process::signal(*pid, Signal::SIGKILL));
+    wait_until("the followers are gone", || pids.iter().all(|pid| process::look_up(*pid).is_none_or(|found| found.zombie)));
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_job_whose_followers_are_killed_trains_on_is_followed_again_and_stopped() {
@@ -153,9 +159,7 @@ fn a_job_whose_followers_are_killed_trains_on_is_followed_again_and_stopped() {
         assert!(finish(slurm.command(&lab, &run).spawn().unwrap()).status.success());
         let has_trained = |wanted: &str| fs::read_to_string(lab.folder(1).events_file()).ok()?.contains(wanted).then_some(());
         wait_for("an epoch", || has_trained("\"epoch\":2"));
-        for pid in followers(&lab) {
-            process::signal(pid, Signal::SIGKILL);
-        }
+        kill(&followers(&lab));
         let listed = finish(slurm.command(&lab, &["runs"]).spawn().unwrap());
         assert!(stdout(&listed).contains("running"), "{}", stdout(&listed));
         assert_eq!(slurm.read("scancel.log"), "", "a list cancels nothing");
@@ -189,9 +193,7 @@ fn a_job_that_slurm_does_not_cancel_is_not_called_stopped_and_can_be_stopped_aga
     // Without anybody who follows it, stop says so, and cancels it once Slurm does.
     stop.kill().unwrap();
     stop.wait().unwrap();
-    for pid in followers(&lab).into_iter().rev() {
-        process::signal(pid, Signal::SIGKILL);
-    }
+    kill(&followers(&lab));
     fs::write(slurm.path("may"), "").unwrap();
     let output = finish(slurm.command(&lab, &["stop", "1"]).spawn().unwrap());
     assert!(output.status.success(), "{}", stderr(&output));
