@@ -65,10 +65,10 @@ impl<F: Flagged> Flags<F> {
     }
 }
 
-/// One or two flags of a setting. What the table refuses is refused in its words, and clap names the flag.
-fn args<F: Flagged>(setting: &'static Setting<F::Spec>) -> Vec<Arg> {
-    let default = setting.text(&F::default_spec()).filter(|_| F::SHOWS_DEFAULTS && !setting.help.contains("[default"));
-    let help = match default.filter(|_| !setting.is_switch()) {
+/// One or two flags of a setting, whose help shows its default if there are `defaults`. What the table refuses is refused in its words, and clap names the flag.
+fn args<F: Flagged>(setting: &'static Setting<F::Spec>, defaults: Option<&F::Spec>) -> Vec<Arg> {
+    let defaults = defaults.filter(|_| !setting.is_switch() && !setting.help.contains("[default"));
+    let help = match defaults.and_then(|defaults| setting.text(defaults)) {
         Some(default) => format!("{} [default: {default}]", setting.help),
         None => setting.help.to_owned(),
     };
@@ -89,7 +89,8 @@ fn args<F: Flagged>(setting: &'static Setting<F::Spec>) -> Vec<Arg> {
 
 impl<F: Flagged> clap::Args for Flags<F> {
     fn augment_args(command: Command) -> Command {
-        F::adjusted(command.args(F::settings().flat_map(args::<F>)))
+        let defaults = F::SHOWS_DEFAULTS.then(F::default_spec);
+        F::adjusted(command.args(F::settings().flat_map(|setting| args::<F>(setting, defaults.as_ref()))))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

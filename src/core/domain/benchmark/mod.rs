@@ -8,7 +8,7 @@ mod report;
 mod settings;
 mod speed;
 pub mod style;
-mod table;
+pub mod table;
 
 pub use choices::{Binding, NumberFormat, Style, UpdateRule};
 pub(in crate::domain) use fit::Demand;

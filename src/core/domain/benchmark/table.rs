@@ -3,11 +3,27 @@
 use super::choices::{Binding, NumberFormat, Style, UpdateRule};
 use super::settings::BenchmarkSpec;
 use crate::domain::model::ModelSpec;
-use crate::domain::setting::Setting;
 use crate::domain::setting::Values::{List, Scale};
 use crate::domain::setting::scales::{COUNTS, COUNTS_FROM_1, IMAGE_SIZES, POWERS};
+use crate::domain::setting::{Setting, Value};
 
 type Row = Setting<BenchmarkSpec>;
+
+// Of a training on photos as well.
+
+pub const fn image_size<W: Clone + 'static>(field: fn(&mut W) -> &mut dyn Value) -> Setting<W> {
+    let help = "Height and width of the images, if the model can take other sizes than its own";
+    Setting::new("image-size", "PIXELS", help, field).stepped(Scale(IMAGE_SIZES)).or("the model's own")
+}
+
+pub const fn precision<W: Clone + 'static>(field: fn(&mut W) -> &mut dyn Value) -> Setting<W> {
+    let help = "What convolutions compute in: fp32, tf32 (GPUs) or bf16";
+    Setting::new("precision", "FORMAT", help, field).stepped(List(NumberFormat::names))
+}
+
+pub const fn no_cuda<W: Clone + 'static>(field: fn(&mut W) -> &mut dyn Value) -> Setting<W> {
+    Setting::switch("no-cuda", "Stay on the CPU even if there are GPUs", field)
+}
 
 pub static BENCHMARK_SETTINGS: [Row; 17] = [
     // Each style has its own counts, which the rows below may change.
@@ -24,11 +40,7 @@ pub static BENCHMARK_SETTINGS: [Row; 17] = [
     )
     .short('m')
     .stepped(List(ModelSpec::choices)),
-    Row::new("image-size", "PIXELS", "Height and width of the images, if the model can take other sizes than its own", |spec| {
-        &mut spec.image_size
-    })
-    .stepped(Scale(IMAGE_SIZES))
-    .or("the model's own"),
+    image_size(|spec| &mut spec.image_size),
     Row::new(
         "data-dir",
         "DIR",
@@ -58,14 +70,13 @@ pub static BENCHMARK_SETTINGS: [Row; 17] = [
         "Batches from one row to the next with tf-cnn and nvcnn [default: 10; 1 with nvcnn]",
         |spec| &mut spec.display_every,
     ),
-    Row::new("precision", "FORMAT", "What convolutions compute in: fp32, tf32 (GPUs) or bf16", |spec| &mut spec.precision)
-        .stepped(List(NumberFormat::names)),
+    precision(|spec| &mut spec.precision),
     Row::new("optimizer", "NAME", "sgd, or momentum for SGD with a momentum of 0.9 [default: sgd; momentum with nvcnn]", |spec| {
         &mut spec.optimizer
     })
     .stepped(List(UpdateRule::names)),
     Row::switch("fp16-allreduce", "Send gradients as float16", |spec| &mut spec.fp16_allreduce),
-    Row::switch("no-cuda", "Stay on the CPU even if there are GPUs", |spec| &mut spec.no_cuda),
+    no_cuda(|spec| &mut spec.no_cuda),
     Row::switch("cuda", "Refuse to measure if there is no GPU", |spec| &mut spec.cuda),
     Row::new("num-intra-threads", "N", "Threads inside one operation of a rank [default: 1, or OMP_NUM_THREADS]", |spec| {
         &mut spec.threads

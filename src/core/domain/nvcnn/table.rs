@@ -2,11 +2,11 @@
 
 use super::rules::LarcMode;
 use super::settings::{BadRecords, Dct, NvcnnSpec};
-use crate::domain::benchmark::NumberFormat;
+use crate::domain::benchmark::table::{image_size, no_cuda, precision};
 use crate::domain::model::ModelSpec;
 use crate::domain::setting::Setting;
 use crate::domain::setting::Values::{List, Scale};
-use crate::domain::setting::scales::{COUNTS_FROM_1, IMAGE_SIZES, POWERS};
+use crate::domain::setting::scales::{COUNTS_FROM_1, POWERS};
 
 const RATES: &[f64] = &[0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0];
 
@@ -18,11 +18,7 @@ pub static PHOTO_SETTINGS: [Row; 25] = [
     })
     .short('m')
     .stepped(List(ModelSpec::choices)),
-    Row::new("image-size", "PIXELS", "Height and width of the images, if the model can take other sizes than its own", |spec| {
-        &mut spec.image_size
-    })
-    .stepped(Scale(IMAGE_SIZES))
-    .or("the model's own"),
+    image_size(|spec| &mut spec.image_size),
     Row::new(
         "data-dir",
         "DIR",
@@ -81,8 +77,7 @@ pub static PHOTO_SETTINGS: [Row; 25] = [
     Row::switch("eval", "Test the newest checkpoint of --log-dir on the validation images, and train nothing", |spec| {
         &mut spec.eval
     }),
-    Row::new("precision", "FORMAT", "What convolutions compute in: fp32, tf32 (GPUs) or bf16", |spec| &mut spec.precision)
-        .stepped(List(NumberFormat::names)),
+    precision(|spec| &mut spec.precision),
     Row::new("threads", "N", "Threads that decode images in one rank [default: its share of the cores]", |spec| &mut spec.threads)
         .stepped(Scale(POWERS))
         .or("the rank's share of the cores"),
@@ -106,7 +101,7 @@ pub static PHOTO_SETTINGS: [Row; 25] = [
     ),
     Row::switch("distort-color", "Change brightness, saturation, hue and contrast at random", |spec| &mut spec.distort_color),
     Row::new("seed", "N", "Of weights, order and distortions", |spec| &mut spec.seed),
-    Row::switch("no-cuda", "Stay on the CPU even if there are GPUs", |spec| &mut spec.no_cuda),
+    no_cuda(|spec| &mut spec.no_cuda),
     Row::new("ranks-per-host", "N", "Act as if each host had so many ranks: local ranks begin again from 0 on each", |spec| {
         &mut spec.ranks_per_host
     })
