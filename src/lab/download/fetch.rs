@@ -2,13 +2,10 @@
 //!
 //! Never leaves a file under its final name that is not the published one, and never loses bytes that it has.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
-
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
 
 use crate::dataset::{Collection, DatasetError, OfficialFile, is_offline, part_path, sha256_of};
 use crate::host::{file_limit, files, owners};
@@ -220,15 +217,15 @@ fn finish(file: &OfficialFile, part: &Path, cache: &Path) -> Result<(), Failure>
 }
 
 /// Two processes must not write one part. A file system without locks is no reason to fail: then the digest decides.
-fn lock(file: File, progress: &mut dyn FnMut(Progress)) -> Option<Flock<File>> {
-    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-        Ok(lock) => Some(lock),
-        Err((file, Errno::EWOULDBLOCK)) => {
+fn lock(file: File, progress: &mut dyn FnMut(Progress)) -> Option<File> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
             progress(Progress::Waiting);
-            Flock::lock(file, FlockArg::LockExclusive).ok()
+            file.lock().ok()?;
         }
-        Err(_) => None,
+        tried => tried.ok()?,
     }
+    Some(file)
 }
 
 fn length(path: &Path) -> u64 {

@@ -6,7 +6,6 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use nix::fcntl::{Flock, FlockArg};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -42,9 +41,10 @@ pub fn read_json<T: DeserializeOwned + Bounded>(path: &Path) -> Result<T, StoreE
 ///
 /// # Errors
 /// [`StoreError::Io`] where the folder cannot be opened or locked.
-pub fn lock(folder: &Path) -> Result<Flock<File>, StoreError> {
+pub fn lock(folder: &Path) -> Result<File, StoreError> {
     let file = File::open(folder).map_err(StoreError::io("cannot open the folder", folder))?;
-    Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, errno)| StoreError::io("cannot lock", folder)(errno.into()))
+    file.lock().map_err(StoreError::io("cannot lock", folder))?;
+    Ok(file)
 }
 
 /// Replace `path` by `value` as JSON, as a whole or not at all.

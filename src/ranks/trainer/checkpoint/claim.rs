@@ -1,28 +1,25 @@
 //! One training at a time writes to a folder of checkpoints: two would go on from each other's and overwrite them.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
-
 /// Held as long as it lives; it goes with the process, however that ends.
 pub struct Claim {
-    /// `None` where the file system has no locks.
-    _lock: Option<Flock<File>>,
+    _lock: File,
 }
 
 impl Claim {
     /// # Errors
     /// The folder cannot be opened, or another training holds it.
     pub fn take(folder: &Path) -> io::Result<Claim> {
-        match Flock::lock(File::open(folder)?, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => Ok(Claim { _lock: Some(lock) }),
-            Err((_, Errno::EWOULDBLOCK)) => {
+        let folder = File::open(folder)?;
+        match folder.try_lock() {
+            Err(TryLockError::WouldBlock) => {
                 Err(io::Error::other("another training writes to it: wait for its end, or give another one"))
             }
-            Err(_) => Ok(Claim { _lock: None }),
+            // Not held where the file system has no locks.
+            _ => Ok(Claim { _lock: folder }),
         }
     }
 }

@@ -2,14 +2,11 @@
 //!
 //! Never removes the file of a living writer: each holds a lock on its file, which goes with the process.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
 
 use crate::host;
 
@@ -22,8 +19,7 @@ const ATTEMPTS: usize = 8;
 /// A file of this process alone, removed with this value unless it was renamed.
 pub(super) struct Temporary {
     path: PathBuf,
-    /// `None` where the file system has no locks.
-    _lock: Option<Flock<File>>,
+    _lock: File,
 }
 
 impl Temporary {
@@ -31,10 +27,11 @@ impl Temporary {
         for _ in 0..ATTEMPTS {
             let path = folder.join(name(epoch));
             let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-            match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-                Ok(lock) if lock.metadata()?.nlink() > 0 => return Ok(Temporary { path, _lock: Some(lock) }),
-                Ok(_) | Err((_, Errno::EWOULDBLOCK)) => {}
-                Err(_) => return Ok(Temporary { path, _lock: None }),
+            match file.try_lock() {
+                Ok(()) if file.metadata()?.nlink() == 0 => {}
+                Err(TryLockError::WouldBlock) => {}
+                // Not held where the file system has no locks.
+                _ => return Ok(Temporary { path, _lock: file }),
             }
         }
         Err(io::Error::other("another program keeps removing the temporary file"))
@@ -83,8 +80,8 @@ pub fn sweep(folder: &Path) {
 /// cannot be told.
 fn is_abandoned(path: &Path, host: &str) -> Option<bool> {
     let file = OpenOptions::new().write(true).open(path).ok()?;
-    let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()?;
-    Some(host == host::name() || is_old(&lock.metadata().ok()?))
+    file.try_lock().ok()?;
+    Some(host == host::name() || is_old(&file.metadata().ok()?))
 }
 
 fn is_old(metadata: &Metadata) -> bool {
@@ -136,10 +133,10 @@ mod tests {
             sweep(folder.path());
             assert_eq!(left(folder.path()), [name], "it may be alive");
             let file = make(name, long_ago);
-            let lock = Flock::lock(file, FlockArg::LockExclusive).unwrap();
+            file.lock().unwrap();
             sweep(folder.path());
             assert_eq!(left(folder.path()), [name], "it is alive");
-            drop(lock);
+            drop(file);
             sweep(folder.path());
             assert_eq!(left(folder.path()), [""; 0]);
         }
