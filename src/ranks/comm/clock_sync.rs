@@ -8,7 +8,7 @@
 
 use super::communicator::Communicator;
 use super::error::CommError;
-use super::numbers::allgather_numbers;
+use super::gather::allgather_numbers;
 use crate::domain::topology::ROOT_RANK;
 
 /// Barriers in one comparison. More find shorter ways through a busy machine; 20 take well under a millisecond.

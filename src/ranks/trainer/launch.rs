@@ -108,11 +108,8 @@ pub fn agreed<T>(comm: &dyn Communicator, own: Result<T, String>) -> Result<T, F
 ///
 /// # Collective
 /// Every rank calls it.
-pub fn gathered(comm: &dyn Communicator, own: &[String]) -> Result<Vec<String>, CommError> {
-    // Texts are always written.
-    let all = comm.allgather(&serde_json::to_vec(own).unwrap_or_default())?;
-    let mut lines: Vec<String> =
-        all.iter().flat_map(|one| serde_json::from_slice::<Vec<String>>(one).unwrap_or_default()).collect();
+pub fn gathered(comm: &dyn Communicator, own: &Vec<String>) -> Result<Vec<String>, CommError> {
+    let mut lines: Vec<String> = comm::allgather_json(comm, own)?.into_iter().flatten().flatten().collect();
     lines.sort();
     lines.dedup();
     Ok(lines)

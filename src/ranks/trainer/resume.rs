@@ -17,7 +17,7 @@ use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, Segment, set, to_vec};
 use super::report::Reporter;
-use crate::comm::{CommError, Communicator, allgather_numbers, from_bytes, launched_index};
+use crate::comm::{CommError, Communicator, allgather_json, allgather_numbers, from_bytes, launched_index};
 use crate::domain::bounds::MAX_RANKS;
 use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, Observation, ProcessEpoch};
 use crate::domain::step::StepSet;
@@ -104,10 +104,9 @@ impl EpochReports {
     /// Take what every rank is going to report of the epoch that has just ended.
     fn take(&mut self, comm: &dyn Communicator, report: &EpochReport) -> Result<(), CommError> {
         let own = ProcessEpoch { process: launched_index(), since: Some(self.since), report: report.clone() };
-        // A report is numbers and names: writing it cannot fail.
-        let ended = comm.allgather(&serde_json::to_vec(&own).unwrap_or_default())?;
+        let ended = allgather_json(comm, &own)?;
         self.all.retain(|known| known.report.epoch + REPORTED_EPOCHS > report.epoch);
-        self.all.extend(ended.iter().filter_map(|one| serde_json::from_slice::<ProcessEpoch>(one).ok()));
+        self.all.extend(ended.into_iter().flatten());
         Ok(())
     }
 

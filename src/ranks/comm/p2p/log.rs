@@ -5,7 +5,7 @@ use super::point::Times;
 use crate::comm::clock_sync::Correction;
 use crate::comm::communicator::Communicator;
 use crate::comm::error::CommError;
-use crate::comm::numbers::allgather_numbers;
+use crate::comm::gather::allgather_numbers;
 use crate::domain::collective::MessageReport;
 
 /// What one rank saw of an execution, in nanoseconds of its own clock.

@@ -1,6 +1,6 @@
 //! Where the ranks of a benchmark run: what was asked for, and what each rank really got.
 
-use hvd_lab::comm::{CommError, Communicator};
+use hvd_lab::comm::{CommError, Communicator, allgather_json};
 use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, HostRoom, PlacementReport};
 use hvd_lab::domain::event::Event;
 use hvd_lab::domain::topology::Topology;
@@ -38,8 +38,7 @@ pub fn of_all(comm: &dyn Communicator, placement: &Placement, report: &Reporter)
         device: device::name(placement.device),
     };
     report.event(Event::Placement(own.clone()));
-    let all = comm.allgather(&serde_json::to_vec(&own).unwrap_or_default())?;
-    Ok(all.iter().map(|bytes| serde_json::from_slice(bytes).unwrap_or_default()).collect())
+    Ok(allgather_json(comm, &own)?.into_iter().map(Option::unwrap_or_default).collect())
 }
 
 /// What this host has.

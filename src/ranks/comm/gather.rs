@@ -1,5 +1,7 @@
-//! Numbers of any kind, gathered from all ranks.
+//! Values of any kind, gathered from all ranks.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::communicator::Communicator;
@@ -17,6 +19,19 @@ pub fn allgather_numbers<T: FromBytes + IntoBytes + Immutable>(
     numbers: &[T],
 ) -> Result<Vec<Vec<T>>, CommError> {
     Ok(comm.allgather(numbers.as_bytes())?.iter().map(|bytes| from_bytes(bytes)).collect())
+}
+
+/// Every rank's value, on every rank, in rank order; `None` for one that cannot be read. Values are sent as JSON, and such as can always
+/// be written.
+///
+/// # Collective
+/// As [`Communicator::allgather`].
+///
+/// # Errors
+/// As [`Communicator::allgather`].
+pub fn allgather_json<T: Serialize + DeserializeOwned>(comm: &dyn Communicator, own: &T) -> Result<Vec<Option<T>>, CommError> {
+    let all = comm.allgather(&serde_json::to_vec(own).unwrap_or_default())?;
+    Ok(all.iter().map(|bytes| serde_json::from_slice(bytes).ok()).collect())
 }
 
 /// Numbers as they lie in memory, which is how ranks send them.
