@@ -15,7 +15,7 @@ use corpus::{VARIABLE, Wrong, build, changes, corpus, photos};
 use hvd_lab_terminal::course::{Evidence, Outcome, PhotoEvidence, PlaceVerdict, check_all, check_changes, check_photos};
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::domain::step::Step;
-use hvd_lab_terminal::exercise::{FOUR_CHANGES, NVCNN};
+use hvd_lab_terminal::exercise::{FOUR_CHANGES, NVCNN, Program};
 use hvd_lab_terminal::runs::RunId;
 
 use crate::support::images;
@@ -277,42 +277,32 @@ fn the_right_check_rejects_each_wrong_trainer_and_the_solutions_pass() {
     assert!(complained.is_empty(), "\n{}\n", complained.join("\n"));
 }
 
-#[test]
-fn each_wrong_change_is_named_with_its_cause_and_the_solutions_pass() {
+/// Judges the solution after each place of a program, and the wrong programs: what is not as it should be is complained about.
+fn check_places(program: &Program, name: &str, judge: fn(&mut Class, &str) -> Judged, wrong: Vec<Wrong>) {
     let (_turn, Some(mut class)) = (trainer::turn(), Class::with_trainer()) else { return };
     let only = std::env::var("HVD_LAB_WRONG_ONLY").unwrap_or_default();
     let mut complained = Vec::new();
-    for after in FOUR_CHANGES.numbers().filter(|_| only.is_empty()) {
-        let judged = class.judge_changes(&format!("mnist_{after}"));
+    for after in program.numbers().filter(|_| only.is_empty()) {
+        let judged = judge(&mut class, &format!("{name}_{after}"));
         let not_passed = judged.verdicts[..after].iter().filter(|shown| !shown.has_passed());
         complained.extend(not_passed.map(|shown| format!("{}: {} {shown:?}", judged.name, judged.message)));
         let next = judged.verdicts.get(after).filter(|shown| shown.has_passed());
         complained.extend(next.map(|shown| format!("{}: not done, and passed: {shown:?}", judged.name)));
     }
-    for wrong in asked_for(changes(), &only) {
-        let judged = class.judge_changes(&wrong.name);
-        complained.extend(complaints(&wrong, &judged));
+    for wrong in asked_for(wrong, &only) {
+        complained.extend(complaints(&wrong, &judge(&mut class, &wrong.name)));
     }
     assert!(complained.is_empty(), "\n{}\n", complained.join("\n"));
 }
 
 #[test]
+fn each_wrong_change_is_named_with_its_cause_and_the_solutions_pass() {
+    check_places(&FOUR_CHANGES, "mnist", Class::judge_changes, changes());
+}
+
+#[test]
 fn each_wrong_training_on_photos_is_named_with_its_cause_and_the_solutions_pass() {
-    let (_turn, Some(mut class)) = (trainer::turn(), Class::with_trainer()) else { return };
-    let only = std::env::var("HVD_LAB_WRONG_ONLY").unwrap_or_default();
-    let mut complained = Vec::new();
-    for after in NVCNN.numbers().filter(|_| only.is_empty()) {
-        let judged = class.judge_photos(&format!("nvcnn_{after}"));
-        let not_passed = judged.verdicts[..after].iter().filter(|shown| !shown.has_passed());
-        complained.extend(not_passed.map(|shown| format!("{}: {} {shown:?}", judged.name, judged.message)));
-        let next = judged.verdicts.get(after).filter(|shown| shown.has_passed());
-        complained.extend(next.map(|shown| format!("{}: not done, and passed: {shown:?}", judged.name)));
-    }
-    for wrong in asked_for(photos(), &only) {
-        let judged = class.judge_photos(&wrong.name);
-        complained.extend(complaints(&wrong, &judged));
-    }
-    assert!(complained.is_empty(), "\n{}\n", complained.join("\n"));
+    check_places(&NVCNN, "nvcnn", Class::judge_photos, photos());
 }
 
 /// Those that this machine has the cores for.

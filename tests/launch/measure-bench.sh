@@ -1,8 +1,5 @@
-#!/bin/sh
-# Stands in for `hvd-measure bench` where only its launching is tested: reports its place and iterations of a second each, as the variable
-# STAND_IN says. It trains nothing.
-rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${PMIX_RANK:-0}}}
-size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-1}}
+# hvd-measure.sh reads it for the command bench: it reports its place and iterations of a second each, as the variable STAND_IN says.
+# It trains nothing.
 all="$*"
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -13,10 +10,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-event() { echo "@hvd ${HVD_LAB_EVENT_SECRET:+$HVD_LAB_EVENT_SECRET }{\"time_s\":$(date +%s.%N),\"process\":$rank,$1}"; }
-
-event "\"event\":\"topology\",\"rank\":$rank,\"size\":$size,\"local_rank\":$rank,\"local_size\":$size,\"host\":\"$(hostname)\",\
-\"pid\":$$,\"communicator\":\"mpi\",\"device\":\"cpu\",\"device_uuid\":null,\"cores\":[$rank],\"threads\":1,\"versions\":[\"stand-in 1\"]"
+topology "[$rank]"
 
 case "$STAND_IN" in
 hang) exec sleep 300 ;;

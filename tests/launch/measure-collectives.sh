@@ -1,8 +1,5 @@
-#!/bin/sh
-# Stands in for `hvd-measure collectives` where only its launching is tested: reports rows, a link and the log of a ring, as the variable
-# STAND_IN says. It sends nothing, and its figures are made up.
-rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${PMIX_RANK:-0}}}
-size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-1}}
+# hvd-measure.sh reads it for the command collectives: it reports rows, a link and the log of a ring, as the variable STAND_IN says. It
+# sends nothing, and its figures are made up.
 while [ $# -gt 0 ]; do
     case "$1" in
     --algorithm) methods=$(echo "$2" | tr , ' '); shift ;;
@@ -15,10 +12,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-event() { echo "@hvd ${HVD_LAB_EVENT_SECRET:+$HVD_LAB_EVENT_SECRET }{\"time_s\":$(date +%s.%N),\"process\":$rank,$1}"; }
-
-event "\"event\":\"topology\",\"rank\":$rank,\"size\":$size,\"local_rank\":$rank,\"local_size\":$size,\"host\":\"$(hostname)\",\
-\"pid\":$$,\"communicator\":\"mpi\",\"device\":\"cpu\",\"device_uuid\":null,\"cores\":[0,1],\"threads\":1,\"versions\":[\"stand-in 1\"]"
+topology "[0,1]"
 
 case "$STAND_IN" in
 hang) exec sleep 300 ;;
