@@ -31,7 +31,7 @@ pub struct Measured {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredRow {
     pub report: AllreduceReport,
-    /// Seconds that it should have taken, or why there is no prediction.
+    /// The predicted time in seconds, or why there is no prediction.
     pub predicted_s: Result<f64, Refused>,
 }
 

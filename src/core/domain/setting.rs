@@ -43,7 +43,7 @@ pub enum Values {
     Count(usize, usize),
     /// The next one above or below; below the smallest is the empty field, if there can be one.
     Scale(&'static [f64]),
-    /// As [`Values::Scale`]; the last one stands for all there are, which is no limit.
+    /// As [`Values::Scale`]; the last value means all, so no limit.
     UpToAll(&'static [f64]),
     /// Whole numbers from 0, also from between two of them.
     WholeFromZero,
@@ -214,7 +214,7 @@ impl<W: Clone + 'static> Setting<W> {
 
     /// Goes to the value above or below.
     pub fn step(&self, workload: &mut W, up: bool) {
-        // A setting takes any of its own values.
+        // It cannot fail: the next value is one that the setting accepts.
         let _ = self.set(workload, &self.next(workload, up));
     }
 }

@@ -1,6 +1,6 @@
 //! The CPU as a device: use of each core and of each rank's process, where there is no GPU to watch.
 //!
-//! Its kind is `Cpu`, and the sample says why there is no GPU.
+//! Such a sample has the kind `Cpu`, and says why there is no GPU.
 
 use std::collections::HashMap;
 use std::time::Instant;

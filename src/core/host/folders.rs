@@ -18,7 +18,7 @@ const LEFT_OVER: Duration = Duration::from_secs(10);
 pub struct NewFolder {
     target: PathBuf,
     temporary: PathBuf,
-    /// Locked where the file system has locks; elsewhere only the age of the folder tells that it is being filled.
+    /// Holds the lock of the folder. On a file system without locks, only the folder's age shows whether it is still being filled.
     lock: Option<File>,
 }
 

@@ -1,6 +1,6 @@
 //! Damaged files for the tests of every package.
 
-/// A head that claims so many pixels, and nothing behind it.
+/// A JPEG header that claims this many pixels, without image data.
 pub fn bomb(width: u16, height: u16) -> Vec<u8> {
     let ([w1, w0], [h1, h0]) = (width.to_be_bytes(), height.to_be_bytes());
     let mut bytes = b"\xff\xd8\xff\xe0\x00\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\xff\xfe\x00\x07hello".to_vec();

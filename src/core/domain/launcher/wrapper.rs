@@ -135,7 +135,7 @@ pub fn hidden_launcher(argv: &[String]) -> Option<&'static str> {
     })
 }
 
-/// The place of the module or script that Python is told to run, and whether it is a module.
+/// The index of the module or script that Python runs, and whether it is a module.
 fn behind_python(argv: &[String], mut at: usize) -> Option<(usize, bool)> {
     loop {
         let word = argv.get(at)?.as_str();

@@ -64,7 +64,7 @@ pub fn arguments(pid: u32) -> Vec<Vec<u8>> {
     ask(pid, what, |found| bytes(found.cmd())).unwrap_or_default()
 }
 
-/// The variables that it was started with, each as `NAME=value`. macOS hides those of its own programs, such as a shell.
+/// The environment that the process started with, each variable as `NAME=value`. macOS hides those of its own programs, such as a shell.
 ///
 /// # Errors
 /// The process is gone, or its environment may not be read ([`io::ErrorKind::PermissionDenied`]).

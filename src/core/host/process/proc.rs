@@ -59,7 +59,7 @@ pub fn arguments(pid: u32) -> Vec<Vec<u8>> {
     list(pid, "cmdline").unwrap_or_default()
 }
 
-/// The variables that it was started with, each as `NAME=value`.
+/// The environment that the process started with, each variable as `NAME=value`.
 ///
 /// # Errors
 /// The process is gone, or its environment may not be read ([`io::ErrorKind::PermissionDenied`]).
