@@ -27,7 +27,7 @@ mod written;
 
 pub use crate::domain::history::{Attempt, Process, Test};
 pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
-pub use check::{Claim, Outcome, PlaceVerdict, Verdict, check, check_all, check_changes, check_collectives, check_photos};
+pub use check::{Claim, Outcome, Verdict, check, check_all, check_changes, check_collectives, check_photos};
 pub use class::{Class, Failing, STUCK_S, Standing, State};
 pub use contrast::{Contrast, Fact, contrast};
 pub use evidence::Evidence;

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::Path;
 
 use super::language::Language;
-use crate::course::{Evidence, PhotoEvidence, PlaceVerdict, ProgressError, ProgressFile, check_all, conclude, judge};
+use crate::course::{Evidence, PhotoEvidence, ProgressError, ProgressFile, Verdict, check_all, conclude, judge};
 use crate::domain::job::{RunSpec, TrainingJob};
 use crate::domain::step::{Step, StepSet};
 use crate::runs::{RunId, RunStore, StoreError};
@@ -60,15 +60,15 @@ pub enum Check {
     /// The checks of the ten steps, which the progress lists one by one.
     TenSteps,
     /// Gives the verdict on each place, in their order.
-    Own(fn(&Evidence) -> Vec<PlaceVerdict>),
+    Own(fn(&Evidence) -> Vec<Verdict>),
     /// The same for a training on photos.
-    Photos(fn(&PhotoEvidence) -> Vec<PlaceVerdict>),
+    Photos(fn(&PhotoEvidence) -> Vec<Verdict>),
 }
 
 /// The verdicts on a run of the program.
 pub struct Judged {
     /// The verdict on each place, in their order.
-    pub shown: Vec<PlaceVerdict>,
+    pub shown: Vec<Verdict>,
     /// Notes for the learner.
     pub notes: Vec<String>,
 }
@@ -122,10 +122,10 @@ impl Program {
     ///
     /// # Errors
     /// A run that is not there or whose record cannot be read.
-    pub fn shown(&self, store: &RunStore, run: RunId) -> Result<Vec<PlaceVerdict>, StoreError> {
+    pub fn shown(&self, store: &RunStore, run: RunId) -> Result<Vec<Verdict>, StoreError> {
         let (folder, record) = (store.folder(run), store.record(run)?);
         Ok(match self.check {
-            Check::TenSteps => check_all(&Evidence::of(&folder, &record)?).iter().map(PlaceVerdict::from).collect(),
+            Check::TenSteps => check_all(&Evidence::of(&folder, &record)?),
             Check::Own(check) => check(&Evidence::of(&folder, &record)?),
             Check::Photos(check) => check(&PhotoEvidence::of(&folder, &record)?),
         })
@@ -141,14 +141,14 @@ impl Program {
             let judged = judge(store, home, run, None)?;
             let done = judged.first.iter().map(|(level, steps)| level.first_in_words(run, *steps));
             let notes = judged.reading.note.into_iter().chain(done).collect();
-            return Ok(Judged { shown: judged.verdicts.iter().map(PlaceVerdict::from).collect(), notes });
+            return Ok(Judged { shown: judged.verdicts, notes });
         }
         Ok(Judged { shown: self.shown(store, run)?, notes: Vec::new() })
     }
 
     /// Note in the learner's progress what all runs of an attempt have shown, the first of which this was. What is to be said beside
     /// it.
-    pub fn conclude(&self, home: &Path, run: RunId, text: &str, shown: &[PlaceVerdict]) -> Vec<String> {
+    pub fn conclude(&self, home: &Path, run: RunId, text: &str, shown: &[Verdict]) -> Vec<String> {
         if self.has_steps() {
             let done = self.done(text).into_iter().filter_map(Step::from_number).fold(StepSet::NONE, StepSet::with);
             return if self.is_tried_further(text) { conclude(home, run, done, shown) } else { Vec::new() };

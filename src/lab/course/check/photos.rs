@@ -1,7 +1,7 @@
 //! The five changes of nvcnn's training on photos, each by the evidence of a run.
 
 use super::terms;
-use super::verdict::{Finding, Objection, Outcome, PlaceVerdict, concluded, failed, unclear};
+use super::verdict::{Finding, Objection, Outcome, Verdict, concluded, failed, unclear};
 use crate::course::photos::PhotoEvidence;
 use crate::domain::event::{BroadcastReport, DigestMoment};
 use crate::domain::history::{Attempt, Process};
@@ -27,11 +27,11 @@ const DEVIATIONS: f64 = 4.0;
 const PIPELINE: &str = "what its image pipeline did";
 
 /// What a run of the program shows of each change, in their order.
-pub fn check_photos(evidence: &PhotoEvidence) -> Vec<PlaceVerdict> {
+pub fn check_photos(evidence: &PhotoEvidence) -> Vec<Verdict> {
     let changes: [Find; 5] = [model, decoder, flip, broadcast, inside_the_loop];
     let shown = |(index, find): (usize, Find)| {
         let (outcome, evidence) = judge(evidence, find);
-        PlaceVerdict { number: index + 1, outcome, evidence }
+        Verdict { number: index + 1, outcome, evidence }
     };
     changes.into_iter().enumerate().map(shown).collect()
 }
