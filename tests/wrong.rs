@@ -176,7 +176,7 @@ impl Class {
         let output = self.lab(program, &RUN_PHOTOS.split_whitespace().collect::<Vec<_>>());
         let store = self.lab.store();
         let record = store.record(run).unwrap_or_else(|error| panic!("{program}: {error}: {}", stderr(&output)));
-        let verdicts = check_photos(&PhotoEvidence::of(&store.folder(run), &record).unwrap());
+        let verdicts = check_photos(&PhotoEvidence::of_photos(&store.folder(run), &record).unwrap());
         let status = store.status(run).unwrap();
         self.lab.assert_nothing_left(self.runs);
         let (state, message, logs) = (status.state, status.message, String::new());
