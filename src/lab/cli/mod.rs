@@ -106,8 +106,11 @@ struct Verb {
     command: Command,
     /// Whether it starts ranks.
     trains: bool,
-    run: Box<dyn Fn(&ArgMatches) -> anyhow::Result<ExitCode>>,
+    run: Box<Run>,
 }
+
+/// What a verb does with its flags.
+type Run = dyn Fn(&ArgMatches) -> anyhow::Result<ExitCode>;
 
 fn verb<A: clap::Args + 'static>(name: &'static str, run: fn(A) -> anyhow::Result<ExitCode>) -> Verb {
     let command = A::augment_args(Command::new(name));

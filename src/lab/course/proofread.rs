@@ -85,10 +85,10 @@ pub fn problems(lesson: &Lesson) -> Vec<LessonError> {
     }
     let body = Body::read(lesson);
     body.problems.iter().for_each(|(line, what)| say(*line, what.clone()));
-    if lesson.step.is_some() {
-        if let Some((line, what)) = sections(&body, lesson.body_line) {
-            say(line, what);
-        }
+    if lesson.step.is_some()
+        && let Some((line, what)) = sections(&body, lesson.body_line)
+    {
+        say(line, what);
     }
     found.sort();
     found
