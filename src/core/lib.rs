@@ -10,8 +10,8 @@
 //!       \______ src/core: domain, host, dataset ______/
 //! ```
 //!
-//! The towers meet in two places only: the argument vector of `hvd-train`, and the JSON-lines events of
-//! [`domain::event`]. No crate of one can name the other; `tests/architecture.rs` holds the rules inside of each:
+//! The towers meet in two places: the argument vector of the programs of the ranks, and the JSON-lines events of
+//! [`domain::event`], with the variables that it names. Beside them, checkpoints and a mistake on purpose are files of the run folder. No crate of one can name the other; `tests/architecture.rs` holds the rules inside of each:
 //!
 //! - `domain`: std and serde only; no I/O, no clock. `host`: clock, name, processor and files of the host, for all but `domain`.
 //! - `flags`: what a program of the ranks and a verb of the lab both take. Names only `domain`.

@@ -37,7 +37,8 @@ pub struct EventLine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// The lab launches this many processes: what follows is of another attempt. The only event that no process sends.
+    /// The lab launches this many processes: what follows is of another attempt. The supervisor writes it, as
+    /// it does [`Event::Lost`].
     /// Older labs wrote none.
     Launched { np: usize },
     /// First event of every process: who it is and where it computes.

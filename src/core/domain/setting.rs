@@ -120,7 +120,7 @@ impl<W: Clone + 'static> Setting<W> {
         self
     }
 
-    /// The program of the ranks calls it so.
+    /// The flag of the ranks' program has this name.
     pub const fn program(mut self, flag: &'static str) -> Setting<W> {
         self.program = Some(flag);
         self

@@ -16,7 +16,7 @@ Examples:
   hvd-lab compare                      all runs, against the oldest with the fewest ranks
   hvd-lab compare 1 2 5                run 1 is the baseline
   hvd-lab compare --baseline 3 --json
-  hvd-lab compare --out speedup.svg    a drawing against the ideal line; also .md, .csv and .json
+  hvd-lab compare --out speedup.svg    a drawing against the ideal line; also .md, .csv, .json and .html
   hvd-lab compare --published          with published results, in extra rows
   hvd-lab compare 6 7                  two runs of collectives: time by algorithm and size
 
@@ -39,7 +39,7 @@ pub struct Args {
     /// One JSON object: short for `--format json`.
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// md, csv, json or svg [default: a table for people, or what the name of FILE ends in].
+    /// md, csv, json, svg or html [default: a table for people, or what the name of FILE ends in].
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// Write it there.

@@ -19,7 +19,7 @@ use crate::host::{self, read};
 use crate::process::{self, RunLock};
 use crate::runs::{RunFolder, RunId, RunRecord, RunStore, StoreError, Supervision, Trial};
 
-/// For a supervisor to come up.
+/// How long we wait for a supervisor to come up.
 const START_PATIENCE: Duration = Duration::from_secs(15);
 
 /// What to run.
@@ -140,6 +140,7 @@ fn too_large(spec: &RunSpec) -> Option<String> {
 /// # Errors
 /// Whatever is known to be wrong before the ranks start: settings, launcher, trainer, data, the run folder.
 pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchError> {
+    // Planned to refuse early. The supervisor builds the line again, for images and devices may differ by then.
     let Plan { request, images, setup, .. } = plan(request, &store.folder(store.next_id()))?;
     let record = RunRecord {
         id: RunId(0),

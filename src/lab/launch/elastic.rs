@@ -123,7 +123,7 @@ impl Elastic {
         }
     }
 
-    /// Behind the end of a run, how often it went on.
+    /// The end of a run's last message: how often it lost ranks and went on.
     pub fn in_words(&self) -> String {
         match self.resets {
             0 => String::new(),

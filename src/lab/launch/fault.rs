@@ -19,7 +19,8 @@ use crate::host::{self, cores, files, owners, read};
 use crate::process::{self, ProcessHandle};
 use crate::runs::{RunFolder, RunRecord};
 
-/// Of a rank that is made slow: stopped for so long, then left alone. Together no multiple of the time between two looks at it.
+/// How long a rank that is made slow is stopped, and then runs. The sum must not be a multiple of the time between two looks, or every
+/// look would see the same state.
 const STOPPED_FOR: Duration = Duration::from_millis(30);
 const RUNS_FOR: Duration = Duration::from_millis(50);
 /// No file of the root may be larger: less than any checkpoint.

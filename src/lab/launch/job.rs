@@ -84,8 +84,8 @@ pub(super) struct Job {
     /// The launcher's session files; goes with the job.
     scratch: Scratch,
     /// When the job is to be ended because one rank reported a fatal error, or is gone.
-    failed_at: Option<Instant>,
-    vanished_at: Option<Instant>,
+    end_after_failure_at: Option<Instant>,
+    end_after_vanishing_at: Option<Instant>,
     no_progress: NoProgress,
     stopped_ranks: StoppedRanks,
     /// Where its ranks have networks of their own.
@@ -196,8 +196,8 @@ impl Job {
             samples,
             sampler,
             scratch,
-            failed_at: None,
-            vanished_at: None,
+            end_after_failure_at: None,
+            end_after_vanishing_at: None,
             began: None,
             others_cpu: None,
             kill_at: None,
@@ -283,7 +283,7 @@ impl Job {
                     tell(RunState::Stopping, "its time limit is over");
                 }
                 () = at(self.start.map(|(end, _)| end)), if self.kill_at.is_none() => self.judge_start(),
-                () = at(self.failed_at.into_iter().chain(self.vanished_at).min()), if self.kill_at.is_none() => self.begin_end(),
+                () = at(self.end_after_failure_at.into_iter().chain(self.end_after_vanishing_at).min()), if self.kill_at.is_none() => self.begin_end(),
                 () = at(self.kill_at) => self.end_by_force(),
             }
         };
@@ -339,11 +339,11 @@ impl Job {
                 event.iter().for_each(|event| self.heard(process, event));
                 // A rank that warns of waiting has not got on.
                 if event.as_ref().is_some_and(|event| !matches!(event, Event::Warning { .. })) {
-                    self.no_progress.is_broken();
+                    self.no_progress.progressed();
                     self.writer.evidence.printed = 0;
                 }
                 if matches!(event, Some(Event::Fatal { .. })) && !self.options.is_batch {
-                    self.failed_at.get_or_insert(Instant::now() + FAILURE_GRACE);
+                    self.end_after_failure_at.get_or_insert(Instant::now() + FAILURE_GRACE);
                 }
                 event
             }

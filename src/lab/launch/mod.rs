@@ -5,7 +5,8 @@
 //!
 //! ```text
 //!  start ──spawns──> supervisor ──starts──> mpirun ──> hvd-train or hvd-measure x np
-//!                        │  reads tagged lines (output), sorts them into files (writer), judges the end (verdict)
+//!                        │  reads tagged lines (output) and events (event_socket), writes both into files (run_writer),
+//!                        │  judges the end (verdict)
 //!                        v
 //!                    run folder  <──follow── screen, `hvd-lab run`
 //! ```

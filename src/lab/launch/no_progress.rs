@@ -21,10 +21,10 @@ pub(super) struct NoProgress {
     patience: Option<Duration>,
     since: Instant,
     starved: Starved,
-    /// For how long processes were starved so far, and up to the moment since when there is no_progress.
+    /// For how long processes were starved so far, and how long when the ranks last made progress.
     so_far: Duration,
     before: Duration,
-    /// The user knows that there is no_progress.
+    /// The user was told that the ranks make no progress.
     is_told: bool,
 }
 
@@ -34,8 +34,8 @@ impl NoProgress {
         NoProgress { patience, since: Instant::now(), starved, so_far: Duration::ZERO, before: Duration::ZERO, is_told: false }
     }
 
-    /// A rank has got on.
-    pub(super) fn is_broken(&mut self) {
+    /// A rank made progress.
+    pub(super) fn progressed(&mut self) {
         (self.since, self.before) = (Instant::now(), self.so_far);
     }
 
@@ -93,7 +93,7 @@ mod tests {
         let told = no_progress.news().unwrap().unwrap();
         assert!(told.contains("for 5 s, and after 16 s the run is ended"), "{told}");
         assert_eq!(no_progress.news(), None);
-        no_progress.is_broken();
+        no_progress.progressed();
         assert_eq!((no_progress.news(), no_progress.news()), (Some(None), None));
         // Some programs may be silent for ever.
         let mut patient = NoProgress::new(None);

@@ -10,7 +10,7 @@ use crate::process;
 const KEPT: usize = 30;
 /// A rank that was stopped in each of the last looks is stopped.
 const STOPPED: usize = 10;
-/// Between its stops a rank that is ranks up in turns gets on: so often was it seen to change.
+/// A rank that is stopped again and again runs in between: it was seen to change at least this often.
 const CHANGES: usize = 4;
 
 /// What was seen of the ranks of this host so far.
@@ -80,8 +80,8 @@ impl StoppedRanks {
         self.told.insert((rank, is_down)).then_some(words)
     }
 
-    /// These are the ranks from now on, with their pids. Returns those that may use one core only, and that the same one, while
-    /// another is left for none of them. To be called about once a second.
+    /// These are the ranks from now on, with their pids. Returns the ranks that are bound to the same single core although another core
+    /// is free. To be called about once a second.
     pub(super) fn watch(&mut self, ranks: Vec<(usize, u32)>) -> Vec<(usize, String)> {
         let of = |pid: u32| cores::allowed(pid).into_iter().collect();
         let by_rank: Vec<(usize, BTreeSet<usize>)> = ranks.iter().map(|(rank, pid)| (*rank, of(*pid))).collect();

@@ -25,7 +25,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Of no rank.
+    /// A verdict that blames no rank.
     pub fn plain(state: RunState, message: String) -> Verdict {
         Verdict { state, message, failed_process: None, last_lines: Vec::new(), lost: None }
     }

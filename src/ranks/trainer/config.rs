@@ -142,7 +142,7 @@ pub struct Config {
     /// does on several
     #[arg(long, value_name = "N")]
     pub ranks_per_host: Option<NonZeroUsize>,
-    /// Print event lines for the lab between the human lines
+    /// Report events to the lab: on its socket, or as marked lines between those for people
     #[arg(long)]
     pub events: bool,
     /// Print what this program was built with, as JSON, and exit

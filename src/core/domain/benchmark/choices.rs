@@ -1,4 +1,4 @@
-//! What a benchmark lets one choose from by name.
+//! Choices by name: the macro that makes such enums, and the choices of a benchmark.
 
 /// Makes an enum whose values have names: in flags, in records, and in what refuses others.
 macro_rules! choices {

@@ -1,7 +1,7 @@
 //! The one table of the settings of a training run: the screen, the verbs and the trainer's argument vector all read it.
 //!
-//! Adding a setting is a field of [`TrainingSpec`](super::training::TrainingSpec) or [`Resources`](super::job::Resources), and a row
-//! of `table`. The tests below find a field without a row.
+//! Adding a setting is a field of [`TrainingSpec`](super::training::TrainingSpec) or [`Resources`](super::job::Resources), a row
+//! of `table`, and the flag in `ranks/trainer/config.rs`, where a student reads it. The tests below find a field without a row.
 
 mod table;
 mod words;

@@ -26,8 +26,8 @@ impl Job {
         (is_alone && !self.processes_behind().is_empty()).then(|| Behind { exit, since: Instant::now(), is_told: false })
     }
 
-    /// Once a second: how the program has ended, once what it has left has ended too, or is to. What follows a program that has told
-    /// figures, or has failed, is none that anybody waits for.
+    /// To be called about once a second: how the program ended, as soon as what it left in the background has ended too, or need not be
+    /// waited for. Nobody waits for that if the program has reported figures or has failed.
     pub(super) fn look_behind(&mut self, tell: &mut dyn FnMut(RunState, &str)) -> Option<ExitStatus> {
         let behind = self.behind.as_ref()?;
         let (exit, is_new) = (behind.exit, !behind.is_told && behind.since.elapsed() >= A_MOMENT);

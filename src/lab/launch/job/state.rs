@@ -31,7 +31,7 @@ pub(super) struct Behind {
 /// How a job ended.
 pub(in crate::launch) struct End {
     pub verdict: Verdict,
-    /// The launcher's, or 2 where the run folder could not be written.
+    /// The launcher's, or 1 if the run folder could not be written.
     pub exit_code: Option<i32>,
     /// Library versions that the ranks reported.
     pub versions: BTreeSet<String>,

@@ -41,8 +41,8 @@ impl Job {
         let vanished = evidence.on(&self.host).find(missed).map(|(process, _)| process);
         evidence.vanished = vanished;
         // If none is missing any more, a final event was still on its way.
-        let first_missed = self.vanished_at.or(Some(Instant::now() + FAILURE_GRACE));
-        self.vanished_at = evidence.vanished.and(first_missed);
+        let end_at = self.end_after_vanishing_at.or(Some(Instant::now() + FAILURE_GRACE));
+        self.end_after_vanishing_at = evidence.vanished.and(end_at);
     }
 
     /// The time for every rank to report is over.

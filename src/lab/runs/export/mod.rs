@@ -1,4 +1,4 @@
-//! A comparison as a file for others: Markdown, CSV, JSON and SVG, one file each.
+//! A comparison as a file for others: Markdown, CSV, JSON, SVG and HTML, one file each.
 //!
 //! Never mixes up what was measured and what was published: a word in each row says which it is.
 
@@ -14,6 +14,7 @@ use crate::host::files;
 mod collectives;
 mod csv;
 mod drawing;
+mod html;
 mod markdown;
 mod report;
 mod svg;
@@ -33,11 +34,16 @@ pub struct Format {
 }
 
 /// All there are.
-pub static FORMATS: [Format; 4] = [
+pub static FORMATS: [Format; 5] = [
     Format { name: "md", write: markdown::write, collectives: collectives::markdown },
     Format { name: "csv", write: csv::write, collectives: collectives::csv },
     Format { name: "json", write: json_object, collectives: collectives::json },
     Format { name: "svg", write: svg::write, collectives: collectives::svg },
+    Format {
+        name: "html",
+        write: |report| html::page("Runs compared", &markdown::write(report), &svg::write(report)),
+        collectives: |all| html::page("Collectives compared", &collectives::markdown(all), &collectives::svg(all)),
+    },
 ];
 
 impl Format {
@@ -73,7 +79,8 @@ fn json_object(report: &Report) -> String {
     format!("{whole:#}\n")
 }
 
-fn names(between: &str) -> String {
+/// What the names of files end in, joined by this, such as `, .`.
+pub fn names(between: &str) -> String {
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     format!(".{}", names.join(between))
 }

@@ -181,6 +181,17 @@ fn the_drawing_is_well_formed_and_shows_what_can_be_compared() {
 }
 
 #[test]
+fn a_page_holds_the_drawing_and_the_tables_and_takes_no_name_for_markup() {
+    with("html", references(), |text| {
+        let (head, body) = text.split_once("<body>").unwrap();
+        assert!(head.starts_with("<!DOCTYPE html>") && head.contains("<title>Runs compared</title>"), "{head}");
+        assert!(body.contains("<circle") && body.contains("<h1>Runs compared with run 1</h1>"), "{body}");
+        assert_eq!(body.matches("<table>").count(), 2, "measured and published");
+        assert!(body.contains("&lt;b&gt;") && !body.contains("<b>") && !body.contains("<script"), "{body}");
+    });
+}
+
+#[test]
 fn a_point_lies_where_its_figures_say() {
     let runs = [run(1, 1, 1000.0), run(2, 2, 2000.0)];
     let text = ("svg".parse::<Format>().unwrap().write)(&Report::new(&runs, &runs[0], &[]));

@@ -39,7 +39,7 @@ const fn row(
 }
 
 /// In the order of the help.
-pub static PANES: &[AppKey] = &[
+pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('r')], C::Run, ("r", "run"), "start a run with these steps and settings", next_run::confirm_start::run).ranked(0),
     row(&[Char('x')], C::Stop, ("x", "stop"), "stop the run (asks first)", runs::confirm::stop).ranked(0),
     row(&[Char('c')], C::Continue, ("c", "continue"), "train the chosen run for more epochs", runs::confirm::continue_run)
@@ -94,7 +94,7 @@ const PROJECTOR: &str = "for a projector: large step and speed-up, or the panes 
 
 /// The key of a command of the application.
 pub fn find(command: Command) -> Option<&'static AppKey> {
-    PANES.iter().find(|row| row.binding.command == command)
+    APP_KEYS.iter().find(|row| row.binding.command == command)
 }
 
 fn ranks(state: &mut State, direction: Direction) -> Vec<Action> {

@@ -62,7 +62,7 @@ static TABLE: LazyLock<Vec<Key>> = LazyLock::new(|| {
         scoped(Scope::Replay, replay::KEYS),
         panes,
         scoped(Scope::Panes, STEPS),
-        features::PANES.iter().map(|row| Key { scope: Scope::Panes, binding: row.binding }).collect(),
+        features::APP_KEYS.iter().map(|row| Key { scope: Scope::Panes, binding: row.binding }).collect(),
         scoped(Scope::Everywhere, EVERYWHERE),
         scoped(Scope::Pages, PAGES),
     ]
@@ -78,7 +78,7 @@ pub fn command(state: &State, key: KeyEvent) -> Option<Command> {
     in_force(state).into_iter().find_map(|row| row.binding.command_of(key))
 }
 
-/// The keys in force, the most specific first: those of the window in front, else of the focused pane and of all panes.
+/// The keys in force: of a replay, of the focused pane, of all panes, of everywhere and of pages, then those of the window in front.
 pub fn in_force(state: &State) -> Vec<Key> {
     let window = windows::keys(state);
     let is_in_force = |key: &&Key| match key.scope {

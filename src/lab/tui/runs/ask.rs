@@ -8,7 +8,7 @@ use crossterm::event::KeyCode as K;
 
 use super::chosen::chosen;
 use super::state::Runs;
-use crate::runs::export::Format;
+use crate::runs::export::{self, Format};
 use crate::runs::{Filter, RunId};
 use crate::tui::actions::action::Action;
 use crate::tui::actions::change::Change;
@@ -97,7 +97,7 @@ impl Window for Ask {
             }
             Asked::Name(run) => (format!("Name of run {run}"), "empty removes it".to_owned()),
             Asked::Note(run) => (format!("Note on run {run}"), "empty removes it".to_owned()),
-            Asked::Export => ("Export to".to_owned(), ".md .csv .json .svg".to_owned()),
+            Asked::Export => ("Export to".to_owned(), export::names(" .")),
         };
         Some(View::Line(Prompt {
             label,
