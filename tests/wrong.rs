@@ -12,7 +12,7 @@ use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use corpus::{VARIABLE, Wrong, build, changes, corpus, photos};
-use hvd_lab_terminal::course::{Evidence, Outcome, PhotoEvidence, PlaceVerdict, check_all, check_changes, check_photos};
+use hvd_lab_terminal::course::{Evidence, Outcome, PhotoEvidence, Verdict, check_all, check_changes, check_photos};
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::domain::step::Step;
 use hvd_lab_terminal::exercise::{FOUR_CHANGES, NVCNN, Program};
@@ -53,7 +53,7 @@ struct Judged {
     name: String,
     state: RunState,
     message: String,
-    verdicts: Vec<PlaceVerdict>,
+    verdicts: Vec<Verdict>,
     took: Duration,
     /// What its ranks printed.
     logs: String,
@@ -120,7 +120,7 @@ impl Class {
         let (state, evidence, message) = self.run(trainer, conditions, target);
         let folder = self.lab.store().folder(RunId(self.runs));
         let logs = folder.rank_logs().into_iter().filter_map(|process| fs::read_to_string(folder.rank_log(process)).ok());
-        let verdicts = check_all(&evidence).iter().map(PlaceVerdict::from).collect();
+        let verdicts = check_all(&evidence);
         Judged { name: trainer.to_owned(), state, message, verdicts, took: began.elapsed(), logs: logs.collect() }
     }
 
@@ -176,7 +176,7 @@ impl Class {
         let output = self.lab(program, &RUN_PHOTOS.split_whitespace().collect::<Vec<_>>());
         let store = self.lab.store();
         let record = store.record(run).unwrap_or_else(|error| panic!("{program}: {error}: {}", stderr(&output)));
-        let verdicts = check_photos(&PhotoEvidence::of(&store.folder(run), &record).unwrap());
+        let verdicts = check_photos(&PhotoEvidence::of_photos(&store.folder(run), &record).unwrap());
         let status = store.status(run).unwrap();
         self.lab.assert_nothing_left(self.runs);
         let (state, message, logs) = (status.state, status.message, String::new());

@@ -21,7 +21,7 @@ fn progress(done: usize, done_min: f64, failed_runs: u32, failed_min: f64) -> Pr
     let mut progress = Progress::default();
     let passed = check_all(&evidence()).into_iter().take(done).collect::<Vec<_>>();
     progress.note_written(&passed, StepSet::first(done), RunId(1));
-    let failed = |step| Verdict { step, outcome: Outcome::Failed, evidence: format!("{step} went wrong") };
+    let failed = |step: Step| Verdict { number: step.number(), outcome: Outcome::Failed, evidence: format!("{step} went wrong") };
     if let Some(step) = Step::from_number(done + 1) {
         (0..failed_runs).for_each(|run| progress.note_written(&[failed(step)], StepSet::ALL, RunId(2 + run)));
     }
@@ -113,7 +113,7 @@ fn other_files_are_named_and_harm_nobody() {
 
 #[test]
 fn a_failed_run_counts_once_however_often_it_is_judged() {
-    let failed = Verdict { step: Step::Broadcast, outcome: Outcome::Failed, evidence: "no".into() };
+    let failed = Verdict { number: Step::Broadcast.number(), outcome: Outcome::Failed, evidence: "no".into() };
     let mut progress = Progress::default();
     let mut note = |outcome, steps: &str, run| {
         progress.note(&[Verdict { outcome, ..failed.clone() }], steps.parse().unwrap(), RunId(run));

@@ -4,16 +4,14 @@
 
 use std::process::ExitCode;
 
-use hvd_lab_terminal::cli::{self, Cli};
-use hvd_lab_terminal::tui::Options;
+use hvd_lab_terminal::cli;
 
 fn main() -> ExitCode {
     if let Err(problem) = cli::settle() {
         return cli::refuse_start(&problem);
     }
     let done = match cli::parse(std::env::args_os()) {
-        Ok(Cli { verb: Some(verb), .. }) => cli::dispatch(verb),
-        Ok(Cli { verb: None, ascii, lessons, tour }) => cli::screen(Options { ascii, lessons, tour, replay: None }),
+        Ok(asked) => cli::obey(&asked),
         Err(error) => return cli::refuse(&error),
     };
     done.unwrap_or_else(|error| {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::follow::{self, Lines};
-use super::output::{Usage, print, print_json_text, say};
+use super::follow::{self, Lines, View};
+use super::output::{Usage, print_done, print_json_text, say};
 use super::settings::{Place, Starting};
 use crate::dataset::Location;
 use crate::domain::benchmark::style::{Data, Start};
@@ -65,8 +65,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.shows_flags {
-        print(&flags::table())?;
-        return Ok(ExitCode::SUCCESS);
+        return print_done(&flags::table());
     }
     let request = request(&args)?;
     args.note.iter().for_each(|note| say(note));
@@ -82,10 +81,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let follower = Follower::new(store.folder(id));
     // The ranks print their object at the end, which a run that is stopped does not reach.
     if !args.json && spec.style != Style::Json {
-        return follow::follow(&store, id, follower, false);
+        return follow::follow(&store, id, follower, View::new(false));
     }
     let mut seen = Seen(History::new(Keep::Everything));
-    let code = follow::follow_lines(&store, id, follower, args.json, &mut seen)?;
+    let code = follow::follow(&store, id, follower, View::of_lines(args.json, &mut seen))?;
     let data = Data { label: store.record(id)?.data_label, images: None };
     let result = result(&spec, &data, &seen.0);
     match (args.json, result) {

@@ -5,10 +5,12 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use serde_json::json;
+
 use super::lessons;
 use super::output::{Usage, say, say_damaged};
 use super::table::render;
-use crate::course::{Judged, Outcome, PlaceVerdict, Verdict, judge};
+use crate::course::{Judged, Verdict, judge};
 use crate::domain::step::{Step, StepSet};
 use crate::exercise;
 use crate::runs::{RunId, RunStore, busy_host};
@@ -69,9 +71,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let Judged { record, verdicts, first, reading } = judge(&store, &home, id, args.step)?;
     let steps = record.training().map(|training| training.steps).unwrap_or_default();
     if args.json {
-        let rows: Vec<_> = verdicts.iter().map(|verdict| json(verdict, steps)).collect::<Result<_, _>>()?;
+        let row = |verdict: &Verdict| {
+            let (number, outcome, evidence) = (verdict.number, verdict.outcome, &verdict.evidence);
+            json!({ "step": number, "on": verdict.is_of(steps), "outcome": outcome, "evidence": evidence })
+        };
+        let rows: Vec<_> = verdicts.iter().map(row).collect();
         let first: BTreeMap<_, _> = first.iter().map(|(level, steps)| (level.name(), *steps)).collect();
-        let whole = serde_json::json!({ "run": id, "np": record.np(), "steps": steps, "verdicts": rows, "first": first });
+        let whole = json!({ "run": id, "np": record.np(), "steps": steps, "verdicts": rows, "first": first });
         super::output::print_json(&whole)?;
     } else {
         let rows: Vec<_> = verdicts.iter().map(|verdict| cells(verdict, steps)).collect();
@@ -83,8 +89,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     say_damaged([&store.summary(id)?]);
     reading.note.iter().for_each(|note| say(note));
     first.iter().for_each(|(level, steps)| say(&level.first_in_words(id, *steps)));
-    let counts = |verdict: &&Verdict| args.step.is_some() || steps.contains(verdict.step);
-    let all_passed = verdicts.iter().filter(counts).all(|verdict| verdict.outcome == Outcome::Passed);
+    let counts = |verdict: &&Verdict| args.step.is_some() || verdict.is_of(steps);
+    let all_passed = verdicts.iter().filter(counts).all(Verdict::has_passed);
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -95,22 +101,18 @@ fn places(store: &RunStore, id: RunId, exercise: &str, as_json: bool) -> anyhow:
     })?;
     let all = program.shown(store, id)?;
     if as_json {
-        super::output::print_json(&serde_json::json!({ "run": id, "exercise": exercise, "verdicts": all }))?;
+        let verdict = |shown: &Verdict| json!({ "number": shown.number, "outcome": shown.outcome, "evidence": shown.evidence });
+        let verdicts: Vec<_> = all.iter().map(verdict).collect();
+        super::output::print_json(&json!({ "run": id, "exercise": exercise, "verdicts": verdicts }))?;
     } else {
-        let row = |shown: &PlaceVerdict| vec![shown.number.to_string(), shown.outcome.name().to_owned(), shown.evidence.clone()];
+        let row = |shown: &Verdict| vec![shown.number.to_string(), shown.outcome.name().to_owned(), shown.evidence.clone()];
         let rows: Vec<_> = all.iter().map(row).collect();
         super::output::print(&render(&[program.noun, "verdict", "evidence"], &rows))?;
     }
-    Ok(if all.iter().all(PlaceVerdict::has_passed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if all.iter().all(Verdict::has_passed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn cells(verdict: &Verdict, steps: StepSet) -> Vec<String> {
-    let on = if steps.contains(verdict.step) { "on" } else { "off" };
-    vec![verdict.step.number().to_string(), on.to_owned(), verdict.outcome.name().to_owned(), verdict.evidence.clone()]
-}
-
-fn json(verdict: &Verdict, steps: StepSet) -> serde_json::Result<serde_json::Value> {
-    let mut value = serde_json::to_value(verdict)?;
-    value["on"] = steps.contains(verdict.step).into();
-    Ok(value)
+    let on = if verdict.is_of(steps) { "on" } else { "off" };
+    vec![verdict.number.to_string(), on.to_owned(), verdict.outcome.name().to_owned(), verdict.evidence.clone()]
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::output::{Usage, print_done, print_json, say, say_bare};
+use super::output::{Usage, print_done, print_json_done, say, say_bare};
 use crate::dataset::{self, CacheStatus, Collection, DatasetError, FileState, Located};
 use crate::domain::training::DataSource;
 use crate::domain::{printable, units};
@@ -93,8 +93,7 @@ fn status(cache: &Path, offline: bool, as_json: bool) -> anyhow::Result<ExitCode
     let here = here.into_iter().collect::<Result<Vec<_>, DatasetError>>()?;
     let located = dataset::locate(DataSource::Auto, None, offline)?;
     if as_json {
-        print_json(&json(&here, &located))?;
-        return Ok(ExitCode::SUCCESS);
+        return print_json_done(&json(&here, &located));
     }
     let note = located.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
     let described: String = here.iter().map(|(collection, status)| describe(collection, status)).collect();

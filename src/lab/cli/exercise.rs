@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use self::verbs::{Try, What, columns, note, open_editor, reset, text, watch};
-use super::follow;
-use super::output::{Usage, print, print_exact, print_json, say};
+use super::follow::{self, View};
+use super::output::{Usage, print, print_done, print_exact, print_json, say};
 use crate::domain::event::EventLine;
 use crate::exercise::{self, Begun, Built, Diff, Folder, Language, Program, Track};
 use crate::runs::{Follower, RunStore};
@@ -57,10 +57,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let track = in_language(&args, &home)?;
     let folder = Folder::of_track(&home, track);
     match (args.what, track) {
-        (What::Path, _) => {
-            print(&format!("{}\n", folder.program().display()))?;
-            Ok(ExitCode::SUCCESS)
-        }
+        (What::Path, _) => print_done(&format!("{}\n", folder.program().display())),
         (What::Edit, _) => {
             folder.start()?;
             open_editor(&folder, track.next(&folder.read()?).map_or(1, |(_, line)| line))
@@ -195,7 +192,7 @@ impl Own<'_> {
                     Follower::from_here(folder)
                 }
             };
-            follow::follow_judged(&store, run, follower).map(drop)
+            follow::follow(&store, run, follower, View::judged()).map(drop)
         })?;
         print(&format!("\n{}", attempted.words))?;
         attempted.notes.iter().for_each(|note| say(note));
@@ -215,7 +212,8 @@ impl Own<'_> {
         };
         let store = RunStore::open(home)?;
         let attempted = program.attempt((&store, home), built, &source, |Begun { run, .. }| {
-            follow::follow_lines(&store, run, Follower::from_here(store.folder(run)), false, &mut Silent).map(drop)
+            let follower = Follower::from_here(store.folder(run));
+            follow::follow(&store, run, follower, View::of_lines(false, &mut Silent)).map(drop)
         })?;
         let status = store.status(attempted.run)?;
         print_json(&json::attempted(program, folder, &source, &attempted, &status))?;
@@ -230,7 +228,7 @@ impl Own<'_> {
         let Some(built) = self.build()? else { return Ok(ExitCode::FAILURE) };
         let store = RunStore::open(self.home)?;
         let compared = self.program.compare(&store, built, |Begun { run, .. }| {
-            follow::follow(&store, run, Follower::new(store.folder(run)), false).map(drop)
+            follow::follow(&store, run, Follower::new(store.folder(run)), View::new(false)).map(drop)
         })?;
         print(&format!("\n{}", compared.words))?;
         Ok(if compared.has_finished { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -52,8 +52,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (Some(id), Some(kind)) = (args.id, args.kind) else {
         let row = |kind: &FaultKind| format!("{kind}\n    {}\n", kind.expected_of("R", false));
         let rows: String = FaultKind::ALL.iter().map(row).collect();
-        super::output::print(&format!("{rows}\nMake one with: hvd-lab fault RUN KIND --rank R\n"))?;
-        return Ok(ExitCode::SUCCESS);
+        return super::output::print_done(&format!("{rows}\nMake one with: hvd-lab fault RUN KIND --rank R\n"));
     };
     let store = RunStore::open_default()?;
     let record = store.record(id)?;

@@ -64,33 +64,7 @@ pub(super) fn show_notes(line: &CommandLine) {
 ///
 /// # Errors
 /// The run's files cannot be read.
-pub(super) fn follow(store: &RunStore, id: RunId, follower: Follower, json: bool) -> anyhow::Result<ExitCode> {
-    follow_in(store, id, follower, View { json, ..View::default() })
-}
-
-/// As [`follow`], for a run that is judged afterwards: the verdict says what ended it.
-///
-/// # Errors
-/// The run's files cannot be read.
-pub(super) fn follow_judged(store: &RunStore, id: RunId, follower: Follower) -> anyhow::Result<ExitCode> {
-    follow_in(store, id, follower, View { is_judged: true, ..View::default() })
-}
-
-/// [`follow`], with these lines instead of those that the ranks print.
-///
-/// # Errors
-/// The run's files cannot be read.
-pub(super) fn follow_lines(
-    store: &RunStore,
-    id: RunId,
-    follower: Follower,
-    json: bool,
-    lines: &mut dyn Lines,
-) -> anyhow::Result<ExitCode> {
-    follow_in(store, id, follower, View { json, lines: Some(lines), ..View::default() })
-}
-
-fn follow_in(store: &RunStore, id: RunId, mut follower: Follower, mut view: View) -> anyhow::Result<ExitCode> {
+pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, mut view: View) -> anyhow::Result<ExitCode> {
     interrupt::heed()?;
     let record = store.record(id)?;
     view.is_own = record.spec.command().is_some();
@@ -138,11 +112,15 @@ fn follow_in(store: &RunStore, id: RunId, mut follower: Follower, mut view: View
     view.end(store, id, &status)
 }
 
+/// What is shown of a run that is followed.
 #[derive(Default)]
-struct View<'a> {
+pub(super) struct View<'a> {
     /// Instead of what the ranks print.
     lines: Option<&'a mut dyn Lines>,
+    /// Events as JSON, and no bar.
     json: bool,
+    /// A verdict follows and says what ended the run.
+    is_judged: bool,
     /// Step 2 is off: every rank prints, and the lines say whose they are.
     all_ranks: bool,
     bar: Option<ProgressBar>,
@@ -154,13 +132,26 @@ struct View<'a> {
     logged: LoggedSoFar,
     /// The last message of its status: what a run waits for is told once.
     told: String,
-    /// A verdict follows and says what ended the run.
-    is_judged: bool,
     /// Of each rank.
     last_words: BTreeMap<usize, LastWords>,
 }
 
-impl View<'_> {
+impl<'a> View<'a> {
+    /// What the ranks print, or events as JSON.
+    pub(super) fn new(json: bool) -> View<'a> {
+        View { json, ..View::default() }
+    }
+
+    /// These lines instead of those that the ranks print.
+    pub(super) fn of_lines(json: bool, lines: &'a mut dyn Lines) -> View<'a> {
+        View { lines: Some(lines), ..View::new(json) }
+    }
+
+    /// For a run that is judged afterwards: the verdict says what ended it.
+    pub(super) fn judged() -> View<'a> {
+        View { is_judged: true, ..View::default() }
+    }
+
     /// Words of the lab's own, apart from what the trainer prints.
     fn note(&self, text: &str) {
         match &self.bar {

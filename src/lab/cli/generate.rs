@@ -13,6 +13,15 @@ Examples:
   hvd-lab completions zsh > ~/.zfunc/_hvd-lab    that folder in fpath
   hvd-lab completions fish > ~/.config/fish/completions/hvd-lab.fish";
 
+const MAN_EXAMPLES: &str = "\
+Examples:
+  hvd-lab man > hvd-lab.1    for `man ./hvd-lab.1`, or a folder in MANPATH";
+
+/// Print the manual page
+#[derive(Debug, clap::Args)]
+#[command(after_help = MAN_EXAMPLES)]
+pub struct Man {}
+
 /// Print the completions for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::output::{Usage, print, say};
+use super::output::{Usage, print, print_done, say};
 use super::table::render;
 use crate::course::{
     Answer, Catalog, Judgement, Lesson, Piece, Prediction, Progress, ProgressFile, Question, QuestionId, Reading, Role, fold,
@@ -84,8 +84,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             let Reading { progress, note } = reading.unwrap_or_default();
             note.iter().for_each(|note| say(note));
             let catalog = Catalog::open(args.lessons.as_deref())?;
-            print(&text(find(&catalog, number)?, hints, (!unfold).then(writes_rust), &progress))?;
-            Ok(ExitCode::SUCCESS)
+            print_done(&text(find(&catalog, number)?, hints, (!unfold).then(writes_rust), &progress))
         }
         Some(What::Answer { number, value }) => answer(find(&Catalog::open(args.lessons.as_deref())?, number)?, value.trim()),
         Some(What::Check { folder }) => {
@@ -119,8 +118,7 @@ fn list(catalog: &Catalog, json: bool) -> anyhow::Result<ExitCode> {
                 "lesson": lesson.number, "title": lesson.title, "summary": lesson.summary, "step": number, "is_done": is_done,
             })
         };
-        super::output::print_json(&catalog.lessons().map(row).collect::<Vec<_>>())?;
-        return Ok(ExitCode::SUCCESS);
+        return super::output::print_json_done(&catalog.lessons().map(row).collect::<Vec<_>>());
     }
     let mark = |step: Step| if reading.progress.is_done(step) { "[x]" } else { "[ ]" };
     let row = |lesson: &Lesson| {
@@ -128,8 +126,7 @@ fn list(catalog: &Catalog, json: bool) -> anyhow::Result<ExitCode> {
         vec![lesson.number.to_string(), mark.to_owned(), lesson.title.clone(), lesson.summary.clone()]
     };
     let rows: Vec<_> = catalog.lessons().map(row).collect();
-    print(&render(&["lesson", "", "title", "summary"], &rows))?;
-    Ok(ExitCode::SUCCESS)
+    print_done(&render(&["lesson", "", "title", "summary"], &rows))
 }
 
 fn in_markdown(question: &Question) -> String {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches};
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 
 use crate::course::{self, CatalogError, ProgressError};
 use crate::dataset::DatasetError;
@@ -20,45 +20,45 @@ use crate::launch::{LaunchError, slurm, supervisor};
 use crate::runs::StoreError;
 use crate::runs::recording::RecordingError;
 
-pub mod ablation;
+mod ablation;
 mod arguments;
-pub mod bench;
-pub mod check;
-pub mod class;
-pub mod collectives;
-pub mod compare;
-pub mod config;
+mod bench;
+mod check;
+mod class;
+mod collectives;
+mod compare;
+mod config;
 mod confirm;
-pub mod data;
-pub mod demo;
-pub mod devices;
-pub mod doctor;
+mod data;
+mod demo;
+mod devices;
+mod doctor;
 #[cfg(test)]
 mod documents_tests;
 mod examples;
-pub mod exercise;
-pub mod fault;
+mod exercise;
+mod fault;
 mod follow;
-pub mod generate;
-pub mod guided;
+mod generate;
+mod guided;
 mod interrupt;
 mod last_words;
-pub mod lessons;
-pub mod nvcnn;
+mod lessons;
+mod nvcnn;
 mod output;
-pub mod progress;
-pub mod queue;
+mod progress;
+mod queue;
 mod rank_files;
-pub mod record;
-pub mod replay;
-pub mod report;
-pub mod run;
-pub mod runs;
+mod record;
+mod replay;
+mod report;
+mod run;
+mod runs;
 mod series_wait;
 mod settings;
-pub mod setup;
-pub mod simulate;
-pub mod stop;
+mod setup;
+mod simulate;
+mod stop;
 mod table;
 mod user_program;
 
@@ -85,131 +85,122 @@ Examples:
 
 Runs live in HVD_LAB_HOME (default: hvd-lab in your data folder). They continue when you close this program or the terminal.";
 
-const MAN_EXAMPLES: &str = "\
-Examples:
-  hvd-lab man > hvd-lab.1    for `man ./hvd-lab.1`, or a folder in MANPATH";
-
 /// A terminal lab for distributed data-parallel training.
 #[derive(Debug, clap::Parser)]
 #[command(name = "hvd-lab", version, after_help = EXAMPLES, disable_help_subcommand = true,
     args_conflicts_with_subcommands = true)]
-pub struct Cli {
+struct Screen {
     /// Draw the screen with ASCII characters only.
     #[arg(long)]
-    pub ascii: bool,
+    ascii: bool,
     /// A folder with your own lessons. They replace those of the program by number [default: HVD_LAB_LESSONS].
     #[arg(long, value_name = "DIR")]
-    pub lessons: Option<PathBuf>,
+    lessons: Option<PathBuf>,
     /// Show the tour of the screen again.
     #[arg(long)]
-    pub tour: bool,
-    #[command(subcommand)]
-    pub verb: Option<Verb>,
+    tour: bool,
 }
 
-#[derive(Debug, clap::Subcommand)]
-pub enum Verb {
-    Run(Box<run::Args>),
-    Runs(runs::Args),
-    Stop(stop::Args),
-    Fault(fault::Args),
-    Queue(queue::Args),
-    Compare(compare::Args),
-    Lessons(lessons::Args),
-    Exercise(exercise::Args),
-    Guided(Box<guided::Args>),
-    Ablation(Box<ablation::Args>),
-    Collectives(Box<collectives::Args>),
-    Bench(Box<bench::Args>),
-    Nvcnn(Box<nvcnn::Args>),
-    Simulate(Box<simulate::Args>),
-    Check(check::Args),
-    Progress(progress::Args),
-    Report(report::Args),
-    Record(record::Args),
-    Replay(replay::Args),
-    Demo(demo::Args),
-    Class(class::Args),
-    Doctor(doctor::Args),
-    Setup(setup::Args),
-    Data(data::Args),
-    Devices(devices::Args),
-    Config(config::Args),
-    Completions(generate::Args),
-    /// Print the manual page
-    #[command(after_help = MAN_EXAMPLES)]
-    Man,
-    /// Started by hvd-lab itself: stays with a run to its end.
-    #[command(hide = true)]
-    Supervise {
-        folder: PathBuf,
-    },
-    /// Started by hvd-lab itself: stays with a run that is a batch job.
-    #[command(hide = true)]
-    SlurmJob {
-        folder: PathBuf,
-    },
+/// A verb: its name, flags and help, and what it does.
+struct Verb {
+    command: Command,
+    /// Whether it starts ranks.
+    trains: bool,
+    run: Box<Run>,
+}
+
+/// What a verb does with its flags.
+type Run = dyn Fn(&ArgMatches) -> anyhow::Result<ExitCode>;
+
+fn verb<A: clap::Args + 'static>(name: &'static str, run: fn(A) -> anyhow::Result<ExitCode>) -> Verb {
+    let command = A::augment_args(Command::new(name));
+    Verb { command, trains: false, run: Box::new(move |matches| run(A::from_arg_matches(matches)?)) }
 }
 
 impl Verb {
-    /// Whether it starts ranks.
-    fn trains(&self) -> bool {
-        use Verb::{Ablation, Bench, Collectives, Exercise, Guided, Nvcnn, Run};
-        matches!(self, Run(_) | Guided(_) | Ablation(_) | Bench(_) | Nvcnn(_) | Collectives(_) | Exercise(_))
+    fn trains(self) -> Verb {
+        Verb { trains: true, ..self }
     }
+
+    /// One that the lab itself starts: help does not list it.
+    fn hidden(self, about: &'static str) -> Verb {
+        Verb { command: self.command.about(about).hide(true), ..self }
+    }
+}
+
+/// All verbs, in the order of the help.
+fn verbs() -> Vec<Verb> {
+    vec![
+        verb("run", run::run).trains(),
+        verb("runs", runs::run),
+        verb("stop", stop::run),
+        verb("fault", fault::run),
+        verb("queue", queue::run),
+        verb("compare", compare::run),
+        verb("lessons", lessons::run),
+        verb("exercise", exercise::run).trains(),
+        verb("guided", guided::run).trains(),
+        verb("ablation", ablation::run).trains(),
+        verb("collectives", collectives::run).trains(),
+        verb("bench", bench::run).trains(),
+        verb("nvcnn", nvcnn::run).trains(),
+        verb("simulate", simulate::run),
+        verb("check", check::run),
+        verb("progress", progress::run),
+        verb("report", report::run),
+        verb("record", record::run),
+        verb("replay", replay::run),
+        verb("demo", demo::run),
+        verb("class", class::run),
+        verb("doctor", doctor::run),
+        verb("setup", setup::run),
+        verb("data", data::run),
+        verb("devices", devices::run),
+        verb("config", config::run),
+        verb("completions", |args: generate::Args| generate::completions(args, &command())),
+        verb("man", |_: generate::Man| generate::man(&command())),
+        verb("supervise", |run: Supervised| supervisor::supervise(&run.folder, course::credit))
+            .hidden("Started by hvd-lab itself: stays with a run to its end"),
+        verb("slurm-job", |run: Supervised| slurm::follow(&run.folder))
+            .hidden("Started by hvd-lab itself: stays with a run that is a batch job"),
+    ]
+}
+
+#[derive(clap::Args)]
+struct Supervised {
+    folder: PathBuf,
+}
+
+/// The screen's flags, with all verbs.
+fn command() -> Command {
+    Screen::command().subcommands(verbs().into_iter().map(|verb| verb.command))
 }
 
 /// What the command line asks for.
 ///
 /// # Errors
 /// It cannot be parsed, or it asks for help: [`refuse`] says it.
-pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let matches = examples::laid_out(<Cli as CommandFactory>::command()).try_get_matches_from(arguments(words))?;
-    Cli::from_arg_matches(&matches)
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<ArgMatches, clap::Error> {
+    examples::laid_out(command()).try_get_matches_from(arguments(words))
 }
 
-/// The screen. It trains as well.
-pub fn screen(options: crate::tui::Options) -> anyhow::Result<ExitCode> {
-    setup::offer()?;
-    output::screen(options)
-}
-
-pub fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
-    if verb.trains() {
+/// Do what the command line asks for: a verb, or else the screen, which trains as well.
+///
+/// # Errors
+/// What the verb or the screen could not do.
+pub fn obey(asked: &ArgMatches) -> anyhow::Result<ExitCode> {
+    let verb = asked.subcommand().and_then(|(name, matches)| {
+        let verb = verbs().into_iter().find(|verb| verb.command.get_name() == name)?;
+        Some((verb, matches))
+    });
+    if verb.as_ref().is_none_or(|(verb, _)| verb.trains) {
         setup::offer()?;
     }
-    match verb {
-        Verb::Run(args) => run::run(*args),
-        Verb::Runs(args) => runs::run(args),
-        Verb::Stop(args) => stop::run(args),
-        Verb::Fault(args) => fault::run(args),
-        Verb::Queue(args) => queue::run(args),
-        Verb::Compare(args) => compare::run(args),
-        Verb::Lessons(args) => lessons::run(args),
-        Verb::Exercise(args) => exercise::run(args),
-        Verb::Guided(args) => guided::run(*args),
-        Verb::Ablation(args) => ablation::run(*args),
-        Verb::Collectives(args) => collectives::run(*args),
-        Verb::Bench(args) => bench::run(*args),
-        Verb::Nvcnn(args) => nvcnn::run(*args),
-        Verb::Simulate(args) => simulate::run(*args),
-        Verb::Check(args) => check::run(args),
-        Verb::Progress(args) => progress::run(args),
-        Verb::Report(args) => report::run(args),
-        Verb::Record(args) => record::run(args),
-        Verb::Replay(args) => replay::run(args),
-        Verb::Demo(args) => demo::run(args),
-        Verb::Class(args) => class::run(args),
-        Verb::Doctor(args) => doctor::run(args),
-        Verb::Setup(args) => setup::run(args),
-        Verb::Data(args) => data::run(args),
-        Verb::Devices(args) => devices::run(args),
-        Verb::Config(args) => config::run(args),
-        Verb::Completions(args) => generate::completions(args, &<Cli as CommandFactory>::command()),
-        Verb::Man => generate::man(&<Cli as CommandFactory>::command()),
-        Verb::SlurmJob { folder } => slurm::follow(&folder),
-        Verb::Supervise { folder } => supervisor::supervise(&folder, course::credit),
+    if let Some((verb, matches)) = verb {
+        return (verb.run)(matches);
     }
+    let Screen { ascii, lessons, tour } = Screen::from_arg_matches(asked)?;
+    output::screen(crate::tui::Options { ascii, lessons, tour, replay: None })
 }
 
 /// Before anything is made: what this process and those that it starts write is for its user alone, or for a group, and a file
@@ -269,7 +260,7 @@ fn verbs_wanted(help: &str) -> String {
 #[cfg(test)]
 #[test]
 fn the_definition_of_the_verbs_is_sound() {
-    <Cli as CommandFactory>::command().debug_assert();
+    command().debug_assert();
 }
 
 /// 2 for bad input, 1 for everything else: a full disk is nobody's input.

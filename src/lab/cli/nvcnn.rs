@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::follow;
+use super::follow::{self, View};
 use super::output::Usage;
 use super::settings::{Place, Starting};
 use crate::domain::job::Workload;
@@ -49,7 +49,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let id = args.starting.start(&store, request)?;
     match args.starting.detach {
         true => follow::leave(&store, id, args.json),
-        false => follow::follow(&store, id, Follower::new(store.folder(id)), args.json),
+        false => follow::follow(&store, id, Follower::new(store.folder(id)), View::new(args.json)),
     }
 }
 

@@ -84,6 +84,12 @@ pub(super) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<bool> 
     Ok(print_json_text(&format!("{}\n", serde_json::to_string_pretty(value)?))?)
 }
 
+/// A value as JSON, as the whole answer of a verb, which ends with success.
+pub(super) fn print_json_done(value: &impl serde::Serialize) -> anyhow::Result<ExitCode> {
+    print_json(value)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// JSON that is text already.
 pub(super) fn print_json_text(text: &str) -> io::Result<bool> {
     print_exact(&printable::json(text))

@@ -96,8 +96,9 @@ fn reset(file: &ProgressFile, what: &str) -> anyhow::Result<course::Reading> {
 fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) -> anyhow::Result<ExitCode> {
     if folder.as_os_str() == "none" {
         Share::keep(home, None)?;
-        super::output::print("your progress is no longer shared. You can remove the copy in the folder of the class\n")?;
-        return Ok(ExitCode::SUCCESS);
+        return super::output::print_done(
+            "your progress is no longer shared. You can remove the copy in the folder of the class\n",
+        );
     }
     let absolute = folder.canonicalize().ok().filter(|folder| folder.is_dir());
     let folder = absolute
@@ -116,8 +117,7 @@ fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) ->
     let share = Share { folder, learner };
     share.copy(home, &file.read()?.progress).map_err(Usage)?;
     Share::keep(home, Some(&share))?;
-    super::output::print(&format!("shared as {}: it is copied there at every change\n", share.path().display()))?;
-    Ok(ExitCode::SUCCESS)
+    super::output::print_done(&format!("shared as {}: it is copied there at every change\n", share.path().display()))
 }
 
 fn rows(progress: &Progress) -> Vec<Vec<String>> {

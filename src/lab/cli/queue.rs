@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::interrupt;
-use super::output::{print, print_json};
+use super::output::{print, print_json_done};
 use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::launch::{DeviceState, RunOf, SharedMachine, WaitingRow};
@@ -54,8 +54,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     loop {
         let machine = SharedMachine::look()?;
         if args.json {
-            print_json(&as_json(machine.as_ref()))?;
-            return Ok(ExitCode::SUCCESS);
+            return print_json_done(&as_json(machine.as_ref()));
         }
         let text = machine.as_ref().map_or_else(not_shared, describe);
         let gap = if shown.is_empty() { "" } else { "\n" };

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::follow;
+use super::follow::{self, View};
 use super::settings::{self, Settings, Starting};
 use super::user_program::{self, UserProgramFlags};
 use crate::domain::step::StepSet;
@@ -83,8 +83,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let line = launch::preview(&store, &request)?;
         if request.spec.resources.slurm && !args.json {
             follow::show_notes(&line);
-            super::output::print(&launch::slurm::script(&request.spec.resources, &line, "hvd-lab"))?;
-            return Ok(ExitCode::SUCCESS);
+            return super::output::print_done(&launch::slurm::script(&request.spec.resources, &line, "hvd-lab"));
         }
         return follow::show_line(&line, args.json);
     }
@@ -96,7 +95,7 @@ fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args)
     if args.starting.detach {
         return follow::leave(store, id, args.json);
     }
-    follow::follow(store, id, follower, args.json)
+    follow::follow(store, id, follower, View::new(args.json))
 }
 
 fn request(args: &Args) -> anyhow::Result<StartRequest> {

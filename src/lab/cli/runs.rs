@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use super::confirm::confirm;
-use super::output::{Usage, print, print_done, print_json, say};
+use super::output::{Usage, print, print_done, print_json_done, say};
 use super::table::{or_dash, render};
 use crate::domain::{printable, units};
 use crate::host;
@@ -146,8 +146,7 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<ExitCode> {
     // The last line of a terminal is the one that is seen: the newest run, unless an order is asked for.
     let runs = select(&all, &filter, args.sort.unwrap_or_default(), args.reverse != args.sort.is_none());
     if args.json {
-        print_json(&runs)?;
-        return Ok(ExitCode::SUCCESS);
+        return print_json_done(&runs);
     }
     if all.is_empty() {
         return print_done("no runs yet: `hvd-lab run` starts one\n");

@@ -32,16 +32,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     if args.gone {
         let status = store.give_up(args.id)?;
-        super::output::print(&format!("run {} {}\n", args.id, status.end_in_words()))?;
-        return Ok(ExitCode::SUCCESS);
+        return super::output::print_done(&format!("run {} {}\n", args.id, status.end_in_words()));
     }
     launch::stop(&store, args.id)?;
     let deadline = Instant::now() + PATIENCE;
     loop {
         let status = store.status(args.id)?;
         if status.state.is_over() {
-            super::output::print(&format!("run {} {}\n", args.id, printable::line(&status.end_in_words())))?;
-            return Ok(ExitCode::SUCCESS);
+            return super::output::print_done(&format!("run {} {}\n", args.id, printable::line(&status.end_in_words())));
         }
         anyhow::ensure!(
             Instant::now() < deadline,

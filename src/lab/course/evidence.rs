@@ -9,15 +9,18 @@ use std::ops::{Deref, DerefMut};
 use crate::domain::bounds::MAX_EPOCHS;
 use crate::domain::event::{Event, EventLine, Observation};
 use crate::domain::history::{History, Keep};
-use crate::domain::job::TrainingJob;
+use crate::domain::job::{Job, Resources};
+use crate::domain::nvcnn::NvcnnSpec;
+use crate::domain::training::TrainingSpec;
 use crate::host::read::{self, LONGEST_LINE, NextLine, next_line};
 use crate::runs::{RunFolder, RunRecord, StoreError};
 
-/// All evidence of one run: its history, with what was asked for and what was printed.
+/// All evidence of one run: its history, with what was asked for and what was printed. A run of the trainer has `TrainingSpec` for its
+/// settings.
 #[derive(Clone, Debug)]
-pub struct Evidence {
+pub struct Evidence<W = TrainingSpec> {
     /// The settings: number of ranks, base rate, warmup, steps.
-    pub spec: TrainingJob,
+    pub spec: Job<W>,
     history: History,
     /// Ranks of each attempt, where the record says so.
     np_of_attempts: Vec<usize>,
@@ -26,7 +29,10 @@ pub struct Evidence {
     pub printed: Option<BTreeMap<usize, BTreeSet<usize>>>,
 }
 
-impl Deref for Evidence {
+/// The evidence of a training on photos.
+pub type PhotoEvidence = Evidence<NvcnnSpec>;
+
+impl<W> Deref for Evidence<W> {
     type Target = History;
 
     fn deref(&self) -> &History {
@@ -34,25 +40,43 @@ impl Deref for Evidence {
     }
 }
 
-impl DerefMut for Evidence {
+impl<W> DerefMut for Evidence<W> {
     fn deref_mut(&mut self) -> &mut History {
         &mut self.history
     }
 }
 
 impl Evidence {
-    pub fn new(spec: TrainingJob) -> Evidence {
-        Evidence { spec, history: History::new(Keep::Everything), np_of_attempts: Vec::new(), printed: None }
-    }
-
-    /// Everything in a run folder so far.
+    /// Everything in the folder of a run of the trainer so far.
     ///
     /// # Errors
     /// [`StoreError::NoTraining`]: only what trains has steps to show.
     pub fn of(folder: &RunFolder, record: &RunRecord) -> Result<Evidence, StoreError> {
-        let job = record.training_job();
-        let job = job.ok_or_else(|| StoreError::NoTraining { id: record.id, workload: record.spec.workload.title() })?;
-        let mut evidence = Evidence::new(job);
+        Evidence::read(folder, record, record.spec.training())
+    }
+}
+
+impl PhotoEvidence {
+    /// Everything in the folder of a training on photos so far.
+    ///
+    /// # Errors
+    /// [`StoreError::NoTraining`]: it is another kind of run.
+    pub fn of_photos(folder: &RunFolder, record: &RunRecord) -> Result<PhotoEvidence, StoreError> {
+        Evidence::read(folder, record, record.spec.nvcnn())
+    }
+}
+
+impl<W: Clone> Evidence<W> {
+    pub fn new(spec: Job<W>) -> Evidence<W> {
+        Evidence { spec, history: History::new(Keep::Everything), np_of_attempts: Vec::new(), printed: None }
+    }
+
+    fn read(folder: &RunFolder, record: &RunRecord, workload: Option<&W>) -> Result<Evidence<W>, StoreError> {
+        let none = || StoreError::NoTraining { id: record.id, workload: record.spec.workload.title() };
+        let workload = workload.ok_or_else(none)?.clone();
+        // Of several attempts, the last one says how many ranks there are.
+        let resources = Resources { np: record.np(), ..record.spec.resources.clone() };
+        let mut evidence = Evidence::new(Job { resources, workload });
         evidence.np_of_attempts = record.np_of_attempts().collect();
         folder.events().for_each(|line| evidence.take(&line));
         if !evidence.attempts.is_empty() {

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::{Evidence, Level, Outcome, PlaceVerdict, Progress, ProgressError, ProgressFile, Reading, Verdict, check, check_all};
+use super::{Evidence, Level, Progress, ProgressError, ProgressFile, Reading, Verdict, check, check_all};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::domain::training::TrainingSpec;
@@ -53,7 +53,8 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
     let known = file.read().unwrap_or_default();
     // Looking for pairs reads the records of all runs, so we do it only for steps that are not proven yet.
     let can_prove = record.program.is_none() && state == RunState::Finished;
-    let open = verdicts.iter().filter(|verdict| can_prove && !known.progress.has(verdict.step, Level::Proven));
+    let open = verdicts.iter().filter_map(|verdict| Some((Step::from_number(verdict.number)?, verdict.has_passed())));
+    let open = open.filter(|(step, _)| can_prove && !known.progress.has(*step, Level::Proven));
     let pairs = pairs(store, &record, &open.collect::<Vec<_>>(), steps);
     let note = |progress: &mut Progress| {
         match &record.program {
@@ -74,7 +75,7 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
     });
     reading.note = reading.note.or(known.note);
     let levels = if record.program.is_some() { [Level::Written].as_slice() } else { &[Level::Seen, Level::Proven] };
-    let is_judged = |step: &Step| verdicts.iter().any(|verdict| verdict.step == *step);
+    let is_judged = |step: &Step| verdicts.iter().any(|verdict| verdict.number == step.number());
     let first = |level| reading.progress.first_by(level, run).iter().filter(is_judged).collect::<StepSet>();
     let first = levels.iter().map(|level| (*level, first(*level)));
     let first = first.filter(|(_, steps)| !steps.is_empty()).collect();
@@ -83,12 +84,8 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
 
 /// Notes what the learner's program does after all runs of a trial, of which this was the first; what there is to say of it.
 /// `steps` are those that the program says are done.
-pub fn conclude(home: &Path, run: RunId, steps: StepSet, shown: &[PlaceVerdict]) -> Vec<String> {
-    let of = |shown: &PlaceVerdict| {
-        Some(Verdict { step: Step::from_number(shown.number)?, outcome: shown.outcome, evidence: shown.evidence.clone() })
-    };
-    let verdicts: Vec<Verdict> = shown.iter().filter_map(of).collect();
-    match ProgressFile::of(home).update(|progress| progress.note_written(&verdicts, steps, run)) {
+pub fn conclude(home: &Path, run: RunId, steps: StepSet, verdicts: &[Verdict]) -> Vec<String> {
+    match ProgressFile::of(home).update(|progress| progress.note_written(verdicts, steps, run)) {
         Err(error) => vec![format!("progress could not be kept: {error}")],
         Ok(((), reading)) => {
             let first = reading.progress.first_by(Level::Written, run);
@@ -99,28 +96,26 @@ pub fn conclude(home: &Path, run: RunId, steps: StepSet, shown: &[PlaceVerdict])
 }
 
 /// Each step that this run and another one together prove, with the run before and the run after: the other one ended well too, they
-/// differ in the step and in nothing else, and the one with it passed its check.
-fn pairs(store: &RunStore, record: &RunRecord, verdicts: &[&Verdict], steps: StepSet) -> Vec<(Step, RunId, RunId)> {
+/// differ in the step and in nothing else, and the one with it passed its check. `judged` are the steps of which no pair is known, each
+/// with whether this run passed its check.
+fn pairs(store: &RunStore, record: &RunRecord, judged: &[(Step, bool)], steps: StepSet) -> Vec<(Step, RunId, RunId)> {
     let has_ended = |id| store.status(id).is_ok_and(|status| status.state == RunState::Finished);
-    if verdicts.is_empty() {
+    if judged.is_empty() {
         return Vec::new();
     }
     let others: Vec<RunRecord> = store.ids().into_iter().rev().filter_map(|id| store.record(id).ok()).collect();
-    let of = |verdict: &&Verdict| {
-        let step = verdict.step;
+    let pair = |&(step, has_passed): &(Step, bool)| {
         let is_after = steps.contains(step);
         let other = if is_after { steps.without(step) } else { steps.with(step) };
         let mut alike = others.iter().filter(|with| is_same_but_for_steps(record, with, other) && has_ended(with.id));
         if is_after {
-            (verdict.outcome == Outcome::Passed).then_some(())?;
-            return alike.next().map(|before| (step, before.id, record.id));
+            return alike.next().filter(|_| has_passed).map(|before| (step, before.id, record.id));
         }
-        let passed = |after: &&RunRecord| {
-            Evidence::of(&store.folder(after.id), after).is_ok_and(|seen| check(&seen, step).outcome == Outcome::Passed)
-        };
+        let passed =
+            |after: &&RunRecord| Evidence::of(&store.folder(after.id), after).is_ok_and(|seen| check(&seen, step).has_passed());
         alike.find(passed).map(|after| (step, record.id, after.id))
     };
-    verdicts.iter().filter_map(of).collect()
+    judged.iter().filter_map(pair).collect()
 }
 
 /// The same training on as many ranks, with these steps.

@@ -1,7 +1,6 @@
 //! How far a learner has come with a step: four levels, each with evidence of its own.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
@@ -127,19 +126,13 @@ impl Progress {
 
     /// The progress as a page of Markdown.
     pub fn to_markdown(&self) -> String {
-        let mut text = format!("# hvd-lab: {}\n\n", self.in_words());
-        text.push_str("| step | seen | predicted | proven | written | evidence |\n|---|---|---|---|---|---|\n");
-        for step in Step::ALL {
-            let [seen, predicted, proven, written] = self.cells(step);
-            let evidence = markup::markdown(self.evidence(step).unwrap_or_default());
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                text,
-                "| {} {} | {seen} | {predicted} | {proven} | {written} | {evidence} |",
-                step.number(),
-                step.title()
-            );
-        }
+        let rows = Step::ALL.into_iter().map(|step| {
+            let evidence = self.evidence(step).unwrap_or_default().to_owned();
+            let title = format!("{} {}", step.number(), step.title());
+            [title].into_iter().chain(self.cells(step)).chain([evidence]).collect()
+        });
+        let table = markup::table(&["step", "seen", "predicted", "proven", "written", "evidence"], rows);
+        let text = format!("# hvd-lab: {}\n\n{table}", self.in_words());
         let practice: String = self.practice().iter().map(|line| format!("- {}\n", markup::markdown(line))).collect();
         if practice.is_empty() { text } else { format!("{text}\n{practice}") }
     }

@@ -20,14 +20,15 @@ pub enum Role {
     Sign,
 }
 
+/// Text with one look.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct Piece<R = Role> {
     pub text: String,
-    pub role: Role,
+    pub role: R,
 }
 
 /// One row of the page.
-pub type Row = Vec<Piece>;
+pub type Row<R = Role> = Vec<Piece<R>>;
 
 /// A word and what sticks to it: pieces with no space between them.
 type Word = Vec<Piece>;

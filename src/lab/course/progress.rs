@@ -130,15 +130,15 @@ impl Progress {
     /// Note what `run`, with `steps` switched on, has passed and failed. The first run that shows a step counts.
     pub fn note(&mut self, verdicts: &[Verdict], steps: StepSet, run: RunId) {
         let time_s = host::now_s();
-        for verdict in verdicts.iter().filter(|verdict| steps.contains(verdict.step)) {
-            if self.seen.contains_key(&verdict.step.number()) {
+        for verdict in verdicts.iter().filter(|verdict| verdict.is_of(steps)) {
+            if self.seen.contains_key(&verdict.number) {
                 continue;
             }
             match verdict.outcome {
                 Outcome::Passed => {
-                    self.seen.insert(verdict.step.number(), Done { run, time_s, evidence: verdict.evidence.clone() });
+                    self.seen.insert(verdict.number, Done { run, time_s, evidence: verdict.evidence.clone() });
                 }
-                Outcome::Failed => self.fail(verdict.step, &verdict.evidence, run, time_s),
+                Outcome::Failed => self.fail(verdict, run, time_s),
                 Outcome::CannotTell => {}
             }
         }
@@ -158,7 +158,7 @@ impl Progress {
     fn note_own(&mut self, verdicts: &[Verdict], attempted: StepSet, run: RunId, counts: bool) {
         let time_s = host::now_s();
         for verdict in verdicts {
-            let number = verdict.step.number();
+            let number = verdict.number;
             // What a later run of the same trial has found is not judged anew.
             let has_failed = self.tried.get(&number).is_some_and(|tried| tried.run == run);
             if has_failed || self.written.contains_key(&number) {
@@ -172,7 +172,7 @@ impl Progress {
                         self.written.insert(number, done);
                     }
                 }
-                Outcome::Failed if attempted.contains(verdict.step) => self.fail(verdict.step, &verdict.evidence, run, time_s),
+                Outcome::Failed if verdict.is_of(attempted) => self.fail(verdict, run, time_s),
                 Outcome::Failed | Outcome::CannotTell => {}
             }
         }
@@ -183,15 +183,14 @@ impl Progress {
         self.proven.entry(step.number()).or_insert_with(|| Proven { before, after, time_s: host::now_s() });
     }
 
-    fn fail(&mut self, step: Step, evidence: &str, run: RunId, time_s: f64) {
-        let number = step.number();
-        let before = self.tried.remove(&number);
+    fn fail(&mut self, verdict: &Verdict, run: RunId, time_s: f64) {
+        let before = self.tried.remove(&verdict.number);
         // Judging a run again is no new try, and no sign of life either.
         let again = before.as_ref().filter(|tried| tried.run == run);
         let runs = before.as_ref().map_or(0, |tried| tried.runs) + usize::from(again.is_none());
         let last_s = again.map_or(time_s, |tried| tried.time_s);
         let first_s = before.as_ref().map_or(time_s, |tried| tried.first_s);
-        self.tried.insert(number, Tried { runs, run, evidence: evidence.to_owned(), first_s, time_s: last_s });
+        self.tried.insert(verdict.number, Tried { runs, run, evidence: verdict.evidence.clone(), first_s, time_s: last_s });
     }
 
     /// The failed runs of a step, if nothing was gained of it since.

@@ -3,7 +3,6 @@
 //! Never loses a word of it: the file is replaced as a whole, and one that cannot be read is set aside.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -98,10 +97,9 @@ impl ProgressFile {
         if let Some(Header { version }) = newer {
             return Err(ProgressError::Newer { path: self.path.clone(), version });
         }
-        match runs::read_json(&self.path) {
-            Ok(progress) => Ok((Reading { progress, note: None }, None)),
+        match runs::read_json_if_any(&self.path) {
+            Ok(progress) => Ok((Reading { progress: progress.unwrap_or_default(), note: None }, None)),
             Err(StoreError::Damaged { cause, .. }) => Ok((Reading::default(), Some(cause))),
-            Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok((Reading::default(), None)),
             Err(error) => Err(error.into()),
         }
     }

@@ -85,8 +85,10 @@ pub fn problems(lesson: &Lesson) -> Vec<LessonError> {
     }
     let body = Body::read(lesson);
     body.problems.iter().for_each(|(line, what)| say(*line, what.clone()));
-    if lesson.step.is_some() {
-        sections(&body, lesson.body_line).into_iter().for_each(|(line, what)| say(line, what));
+    if lesson.step.is_some()
+        && let Some((line, what)) = sections(&body, lesson.body_line)
+    {
+        say(line, what);
     }
     found.sort();
     found
@@ -169,36 +171,23 @@ fn is_https(url: &str) -> bool {
         && !url.contains(|c: char| c.is_whitespace() || c.is_control() || "<>\"".contains(c))
 }
 
-/// The sections of a step's lesson are all there, in order. A translation names none of them, and only counts.
-fn sections(body: &Body, body_line: usize) -> Vec<(usize, String)> {
+/// The first thing that is wrong with the sections of a step's lesson, which are all there, in order. Of a translation, which names none
+/// of them, only their number counts.
+fn sections(body: &Body, body_line: usize) -> Option<(usize, String)> {
     let found: Vec<(&str, usize)> =
         body.headings.iter().filter(|(level, ..)| *level == 2).map(|(_, text, line)| (text.as_str(), *line)).collect();
     if !found.is_empty() && !found.iter().any(|(text, _)| SECTIONS.contains(text)) {
         let what = format!("{} sections (##): the lesson of a step has {}", found.len(), SECTIONS.len());
-        return if found.len() == SECTIONS.len() { Vec::new() } else { vec![(found[0].1, what)] };
+        return (found.len() != SECTIONS.len()).then_some((found[0].1, what));
     }
-    let mut complaints = Vec::new();
     let end = found.last().map_or(body_line, |(_, line)| *line);
-    for (index, wanted) in SECTIONS.iter().enumerate() {
-        match found.get(index) {
-            Some((text, _)) if text == wanted => {}
-            Some((text, line)) => {
-                complaints.push((*line, format!("section {} is `{text}`, and should be `{wanted}`", index + 1)));
-                break;
-            }
-            None => {
-                complaints.push((end, format!("the section `{wanted}` is missing")));
-                break;
-            }
-        }
-    }
-    if let Some((text, line)) = found.get(SECTIONS.len()).filter(|_| complaints.is_empty()) {
-        complaints.push((*line, format!("the section `{text}` is one too many")));
-    }
-    if complaints.is_empty() {
-        complaints.extend(spellings(body));
-    }
-    complaints
+    let misplaced = SECTIONS.iter().enumerate().find_map(|(index, wanted)| match found.get(index) {
+        Some((text, _)) if text == wanted => None,
+        Some((text, line)) => Some((*line, format!("section {} is `{text}`, and should be `{wanted}`", index + 1))),
+        None => Some((end, format!("the section `{wanted}` is missing"))),
+    });
+    let surplus = || found.get(SECTIONS.len()).map(|(text, line)| (*line, format!("the section `{text}` is one too many")));
+    misplaced.or_else(surplus).or_else(|| spellings(body))
 }
 
 /// "How it is written" spells the step in several ways, each in a fence of its language.

@@ -3,7 +3,6 @@
 //! Never starts a run: a screen or a verb does, and the list remembers which run each turn became. So nothing waits in
 //! memory only, and the next screen goes on with it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -192,11 +191,7 @@ impl SeriesFile {
     /// # Errors
     /// A file that cannot be read or is none of ours.
     pub fn read(&self) -> Result<Option<Series>, StoreError> {
-        match runs::read_json(&self.path) {
-            Ok(series) => Ok(Some(series)),
-            Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        runs::read_json_if_any(&self.path)
     }
 
     /// Replaces the series in the file.

@@ -71,13 +71,9 @@ impl Share {
     /// # Errors
     /// What was kept cannot be read, in one sentence.
     pub fn of(home: &Path) -> Result<Option<Share>, String> {
-        let kept: Option<Share> = match runs::read_json(&Share::file(home)) {
-            Ok(kept) => Some(kept),
-            Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => {
-                return Err(format!("your progress is not shared: {error}. Share it again with `hvd-lab progress --share DIR`"));
-            }
-        };
+        let kept: Option<Share> = runs::read_json_if_any(&Share::file(home)).map_err(|error| {
+            format!("your progress is not shared: {error}. Share it again with `hvd-lab progress --share DIR`")
+        })?;
         Ok(match std::env::var_os(CLASS_VARIABLE).filter(|folder| !folder.is_empty()) {
             None => kept,
             Some(folder) => {

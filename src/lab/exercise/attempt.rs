@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::built::CompileError;
 use super::program::Program;
-use crate::course::{Outcome, PlaceVerdict};
+use crate::course::{Outcome, Verdict};
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
 use crate::launch::{StartRequest, default_preset};
@@ -92,9 +92,9 @@ impl Program {
     }
 
     /// Whether everything that is taken for done is.
-    pub fn has_passed(&self, shown: &[PlaceVerdict], text: &str) -> bool {
+    pub fn has_passed(&self, shown: &[Verdict], text: &str) -> bool {
         let done = self.done(text);
-        !done.is_empty() && shown.iter().filter(|shown| done.contains(&shown.number)).all(PlaceVerdict::has_passed)
+        !done.is_empty() && shown.iter().filter(|shown| done.contains(&shown.number)).all(Verdict::has_passed)
     }
 
     /// The first errors of the compiler, each with its line and the place that it belongs to.
@@ -129,18 +129,17 @@ impl Program {
     }
 
     /// How the run ended and what it shows: of the places that the learner takes for done, and of the next one.
-    pub fn verdict_in_words(&self, status: &RunStatus, shown: &[PlaceVerdict], text: &str) -> String {
+    pub fn verdict_in_words(&self, status: &RunStatus, shown: &[Verdict], text: &str) -> String {
         let mut words = String::new();
         let broken = (status.state != RunState::Finished).then(|| self.broken(status, text, &mut words));
         let (done, next, noun) = (self.done(text), self.next(text), self.noun);
         // Of a run that broke off, show only failures, and none if the run itself explains what went wrong.
-        let tells = |shown: &&PlaceVerdict| match &broken {
+        let tells = |shown: &&Verdict| match &broken {
             None => true,
             Some(Broken::Unexplained) => shown.outcome == Outcome::Failed,
             Some(Broken::In(_) | Broken::At(_)) => false,
         };
-        let is_asked =
-            |shown: &&PlaceVerdict| done.contains(&shown.number) || next.is_some_and(|(number, _)| number == shown.number);
+        let is_asked = |shown: &&Verdict| done.contains(&shown.number) || next.is_some_and(|(number, _)| number == shown.number);
         for shown in shown.iter().filter(is_asked).filter(tells) {
             // A place that was not begun has not failed.
             let is_begun = done.contains(&shown.number) || shown.has_passed();
@@ -164,7 +163,7 @@ impl Program {
             (Some(Broken::At(line)), ..) => {
                 // The check of a place may know the error by its line.
                 let named = format!("{}:{line}:", self.file);
-                let knows = |shown: &&PlaceVerdict| done.contains(&shown.number) && shown.evidence.contains(&named);
+                let knows = |shown: &&Verdict| done.contains(&shown.number) && shown.evidence.contains(&named);
                 let place = shown.iter().filter(|shown| shown.outcome == Outcome::Failed).find(knows);
                 place.map_or_else(|| format!("next: fix {}:{line}\n", self.file), |shown| fix(shown.number))
             }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::program::Program;
-use crate::course::{Evidence, Outcome, PlaceVerdict};
+use crate::course::{Evidence, Outcome, Verdict};
 use crate::domain::job::{Resources, Workload};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::step::Step;
@@ -124,7 +124,7 @@ impl Condition {
     }
 
     /// Enters what went wrong under this condition into what the first run showed.
-    pub fn enter(self, program: &Program, text: &str, status: &RunStatus, shown: &[PlaceVerdict], first: &mut [PlaceVerdict]) {
+    pub fn enter(self, program: &Program, text: &str, status: &RunStatus, shown: &[Verdict], first: &mut [Verdict]) {
         let done = program.done(text);
         let failed = shown.iter().filter(|shown| done.contains(&shown.number) && shown.outcome == Outcome::Failed);
         let failed: Vec<(usize, String)> = failed.map(|shown| (shown.number, shown.evidence.clone())).collect();
@@ -140,7 +140,7 @@ impl Condition {
     }
 
     /// Enters what went wrong where no check says which place it is.
-    pub fn blame(self, why: &str, first: &mut [PlaceVerdict]) {
+    pub fn blame(self, why: &str, first: &mut [Verdict]) {
         let place = match self {
             Condition::EarlyStop { .. } => Step::AverageMetrics.number(),
             Condition::GoOn { .. } => Step::CheckpointOnRoot.number(),
@@ -149,7 +149,7 @@ impl Condition {
         self.fail(place, why, first);
     }
 
-    fn fail(self, number: usize, why: &str, first: &mut [PlaceVerdict]) {
+    fn fail(self, number: usize, why: &str, first: &mut [Verdict]) {
         if let Some(place) = first.iter_mut().find(|shown| shown.number == number) {
             place.outcome = Outcome::Failed;
             place.evidence = format!("{}, {why}", self.in_words());

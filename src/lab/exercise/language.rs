@@ -14,34 +14,22 @@ impl Language {
 
     /// Name as `--language` spells it.
     pub fn name(self) -> &'static str {
-        match self {
-            Language::Python => "python",
-            Language::Rust => "rust",
-        }
+        if self == Language::Python { "python" } else { "rust" }
     }
 
     /// How a comment begins.
     pub(super) fn comment(self) -> &'static str {
-        match self {
-            Language::Python => "#",
-            Language::Rust => "//",
-        }
+        if self == Language::Python { "#" } else { "//" }
     }
 
     /// A condition that only the root fulfils.
     pub(super) fn root_only(self) -> &'static str {
-        match self {
-            Language::Python => "if hvd.rank() == 0:",
-            Language::Rust => "if topology.is_root()",
-        }
+        if self == Language::Python { "if hvd.rank() == 0:" } else { "if topology.is_root()" }
     }
 
     /// The program that reads the learner's program first.
     pub(super) fn builder(self) -> &'static str {
-        match self {
-            Language::Python => "Python",
-            Language::Rust => "cargo",
-        }
+        if self == Language::Python { "Python" } else { "cargo" }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A mark before each line says the same as its role, for output without colours.
 
 use crate::columns;
+use crate::course;
 use crate::domain::units;
 
 use super::diff::{Block, Diff, Line, side_by_side};
@@ -20,13 +21,8 @@ pub enum Role {
     Sign,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    pub text: String,
-    pub role: Role,
-}
-
-pub type Row = Vec<Piece>;
+pub type Piece = course::Piece<Role>;
+pub type Row = course::Row<Role>;
 
 /// Columns from which there is room for two programs beside each other.
 pub const TWO_COLUMNS: usize = 108;

@@ -7,10 +7,13 @@ use std::fmt;
 use std::path::Path;
 
 use super::language::Language;
-use crate::course::{Evidence, PhotoEvidence, PlaceVerdict, ProgressError, ProgressFile, check_all, conclude, judge};
+use crate::course::{ProgressError, ProgressFile, Verdict, conclude, judge};
 use crate::domain::job::{RunSpec, TrainingJob};
 use crate::domain::step::{Step, StepSet};
-use crate::runs::{RunId, RunStore, StoreError};
+use crate::runs::{RunFolder, RunId, RunRecord, RunStore, StoreError};
+
+/// The track of the ten steps, which the progress lists one by one.
+pub(super) const TEN_STEPS: &str = "ten-steps";
 
 /// A program with places to complete, known by their numbers, from 1.
 pub struct Program {
@@ -36,7 +39,8 @@ pub struct Program {
     pub solutions: Solutions,
     /// The run that it is judged by, of a program of this text: on two ranks, in a few seconds.
     pub job: fn(&Program, &str) -> RunSpec,
-    pub check: Check,
+    /// The verdict of a run on each place, in their order, from its folder and its record.
+    pub check: fn(&RunFolder, &RunRecord) -> Result<Vec<Verdict>, StoreError>,
     /// The run of one rank or of several that are set side by side; `None` where lessons have such runs of their own.
     pub compared: Option<fn(usize) -> TrainingJob>,
 }
@@ -55,20 +59,10 @@ pub enum Solutions {
     Whole(&'static str),
 }
 
-/// The check that judges a run of the program.
-pub enum Check {
-    /// The checks of the ten steps, which the progress lists one by one.
-    TenSteps,
-    /// Gives the verdict on each place, in their order.
-    Own(fn(&Evidence) -> Vec<PlaceVerdict>),
-    /// The same for a training on photos.
-    Photos(fn(&PhotoEvidence) -> Vec<PlaceVerdict>),
-}
-
 /// The verdicts on a run of the program.
 pub struct Judged {
     /// The verdict on each place, in their order.
-    pub shown: Vec<PlaceVerdict>,
+    pub shown: Vec<Verdict>,
     /// Notes for the learner.
     pub notes: Vec<String>,
 }
@@ -110,7 +104,7 @@ impl Program {
 
     /// Whether its runs show the ten steps.
     pub fn has_steps(&self) -> bool {
-        matches!(self.check, Check::TenSteps)
+        self.track == TEN_STEPS
     }
 
     /// The flag that chooses this exercise, as a command goes on with it; nothing for the one that is meant without.
@@ -122,13 +116,8 @@ impl Program {
     ///
     /// # Errors
     /// A run that is not there or whose record cannot be read.
-    pub fn shown(&self, store: &RunStore, run: RunId) -> Result<Vec<PlaceVerdict>, StoreError> {
-        let (folder, record) = (store.folder(run), store.record(run)?);
-        Ok(match self.check {
-            Check::TenSteps => check_all(&Evidence::of(&folder, &record)?).iter().map(PlaceVerdict::from).collect(),
-            Check::Own(check) => check(&Evidence::of(&folder, &record)?),
-            Check::Photos(check) => check(&PhotoEvidence::of(&folder, &record)?),
-        })
+    pub fn shown(&self, store: &RunStore, run: RunId) -> Result<Vec<Verdict>, StoreError> {
+        (self.check)(&store.folder(run), &store.record(run)?)
     }
 
     /// Judge a new run of the program, and note what it shows of the ten steps in the learner's progress under `home`.
@@ -141,14 +130,14 @@ impl Program {
             let judged = judge(store, home, run, None)?;
             let done = judged.first.iter().map(|(level, steps)| level.first_in_words(run, *steps));
             let notes = judged.reading.note.into_iter().chain(done).collect();
-            return Ok(Judged { shown: judged.verdicts.iter().map(PlaceVerdict::from).collect(), notes });
+            return Ok(Judged { shown: judged.verdicts, notes });
         }
         Ok(Judged { shown: self.shown(store, run)?, notes: Vec::new() })
     }
 
     /// Note in the learner's progress what all runs of an attempt have shown, the first of which this was. What is to be said beside
     /// it.
-    pub fn conclude(&self, home: &Path, run: RunId, text: &str, shown: &[PlaceVerdict]) -> Vec<String> {
+    pub fn conclude(&self, home: &Path, run: RunId, text: &str, shown: &[Verdict]) -> Vec<String> {
         if self.has_steps() {
             let done = self.done(text).into_iter().filter_map(Step::from_number).fold(StepSet::NONE, StepSet::with);
             return if self.is_tried_further(text) { conclude(home, run, done, shown) } else { Vec::new() };

@@ -50,10 +50,7 @@ impl Track {
 
     /// Title with the language, for a list.
     pub fn title(self) -> String {
-        let language = match self.language() {
-            Language::Python => "Python",
-            Language::Rust => "Rust",
-        };
+        let language = if self.language() == Language::Python { "Python" } else { "Rust" };
         format!("{}, in {language}", self.what())
     }
 

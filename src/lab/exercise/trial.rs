@@ -7,7 +7,7 @@ use super::folder::Folder;
 use super::language::Language;
 use super::program::Program;
 use super::track::Track;
-use crate::course::{Evidence, PlaceVerdict};
+use crate::course::{Evidence, Verdict};
 use crate::domain::run::{RunState, RunStatus};
 use crate::launch::{self, LaunchError};
 use crate::runs::{RunId, RunStore};
@@ -31,7 +31,7 @@ pub struct Attempted {
     pub notes: Vec<String>,
     pub has_passed: bool,
     /// The verdict on each place; empty if the runs were not judged.
-    pub shown: Vec<PlaceVerdict>,
+    pub shown: Vec<Verdict>,
 }
 
 impl Attempted {
@@ -129,7 +129,7 @@ impl Program {
         Some(format!("{what} Check it again.\n"))
     }
 
-    fn passes(&self, status: &RunStatus, shown: &[PlaceVerdict], text: &str) -> bool {
+    fn passes(&self, status: &RunStatus, shown: &[Verdict], text: &str) -> bool {
         status.state == RunState::Finished && self.has_passed(shown, text)
     }
 }

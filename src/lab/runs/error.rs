@@ -79,6 +79,11 @@ impl StoreError {
         !matches!(self, StoreError::Io { cause, .. } if files::is_full(cause))
     }
 
+    /// Whether a file or folder was not there.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, StoreError::Io { cause, .. } if cause.kind() == io::ErrorKind::NotFound)
+    }
+
     /// For `map_err`, with what to do on a file system without locks.
     pub fn lock(LockError { what, path, cause }: LockError) -> StoreError {
         if what == LockError::NO_LOCKS { StoreError::NoLocks { path, cause } } else { StoreError::Io { what, path, cause } }

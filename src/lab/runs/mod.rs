@@ -56,7 +56,7 @@ pub use logs::{
 };
 pub use measurement::{Measurement, Measurements, measured};
 pub use record::{Attempt, RunId, RunRecord, Trial};
-pub use records::{json, lock, read_json, write_json};
+pub use records::{json, lock, read_json, read_json_if_any, write_json};
 pub use references::{Published, Source, references};
 pub use select::{FIELDS, Filter, SortKey, select};
 pub use store::RunStore;

@@ -37,6 +37,17 @@ pub fn read_json<T: DeserializeOwned + Bounded>(path: &Path) -> Result<T, StoreE
     }
 }
 
+/// As [`read_json`]; `None` if there is no file.
+///
+/// # Errors
+/// As [`read_json`], for any other reason.
+pub fn read_json_if_any<T: DeserializeOwned + Bounded>(path: &Path) -> Result<Option<T>, StoreError> {
+    match read_json(path) {
+        Err(error) if error.is_not_found() => Ok(None),
+        read => read.map(Some),
+    }
+}
+
 /// Take the lock for changing the small files of this folder, waiting for other labs that hold it.
 ///
 /// # Errors

@@ -158,7 +158,7 @@ impl RunStore {
         let folder = self.folder(id);
         let begin = Instant::now();
         loop {
-            self.refuse_unless_over(id)?;
+            self.supervision(id)?.1.refuse_unless_over(id)?;
             let lock = RunLock::take(folder.path()).map_err(|error| self.or_gone(id, StoreError::lock(error)))?;
             if lock.is_some() && folder.read_status().map_err(|error| self.or_gone(id, error))?.state.is_over() {
                 return lock.ok_or(StoreError::StillGoing { id });
@@ -168,14 +168,6 @@ impl RunStore {
             }
             // A lab that only looks holds it for a moment; one that continues the run soon says so in its status.
             std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    fn refuse_unless_over(&self, id: RunId) -> Result<(), StoreError> {
-        match self.supervision(id)?.1 {
-            Supervision::Over => Ok(()),
-            Supervision::Elsewhere(place) => Err(StoreError::Elsewhere { id, place }),
-            Supervision::Here { .. } | Supervision::Beginning | Supervision::Nobody => Err(StoreError::StillGoing { id }),
         }
     }
 
@@ -191,12 +183,7 @@ impl RunStore {
 
     /// What an error means where another lab, or its user, may have removed the run meanwhile, or is just doing so.
     pub(super) fn or_gone(&self, id: RunId, error: StoreError) -> StoreError {
-        match &error {
-            StoreError::Io { cause, .. } if cause.kind() == io::ErrorKind::NotFound => {
-                self.folder_of(id).err().unwrap_or(StoreError::Gone { id })
-            }
-            _ => error,
-        }
+        if error.is_not_found() { self.folder_of(id).err().unwrap_or(StoreError::Gone { id }) } else { error }
     }
 
     /// Every run, newest last.

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{RunFolder, RunRecord};
+use super::{RunFolder, RunId, RunRecord, StoreError};
 use crate::domain::process_location::{ProcessLocation, Relation};
 use crate::domain::run::RunStatus;
 use crate::host;
@@ -31,6 +31,18 @@ pub enum Supervision {
     Elsewhere(String),
     /// No supervisor, although the run is not over.
     Nobody,
+}
+
+impl Supervision {
+    /// # Errors
+    /// The run is not over: [`StoreError::Elsewhere`], or else [`StoreError::StillGoing`].
+    pub(super) fn refuse_unless_over(self, id: RunId) -> Result<(), StoreError> {
+        match self {
+            Supervision::Over => Ok(()),
+            Supervision::Elsewhere(place) => Err(StoreError::Elsewhere { id, place }),
+            Supervision::Here { .. } | Supervision::Beginning | Supervision::Nobody => Err(StoreError::StillGoing { id }),
+        }
+    }
 }
 
 /// Who supervises the run with this status. `record` is `None` where it cannot be read.

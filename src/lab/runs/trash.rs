@@ -151,12 +151,8 @@ impl RunStore {
         let status = folder.read_status();
         let is_damaged = record.is_none() || status.is_err();
         let now = status.map_or(Supervision::Over, |status| orphans::reconcile(folder, record.as_ref(), status, self.here()).1);
-        match now {
-            Supervision::Over if is_damaged && !process::of_run(folder.path()).is_empty() => Err(StoreError::StillGoing { id }),
-            Supervision::Over => Ok(()),
-            Supervision::Elsewhere(place) => Err(StoreError::Elsewhere { id, place }),
-            Supervision::Here { .. } | Supervision::Beginning | Supervision::Nobody => Err(StoreError::StillGoing { id }),
-        }
+        now.refuse_unless_over(id)?;
+        if is_damaged && !process::of_run(folder.path()).is_empty() { Err(StoreError::StillGoing { id }) } else { Ok(()) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::super::output::{Usage, print, print_json};
+use super::super::output::{Usage, print_done, print_json};
 use super::super::table::render;
 use super::asked::{List, ended, list, open};
 use super::{json, schedule};
@@ -75,8 +75,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let texts: Vec<String> = logs.iter().map(|log| text(&told, log)).collect();
-    print(&texts.join("\n"))?;
-    Ok(ExitCode::SUCCESS)
+    print_done(&texts.join("\n"))
 }
 
 fn text(told: &Measurement, log: &MessageLog) -> String {

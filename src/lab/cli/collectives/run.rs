@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::super::follow::{self, Lines};
+use super::super::follow::{self, Lines, View};
 use super::super::output::{Usage, print, print_json_text, say};
 use super::super::settings::{Place, Starting};
 use super::asked::{self, ShapeFlags, bytes};
@@ -100,7 +100,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return follow::leave(&store, id, args.json);
     }
     let mut live = Live { np, spec, history: History::new(Keep::Everything), has_begun: false };
-    let code = follow::follow_lines(&store, id, Follower::new(store.folder(id)), args.json, &mut live)?;
+    let code = follow::follow(&store, id, Follower::new(store.folder(id)), View::of_lines(args.json, &mut live))?;
     let measured = live.measured();
     match args.json {
         true => {

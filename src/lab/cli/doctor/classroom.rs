@@ -146,28 +146,20 @@ fn images(learners: usize, located: &Located) -> Check {
 
 /// Checks this terminal; the learners' own terminals may differ.
 fn terminal() -> Check {
-    match tui::needs_ascii() {
-        true => Check::warn(
-            "terminal",
-            "this one, or its locale, has no UTF-8: lines and charts are drawn in ASCII",
-            "export LANG=C.UTF-8 and a TERM such as xterm-256color, for the learners as well",
-        ),
-        false => Check::ok("terminal", "this one shows lines and charts as they should be"),
+    if !tui::needs_ascii() {
+        return Check::ok("terminal", "this one shows lines and charts as they should be");
     }
+    let found = "this one, or its locale, has no UTF-8: lines and charts are drawn in ASCII";
+    Check::warn("terminal", found, "export LANG=C.UTF-8 and a TERM such as xterm-256color, for the learners as well")
 }
 
 fn homes(shared: Option<&Path>) -> Check {
-    match shared.filter(|home| !home.as_os_str().is_empty()) {
-        None => Check::ok("class homes", "each account has its own: HVD_LAB_HOME is not set"),
-        Some(home) => Check::warn(
-            "class homes",
-            format!(
-                "HVD_LAB_HOME is {}: all who get this setting share one list of runs, or may not write there",
-                home.display()
-            ),
-            "unset it for the learners, or give each a folder: HVD_LAB_HOME=/scratch/$USER/hvd-lab",
-        ),
-    }
+    let Some(home) = shared.filter(|home| !home.as_os_str().is_empty()) else {
+        return Check::ok("class homes", "each account has its own: HVD_LAB_HOME is not set");
+    };
+    let home = home.display();
+    let found = format!("HVD_LAB_HOME is {home}: all who get this setting share one list of runs, or may not write there");
+    Check::warn("class homes", found, "unset it for the learners, or give each a folder: HVD_LAB_HOME=/scratch/$USER/hvd-lab")
 }
 
 /// Whether other accounts may start what this one has built.

@@ -51,15 +51,13 @@ fn agreement(library: &str, launcher: &str, path: &str) -> Check {
         let doubt = format!("{found}; it cannot be told whether it belongs to the library");
         return Check::warn("mpirun", doubt, "if ranks call themselves rank 0 of 1, it does not");
     };
-    let differ = format!("{found}, but hvd-train is built with {}", short(library));
-    match () {
-        () if inside.family != outside.family => Check::fail("mpirun", differ, remedy),
-        () if inside.family == Family::OpenMpi && inside.numbers[0] != outside.numbers[0] => {
-            Check::fail("mpirun", differ, remedy)
-        }
-        () if inside.numbers != outside.numbers => Check::warn("mpirun", differ, remedy),
-        () => Check::ok("mpirun", found),
+    if inside == outside {
+        return Check::ok("mpirun", found);
     }
+    let differ = format!("{found}, but hvd-train is built with {}", short(library));
+    let is_other_generation = inside.family == Family::OpenMpi && inside.numbers[0] != outside.numbers[0];
+    let is_strange = inside.family != outside.family || is_other_generation;
+    if is_strange { Check::fail("mpirun", differ, remedy) } else { Check::warn("mpirun", differ, remedy) }
 }
 
 /// One rank that only says what it is.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::course::PlaceVerdict;
+use crate::course::Verdict;
 use crate::domain::run::RunStatus;
 use crate::exercise::ring::Ring;
 use crate::exercise::{Attempted, CompileError, Folder, Program, Track};
@@ -31,7 +31,7 @@ fn object(track: Track, folder: &Folder, words: &str, fields: Value) -> Value {
 /// A program that was run: the verdict on each of its places, and how its run ended.
 pub fn attempted(program: &'static Program, folder: &Folder, text: &str, attempted: &Attempted, status: &RunStatus) -> Value {
     let done = program.done(text);
-    let verdict = |shown: &PlaceVerdict| {
+    let verdict = |shown: &Verdict| {
         json!({
             "number": shown.number,
             "title": (program.title)(shown.number),

@@ -32,8 +32,7 @@ pub(super) fn list(store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result
                     "epoch": host.step.map(|step| step.epoch + 1), "batch": host.step.map(|step| step.batch + 1) })
         });
         let whole = json!({ "run": id, "failed": of_failed.collect::<Vec<_>>(), "hosts": of_hosts.collect::<Vec<_>>() });
-        output::print_json(&whole)?;
-        return Ok(ExitCode::SUCCESS);
+        return output::print_json_done(&whole);
     }
     for rank in &failed {
         let place = attempt.host(*rank).map(|host| format!(" on {host}")).unwrap_or_default();

@@ -19,34 +19,32 @@ pub struct Claim {
 
 /// All that can be said of a run.
 pub fn check_collectives(spec: &CollectivesSpec, measured: &Measured) -> Vec<Claim> {
-    let claim = |what: String, finding: Finding| {
-        let (outcome, evidence) = concluded(finding, None);
-        Claim { what, outcome, evidence }
-    };
-    let mut claims = vec![claim("every sum is right".into(), sums(measured))];
+    let mut findings = vec![("every sum is right".to_owned(), sums(measured))];
     for method in spec.methods.iter().filter(|_| spec.log_bytes.is_some()) {
         let Ok(Method::Own(algorithm)) = method.parse() else { continue };
         let what = format!("{method}: the log is the schedule");
         let Some(log) = measured.logs.iter().find(|log| log.method == *method) else {
-            claims.push(claim(what, unclear("no message of it is in the log")));
+            findings.push((what, unclear("no message of it is in the log")));
             continue;
         };
         let Some(reference) = algorithm.schedule_to_compare(measured.ranks, log.elements, spec.shape) else {
-            claims.push(claim(
-                what,
-                unclear(format!("{} ranks are too many to compare with the schedule", units::count(measured.ranks))),
-            ));
+            let ranks = units::count(measured.ranks);
+            findings.push((what, unclear(format!("{ranks} ranks are too many to compare with the schedule"))));
             continue;
         };
-        claims.push(claim(what, as_planned(log, &reference)));
-        claims.push(claim(format!("{method}: what each rank sends"), traffic(log, &reference)));
+        findings.push((what, as_planned(log, &reference)));
+        findings.push((format!("{method}: what each rank sends"), traffic(log, &reference)));
     }
-    claims.push(claim("small and large buffers".into(), crossover(measured)));
+    findings.push(("small and large buffers".into(), crossover(measured)));
     let methods = [Algorithm::Ring, Algorithm::ParameterServer].map(Algorithm::name);
     if methods.iter().all(|name| spec.methods.iter().any(|method| method == name)) {
-        claims.push(claim("ring against parameter server".into(), servers(spec, measured)));
+        findings.push(("ring against parameter server".into(), servers(spec, measured)));
     }
-    claims
+    let claim = |(what, finding): (String, Finding)| {
+        let (outcome, evidence) = concluded(finding, None);
+        Claim { what, outcome, evidence }
+    };
+    findings.into_iter().map(claim).collect()
 }
 
 fn sums(measured: &Measured) -> Finding {

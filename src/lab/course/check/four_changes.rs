@@ -4,7 +4,7 @@
 
 use super::group::{Group, because_strangers};
 use super::terms;
-use super::verdict::{Finding, PlaceVerdict, failed};
+use super::verdict::{Finding, Verdict, failed};
 use super::{alone, decided};
 use crate::course::Evidence;
 use crate::course::step::{broadcast, checkpoint_on_root, distributed_optimizer, init_and_pin, scale_learning_rate};
@@ -14,11 +14,11 @@ use crate::domain::units;
 type Find = fn(&Group) -> Finding;
 
 /// What a run of the program shows of each change, in their order. Its epochs are what was asked of a single rank.
-pub fn check_changes(evidence: &Evidence) -> Vec<PlaceVerdict> {
+pub fn check_changes(evidence: &Evidence) -> Vec<Verdict> {
     let changes: [Find; 4] = [init_and_pin::check, scaled, distributed_optimizer::check, one_model];
     let shown = |(index, find): (usize, Find)| {
         let (outcome, evidence) = if evidence.spec.resources.np < 2 { alone() } else { decided(evidence, change, find) };
-        PlaceVerdict { number: index + 1, outcome, evidence }
+        Verdict { number: index + 1, outcome, evidence }
     };
     changes.into_iter().enumerate().map(shown).collect()
 }

@@ -22,7 +22,7 @@ pub use four_changes::check_changes;
 use group::Group;
 pub use photos::check_photos;
 use verdict::{Finding, concluded, unclear};
-pub use verdict::{Outcome, PlaceVerdict, Verdict};
+pub use verdict::{Outcome, Verdict};
 
 /// The verdicts on all ten steps, in their order.
 pub fn check_all(evidence: &Evidence) -> Vec<Verdict> {
@@ -42,7 +42,7 @@ pub fn check(evidence: &Evidence, step: Step) -> Verdict {
         };
         decided(evidence, |step| format!("step {}", step.number()), find)
     };
-    Verdict { step, outcome, evidence }
+    Verdict { number: step.number(), outcome, evidence }
 }
 
 fn alone() -> (Outcome, String) {

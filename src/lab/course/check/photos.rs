@@ -1,8 +1,8 @@
 //! The five changes of nvcnn's training on photos, each by the evidence of a run.
 
 use super::terms;
-use super::verdict::{Finding, Objection, Outcome, PlaceVerdict, concluded, failed, unclear};
-use crate::course::photos::PhotoEvidence;
+use super::verdict::{Finding, Objection, Outcome, Verdict, concluded, failed, unclear};
+use crate::course::evidence::PhotoEvidence;
 use crate::domain::event::{BroadcastReport, DigestMoment};
 use crate::domain::history::{Attempt, Process};
 use crate::domain::model::ModelSpec;
@@ -27,18 +27,18 @@ const DEVIATIONS: f64 = 4.0;
 const PIPELINE: &str = "what its image pipeline did";
 
 /// What a run of the program shows of each change, in their order.
-pub fn check_photos(evidence: &PhotoEvidence) -> Vec<PlaceVerdict> {
+pub fn check_photos(evidence: &PhotoEvidence) -> Vec<Verdict> {
     let changes: [Find; 5] = [model, decoder, flip, broadcast, inside_the_loop];
     let shown = |(index, find): (usize, Find)| {
         let (outcome, evidence) = judge(evidence, find);
-        PlaceVerdict { number: index + 1, outcome, evidence }
+        Verdict { number: index + 1, outcome, evidence }
     };
     changes.into_iter().enumerate().map(shown).collect()
 }
 
 fn judge(evidence: &PhotoEvidence, find: Find) -> (Outcome, String) {
-    let Some(attempt) = evidence.attempt() else { return (Outcome::CannotTell, terms::NOTHING_YET.into()) };
-    if evidence.np < 2 {
+    let Some(attempt) = evidence.attempts.last() else { return (Outcome::CannotTell, terms::NOTHING_YET.into()) };
+    if evidence.spec.resources.np < 2 {
         return (Outcome::CannotTell, "one rank has nobody to share its weights with: run with np 2 or more".into());
     }
     let ranks = Ranks { evidence, attempt };
@@ -61,11 +61,12 @@ impl<'a> Ranks<'a> {
             Some(found) => Ok(found),
             None => unclear(terms::not_reported(&name(rank), what)),
         };
-        (0..self.evidence.np).map(of).collect()
+        (0..self.evidence.spec.resources.np).map(of).collect()
     }
 
     fn not_finished(&self) -> Option<usize> {
-        (0..self.evidence.np).find(|rank| !self.attempt.processes.get(rank).is_some_and(|process| process.has_finished))
+        (0..self.evidence.spec.resources.np)
+            .find(|rank| !self.attempt.processes.get(rank).is_some_and(|process| process.has_finished))
     }
 
     fn digests(&self, moment: DigestMoment, what: &str) -> Result<Vec<&'a str>, Objection> {
@@ -82,7 +83,7 @@ fn model(ranks: &Ranks) -> Finding {
         ));
     }
     let configs = ranks.all(terms::PLAN, |process| process.config.as_ref())?;
-    let (alexnet, input) = (ModelSpec::ALEXNET, ranks.evidence.spec.input());
+    let (alexnet, input) = (ModelSpec::ALEXNET, ranks.evidence.spec.workload.input());
     let wanted = alexnet.parameters_at(input).unwrap_or(0);
     for config in &configs {
         if config.gradient_tensors != TENSORS {
@@ -118,7 +119,7 @@ fn model(ranks: &Ranks) -> Finding {
     }
     Ok(format!(
         "all {} ranks trained AlexNet: {TENSORS} tensors, {} numbers, and a loss of {:.2} that fell to {:.2} in {}",
-        ranks.evidence.np,
+        ranks.evidence.spec.resources.np,
         count(wanted),
         losses[0][0],
         losses[0][losses[0].len() - 1],

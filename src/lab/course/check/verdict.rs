@@ -3,37 +3,27 @@
 use serde::Serialize;
 
 use super::terms::so_far;
-use crate::domain::step::Step;
+use crate::domain::step::{Step, StepSet};
 
-/// What a run shows of one step.
+/// What a run shows of one of the ten steps, or of one place of a learner's program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    #[serde(serialize_with = "number")]
-    pub step: Step,
+    /// Number of the step or place, from 1.
+    #[serde(rename = "step")]
+    pub number: usize,
     pub outcome: Outcome,
     /// One sentence that names ranks and numbers; of a failure also the remedy.
     pub evidence: String,
 }
 
-/// What a run shows of one place of a learner's program, whatever its places are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PlaceVerdict {
-    /// Number of the place, from 1.
-    pub number: usize,
-    pub outcome: Outcome,
-    /// One sentence, as in a [`Verdict`].
-    pub evidence: String,
-}
-
-impl PlaceVerdict {
+impl Verdict {
     pub fn has_passed(&self) -> bool {
         self.outcome == Outcome::Passed
     }
-}
 
-impl From<&Verdict> for PlaceVerdict {
-    fn from(verdict: &Verdict) -> PlaceVerdict {
-        PlaceVerdict { number: verdict.step.number(), outcome: verdict.outcome, evidence: verdict.evidence.clone() }
+    /// Whether this is a verdict on one of these steps.
+    pub fn is_of(&self, steps: StepSet) -> bool {
+        Step::from_number(self.number).is_some_and(|step| steps.contains(step))
     }
 }
 
@@ -54,10 +44,6 @@ impl Outcome {
             Outcome::CannotTell => "cannot tell",
         }
     }
-}
-
-fn number<S: serde::Serializer>(step: &Step, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(step.number() as u64)
 }
 
 /// Why a check did not pass: the outcome, which is not `Passed`, with one sentence.

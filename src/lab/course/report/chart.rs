@@ -70,6 +70,10 @@ impl RunRow {
             (done, asked) => format!("{done}/{asked}"),
         }
     }
+
+    fn is_baseline(&self) -> bool {
+        self.baseline == Some(self.run)
+    }
 }
 
 /// Rows of all runs that the learner asked for and that can be read, and the chart if there are two numbers of ranks to compare.
@@ -188,32 +192,29 @@ fn chart(run: &RunSummary, runs: &[RunSummary]) -> Option<Chart> {
     (bars.len() > 1).then_some(Chart { work: work(run).ok()?.to_string(), baseline: baseline.id, bars })
 }
 
-/// What the cells of a row are called, one behind the other.
-const HEADING: &str = "run,state,np,steps,epochs,model,images,images/s,speed-up,efficiency,accuracy,training,to target";
+/// A column of the runs, the same in both kinds of table: its name, whether it holds figures, and its cell.
+type Column = (&'static str, bool, fn(&RunRow) -> String);
 
-pub fn heading() -> Vec<&'static str> {
-    HEADING.split(',').collect()
-}
+pub static COLUMNS: [Column; 13] = [
+    ("run", false, |row| row.name.as_ref().map_or_else(|| row.run.to_string(), |name| format!("{} {name}", row.run))),
+    ("state", false, |row| row.state.clone()),
+    ("np", true, |row| row.np.to_string()),
+    ("steps", false, |row| row.steps.clone()),
+    ("epochs", true, RunRow::epochs_in_words),
+    ("model", false, |row| row.model.clone()),
+    ("images", false, |row| row.images.clone()),
+    ("images/s", true, |row| or_dash(row.images_per_sec.map(|rate| marked(units::rate(rate), row.others_cpu)))),
+    ("speed-up", true, |row| {
+        if row.is_baseline() { "1 (baseline)".into() } else { or_dash(row.speedup.map(|times| format!("{times:.2}x"))) }
+    }),
+    ("efficiency", true, |row| or_dash(row.scaling_efficiency.filter(|_| !row.is_baseline()).map(units::percent))),
+    ("accuracy", true, |row| or_dash(row.accuracy.map(|accuracy| format!("{accuracy:.4}")))),
+    ("training", true, |row| or_dash(row.training_seconds.map(units::seconds))),
+    ("to target", true, |row| or_dash(row.seconds_to_target.map(units::seconds))),
+];
 
-/// The cells of a row as both kinds of table show them, a dash where there is no figure.
-pub fn cells(row: &RunRow) -> [String; 13] {
-    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".into());
-    let is_baseline = row.baseline == Some(row.run);
-    [
-        row.name.as_ref().map_or_else(|| row.run.to_string(), |name| format!("{} {name}", row.run)),
-        row.state.clone(),
-        row.np.to_string(),
-        row.steps.clone(),
-        row.epochs_in_words(),
-        row.model.clone(),
-        row.images.clone(),
-        or_dash(row.images_per_sec.map(|rate| marked(units::rate(rate), row.others_cpu))),
-        if is_baseline { "1 (baseline)".into() } else { or_dash(row.speedup.map(|times| format!("{times:.2}x"))) },
-        or_dash(row.scaling_efficiency.filter(|_| !is_baseline).map(units::percent)),
-        or_dash(row.accuracy.map(|accuracy| format!("{accuracy:.4}"))),
-        or_dash(row.training_seconds.map(units::seconds)),
-        or_dash(row.seconds_to_target.map(units::seconds)),
-    ]
+fn or_dash(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "-".into())
 }
 
 /// What the stars at the figures of a busy machine mean, in one line.

@@ -2,7 +2,7 @@
 //!
 //! It has no script and no link to another place, and all text in it is escaped.
 
-use super::chart::{Chart, cells, heading, notes};
+use super::chart::{COLUMNS, Chart, notes};
 use super::content::{Report, machine_lines};
 use crate::domain::{markup, units};
 
@@ -71,17 +71,15 @@ fn runs(report: &Report) -> String {
         return section("Runs", "<p>None.</p>\n");
     }
     let rows = report.runs.iter().map(|row| {
-        let cells = cells(row).into_iter().zip(heading());
-        cells
-            .map(|(text, name)| match name {
-                "run" => cell("th scope=\"row\"", &text),
-                "state" | "steps" | "model" | "images" => cell("td", &text),
-                _ => number(&text),
-            })
-            .collect()
+        let cells = COLUMNS.iter().map(|(name, is_figure, text)| match (*name, is_figure) {
+            ("run", _) => cell("th scope=\"row\"", &text(row)),
+            (_, false) => cell("td", &text(row)),
+            (_, true) => number(&text(row)),
+        });
+        cells.collect()
     });
     let notes: String = notes(&report.runs).iter().map(|note| cell("p", note) + "\n").collect();
-    section("Runs", &(table(&heading(), rows) + &notes))
+    section("Runs", &(table(&COLUMNS.map(|(name, ..)| name), rows) + &notes))
 }
 
 fn machine(report: &Report) -> String {

@@ -1,6 +1,6 @@
 //! A report as Markdown that reads well as plain text too.
 
-use super::chart::{Chart, cells, heading, notes};
+use super::chart::{COLUMNS, Chart, notes};
 use super::content::{Report, machine_lines};
 use crate::domain::{markup, units};
 
@@ -55,9 +55,9 @@ fn runs(report: &Report) -> String {
     if report.runs.is_empty() {
         return "None.\n".to_owned();
     }
-    let rows = report.runs.iter().map(|row| cells(row).to_vec());
+    let rows = report.runs.iter().map(|row| COLUMNS.iter().map(|(.., cell)| cell(row)).collect());
     let notes: String = notes(&report.runs).iter().map(|note| format!("\n{}\n", markup::markdown(note))).collect();
-    markup::table(&heading(), rows) + &notes
+    markup::table(&COLUMNS.map(|(name, ..)| name), rows) + &notes
 }
 
 /// Bars of text, one for each number of ranks.

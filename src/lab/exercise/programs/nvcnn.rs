@@ -1,8 +1,8 @@
 //! nvcnn's training on photos, as NVIDIA's lab changes it: another model, another decoder, a flip, and where the broadcast stands.
 
 use super::super::language::Language;
-use super::super::program::{Check, Program, Solutions};
-use crate::course::check_photos;
+use super::super::program::{Program, Solutions};
+use crate::course::{PhotoEvidence, check_photos};
 use crate::domain::job::{Resources, RunSpec, Workload};
 use crate::domain::model::ModelSpec;
 use crate::domain::nvcnn::NvcnnSpec;
@@ -32,7 +32,7 @@ const IN_RUST: Program = Program {
     exercise: include_str!("../../../../lessons/nvcnn.rs"),
     solutions: Solutions::Whole(include_str!("../../../../solutions/nvcnn.rs")),
     job: |_, _| RunSpec { resources: Resources::ranks(2), workload: Workload::Nvcnn(training()) },
-    check: Check::Photos(check_photos),
+    check: |folder, record| Ok(check_photos(&PhotoEvidence::of_photos(folder, record)?)),
     compared: None,
 };
 

@@ -9,48 +9,56 @@ use super::report::Report;
 use crate::domain::device::DeviceKind;
 use crate::domain::training::TrainingSpec;
 use crate::domain::{printable, units};
+use crate::runs::references::Counts;
 use crate::runs::{Published, Row, RunRecord, RunSummary, Source};
 
-/// A column: its heading, and its cell for a measured run.
-type Column = (&'static str, fn(&Row, &RunSummary) -> String);
+/// A column: its heading, its cell for a measured run, and its cell for a published result.
+type Column = (&'static str, fn(&Row, &RunSummary) -> String, fn(&Source, &Published) -> String);
 
 static COLUMNS: [Column; 28] = [
-    ("kind", |_, _| "measured".into()),
-    ("source", |_, _| String::new()),
-    ("run", |_, run| run.id.to_string()),
-    ("name", |_, run| of_record(run, |record| record.name.clone())),
-    ("note", |_, run| of_record(run, |record| record.note.clone())),
-    ("state", |_, run| run.status.state.name().into()),
-    ("created", |_, run| of_record(run, |record| Some(units::date(record.created_s)))),
-    ("np", |_, run| run.np_in_words().filter(|np| np != "?").unwrap_or_default()),
-    ("steps", |_, run| of_training(run, |training| training.steps.to_string())),
-    ("model", |_, run| of_record(run, |record| Some(record.spec.workload.title()))),
-    ("data", |_, run| of_record(run, |record| Some(record.data_label.clone()))),
-    ("epochs", |_, run| of_training(run, |training| training.epochs.to_string())),
-    ("epochs_done", |_, run| run.last_epoch.to_string()),
-    ("images_per_sec", |_, run| number(run.figures.images_per_sec)),
-    ("images_per_sec_high", |_, run| number(run.figures.images_per_sec)),
-    ("speedup", |row, _| number(row.comparison.speedup)),
-    ("scaling_efficiency", |row, _| number(row.comparison.scaling_efficiency)),
-    ("not_comparable", |row, _| row.not_comparable.unwrap_or_default().into()),
-    ("seconds_to_target", |_, run| number(run.figures.seconds_to_target)),
-    ("speedup_to_target", |row, _| number(row.comparison.speedup_to_target)),
-    ("seconds", |_, run| number(run.training_seconds)),
-    ("device", |_, run| {
-        run.devices.map_or("", |devices| if devices.kind == DeviceKind::Gpu { "gpu" } else { "cpu rank" }).into()
-    }),
-    ("devices", |_, run| text(run.devices.map(|devices| devices.count))),
-    ("device_seconds", |row, _| number(row.device_seconds)),
-    ("exposed_communication", |_, run| number(run.exposed_communication)),
-    ("validation_accuracy", |_, run| number(run.validation.map(|metrics| metrics.accuracy))),
-    ("test_accuracy", |_, run| number(run.test.map(|metrics| metrics.accuracy))),
-    ("differences", |row, _| row.differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+    ("kind", |_, _| "measured".into(), |_, _| "published".into()),
+    ("source", |_, _| String::new(), |source, _| format!("{} ({})", source.title, source.setting)),
+    ("run", |_, run| run.id.to_string(), unknown),
+    ("name", |_, run| of_record(run, |record| record.name.clone()), |_, row| row.label.clone()),
+    ("note", |_, run| of_record(run, |record| record.note.clone()), |_, row| published_note(row)),
+    ("state", |_, run| run.status.state.name().into(), unknown),
+    ("created", |_, run| of_record(run, |record| Some(units::date(record.created_s))), unknown),
+    ("np", |_, run| run.np_in_words().filter(|np| np != "?").unwrap_or_default(), |_, row| row.np.to_string()),
+    ("steps", |_, run| of_training(run, |training| training.steps.to_string()), |_, row| text(row.steps)),
+    ("model", |_, run| of_record(run, |record| Some(record.spec.workload.title())), unknown),
+    ("data", |_, run| of_record(run, |record| Some(record.data_label.clone())), unknown),
+    ("epochs", |_, run| of_training(run, |training| training.epochs.to_string()), |_, row| text(row.epochs)),
+    ("epochs_done", |_, run| run.last_epoch.to_string(), unknown),
+    ("images_per_sec", |_, run| number(run.figures.images_per_sec), |_, row| number(row.images_per_sec.map(|[low, _]| low))),
+    (
+        "images_per_sec_high",
+        |_, run| number(run.figures.images_per_sec),
+        |_, row| number(row.images_per_sec.map(|[_, high]| high)),
+    ),
+    ("speedup", |row, _| number(row.comparison.speedup), |_, row| number(row.speedup)),
+    ("scaling_efficiency", |row, _| number(row.comparison.scaling_efficiency), |_, row| number(row.scaling_efficiency())),
+    ("not_comparable", |row, _| row.not_comparable.unwrap_or_default().into(), unknown),
+    ("seconds_to_target", |_, run| number(run.figures.seconds_to_target), unknown),
+    ("speedup_to_target", |row, _| number(row.comparison.speedup_to_target), |_, row| number(row.speedup_to_target)),
+    ("seconds", |_, run| number(run.training_seconds), |_, row| number(row.seconds.map(|[_, high]| high))),
+    (
+        "device",
+        |_, run| text(run.devices.map(|devices| if devices.kind == DeviceKind::Gpu { "gpu" } else { "cpu rank" })),
+        unknown,
+    ),
+    ("devices", |_, run| text(run.devices.map(|devices| devices.count)), unknown),
+    ("device_seconds", |row, _| number(row.device_seconds), unknown),
+    ("exposed_communication", |_, run| number(run.exposed_communication), unknown),
+    ("validation_accuracy", |_, run| number(run.validation.map(|metrics| metrics.accuracy)), unknown),
+    ("test_accuracy", |_, run| number(run.test.map(|metrics| metrics.accuracy)), |_, row| number(row.exact_accuracy())),
+    ("differences", |row, _| row.differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "), unknown),
 ];
 
 pub fn write(report: &Report) -> String {
-    let measured = report.runs.iter().map(|(row, run)| COLUMNS.iter().map(|(_, cell)| cell(row, run)).collect());
-    let published = report.published.iter().flat_map(|source| source.rows.iter().map(|row| published(source, row)));
-    table(COLUMNS.iter().map(|(heading, _)| *heading), measured.chain(published))
+    let measured = report.runs.iter().map(|(row, run)| COLUMNS.iter().map(|(_, cell, _)| cell(row, run)).collect());
+    let results = report.published.iter().flat_map(|source| source.rows.iter().map(move |row| (source, row)));
+    let published = results.map(|(source, row)| COLUMNS.iter().map(|(.., cell)| cell(source, row)).collect());
+    table(COLUMNS.iter().map(|(heading, ..)| *heading), measured.chain(published))
 }
 
 /// A heading and lines of as many cells.
@@ -88,24 +96,12 @@ fn of_training(run: &RunSummary, cell: impl Fn(&TrainingSpec) -> String) -> Stri
     of_record(run, |record| record.training().map(&cell))
 }
 
-fn published(source: &Source, row: &Published) -> Vec<String> {
-    let counts = row.rate().is_some_and(|rate| rate.ends_with("each")).then(|| "images/s are those of one rank".to_owned());
-    let cell = |heading: &str| match heading {
-        "kind" => "published".into(),
-        "source" => format!("{} ({})", source.title, source.setting),
-        "name" => row.label.clone(),
-        "note" => row.note.iter().cloned().chain(counts.clone()).collect::<Vec<_>>().join("; "),
-        "np" => row.np.to_string(),
-        "steps" => text(row.steps),
-        "epochs" => text(row.epochs),
-        "images_per_sec" => number(row.images_per_sec.map(|[low, _]| low)),
-        "images_per_sec_high" => number(row.images_per_sec.map(|[_, high]| high)),
-        "speedup" => number(row.speedup),
-        "scaling_efficiency" => number(row.scaling_efficiency()),
-        "speedup_to_target" => number(row.speedup_to_target),
-        "seconds" => number(row.seconds.map(|[_, high]| high)),
-        "test_accuracy" => number(row.exact_accuracy()),
-        _ => String::new(),
-    };
-    COLUMNS.iter().map(|(heading, _)| cell(heading)).collect()
+/// A column that published results leave empty.
+fn unknown(_: &Source, _: &Published) -> String {
+    String::new()
+}
+
+fn published_note(row: &Published) -> String {
+    let counts = (row.counts == Counts::OneRank && row.images_per_sec.is_some()).then_some("images/s are those of one rank");
+    row.note.as_deref().into_iter().chain(counts).collect::<Vec<_>>().join("; ")
 }

@@ -64,7 +64,7 @@ pub fn lines(
     }
     if let (Some(step), Some(shown)) = (lesson.step, &shared.course.shown) {
         page.title(&format!("What run {} shows", shown.run));
-        for verdict in shown.verdicts.iter().filter(|verdict| verdict.step == step) {
+        for verdict in shown.verdicts.iter().filter(|verdict| verdict.number == step.number()) {
             let style = match verdict.outcome {
                 Outcome::Passed => theme.accent(),
                 Outcome::Failed => theme.warn(),

@@ -54,7 +54,7 @@ impl Mark {
 impl Course {
     pub fn mark(&self, step: Step) -> Mark {
         let failed = |shown: &RunVerdicts| {
-            let verdict = shown.verdicts.iter().find(|verdict| verdict.step == step);
+            let verdict = shown.verdicts.iter().find(|verdict| verdict.number == step.number());
             shown.steps.contains(step) && verdict.is_some_and(|verdict| verdict.outcome == Outcome::Failed)
         };
         match () {

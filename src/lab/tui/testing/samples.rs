@@ -129,7 +129,7 @@ pub fn lessons() -> Catalog {
 pub fn verdicts(outcomes: &[(Step, Outcome)]) -> Vec<Verdict> {
     let verdict = |&(step, outcome): &(Step, Outcome)| {
         let evidence = format!("evidence of step {}", step.number());
-        Verdict { step, outcome, evidence }
+        Verdict { number: step.number(), outcome, evidence }
     };
     outcomes.iter().map(verdict).collect()
 }
