@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::slurm::Ended;
 use crate::domain::bounds::MAX_RANKS;
 
 /// What the launcher says about the first process that failed.
@@ -149,10 +150,9 @@ pub(super) fn one_line<'a>(launcher: impl Iterator<Item = &'a String>) -> String
     launcher.map(|line| line.trim_start_matches('=').trim()).collect::<Vec<_>>().join(" ")
 }
 
-/// Read the launcher's notice of the first failure.
-pub(super) fn notice<'a>(launcher: impl Iterator<Item = &'a String>) -> Option<Notice> {
-    let text = one_line(launcher);
-    COMPILED.iter().zip(FORMS).find_map(|(form, (_, means))| read(form.as_ref()?, means, &text))
+/// The launcher's notice of the first failure, in its lines as one.
+pub(super) fn notice(launcher: &str) -> Option<Notice> {
+    COMPILED.iter().zip(FORMS).find_map(|(form, (_, means))| read(form.as_ref()?, means, launcher))
 }
 
 fn read(form: &Regex, means: Option<How>, text: &str) -> Option<Notice> {
@@ -179,11 +179,13 @@ pub(super) fn is_out_of_memory(text: &str) -> bool {
     ["oom_kill event", "oom-kill event", "out-of-memory handler", ": Out Of Memory"].iter().any(|words| text.contains(words))
 }
 
-/// Why Slurm says that it cancelled what it ran: `TIME LIMIT`, `PREEMPTION`. Without a reason a step is cancelled also behind a rank
-/// that failed.
-pub(super) fn cancelled(text: &str) -> Option<&str> {
+/// How Slurm says that it ended what it ran. It also cancels a step after a rank that failed, and gives no reason then.
+pub(super) fn cancelled(text: &str) -> Option<Ended> {
     let (_, behind) = text.split_once(" CANCELLED AT ")?;
-    Some(behind.split_once("***")?.0.split_once(" DUE TO ")?.1.trim())
+    Some(match behind.split_once("***")?.0.split_once(" DUE TO ")?.1.trim() {
+        "TIME LIMIT" => Ended::TimeLimit("Slurm ended it, since its time limit was over".to_owned()),
+        why => Ended::Other(format!("Slurm ended it: {}", why.to_lowercase())),
+    })
 }
 
 fn leading_number<T: std::str::FromStr>(text: &str) -> Option<T> {
