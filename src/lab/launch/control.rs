@@ -121,6 +121,15 @@ impl MoreWork {
     pub fn epochs(epochs: usize) -> MoreWork {
         MoreWork { epochs, time_limit_s: None }
     }
+
+    /// Changes what the run is asked for.
+    fn apply_to(self, record: &mut RunRecord) {
+        if let Some(training) = record.spec.workload.training_mut() {
+            training.epochs = self.epochs;
+        }
+        let resources = &mut record.spec.resources;
+        resources.time_limit_s = self.time_limit_s.unwrap_or(resources.time_limit_s);
+    }
 }
 
 /// Give a run that is over more epochs, from its last checkpoint; returns at once.
@@ -144,9 +153,8 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
             "run {id} belongs to the exercise {exercise}, whose program always starts from scratch: run it again instead"
         ));
     }
-    let resources = &mut record.spec.resources;
-    resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
-    let Some(training) = record.spec.workload.training_mut() else {
+    more.apply_to(&mut record);
+    let Some(training) = record.training() else {
         let title = record.spec.workload.title();
         return refuse(match record.spec.problem() {
             Some(problem) => problem,
@@ -159,7 +167,6 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
     if !training.checkpointing {
         return refuse(format!("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on"));
     }
-    training.epochs = more.epochs;
     let summary = store.summary(id)?;
     let done = summary.last_epoch;
     // One that was ended after its last epoch has its test still to do.
@@ -172,13 +179,7 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
         return Err(LaunchError::CheckpointsGone { id, folder: folder.log_dir() });
     }
     plan(record, &folder)?;
-    folder.change_record(|record| {
-        if let Some(training) = record.spec.workload.training_mut() {
-            training.epochs = more.epochs;
-        }
-        let resources = &mut record.spec.resources;
-        resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
-    })?;
+    folder.change_record(|record| more.apply_to(record))?;
     folder.reserve_status()?;
     folder.write_status(&beginning())?;
     store.forget_summary(id);
