@@ -273,7 +273,7 @@ fn the_real_files_are_read_recognised_and_imported() {
     // From names that are not the published ones.
     let dotted = home.path().join("dotted");
     std::fs::create_dir(&dotted).unwrap();
-    for file in &Collection::FASHION_MNIST.files {
+    for file in Collection::FASHION_MNIST.files() {
         std::fs::copy(real.join(file.name), dotted.join(file.name.replace("-idx", ".idx"))).unwrap();
     }
     dataset::import(&dotted, &cache).unwrap();

@@ -58,7 +58,8 @@ pub fn cache_dir() -> Result<PathBuf, DatasetError> {
 /// A file that is there and cannot be read.
 pub fn status(collection: &Collection, cache: &Path) -> Result<CacheStatus, DatasetError> {
     let folder = collection.folder_in(cache);
-    let files = collection.files.iter().map(|file| Ok(FileStatus { name: file.name, state: state_of(&folder, file)? }));
+    let files = collection.files();
+    let files = files.iter().map(|file| Ok(FileStatus { name: file.name, state: state_of(&folder, file)? }));
     Ok(CacheStatus { folder: folder.clone(), files: files.collect::<Result<_, DatasetError>>()? })
 }
 
@@ -90,15 +91,14 @@ fn entry(cache: &Path, file: &OfficialFile) -> Option<PathBuf> {
 /// # Errors
 /// A file is missing, damaged or not an official one, or the cache cannot be written.
 pub fn import(from: &Path, cache: &Path) -> Result<&'static Collection, DatasetError> {
-    let is_of = |collection: &&Collection| {
-        let first = &collection.files[0];
-        find_file(from, first.plain_name()).and_then(|path| first.is_at(&path)).unwrap_or(false)
-    };
+    let is_there = |file: &OfficialFile| find_file(from, file.plain_name()).and_then(|path| file.is_at(&path)).unwrap_or(false);
+    let is_of = |collection: &&Collection| collection.files().first().is_some_and(is_there);
     let collection = Collection::ALL.into_iter().find(is_of).unwrap_or(&Collection::FASHION_MNIST);
-    let sources = collection.files.iter().map(|file| official_in(from, file)).collect::<Result<Vec<_>, _>>()?;
+    let files = collection.files();
+    let sources = files.iter().map(|file| official_in(from, file)).collect::<Result<Vec<_>, _>>()?;
     let cache = &collection.folder_in(cache);
     std::fs::create_dir_all(cache).map_err(|cause| DatasetError::unwritable(cache, &cause))?;
-    for (file, source) in collection.files.iter().zip(&sources) {
+    for (file, source) in files.iter().zip(&sources) {
         let is_packed = std::fs::metadata(source).is_ok_and(|meta| meta.len() == file.bytes);
         let target = cache.join(if is_packed { file.name } else { file.plain_name() });
         if target.exists() && file.is_at(&target)? {

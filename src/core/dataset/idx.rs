@@ -25,27 +25,23 @@ const MAX_IMAGES: usize = 1 << 20;
 struct Opened {
     path: PathBuf,
     reader: Box<dyn Read>,
-    header: Header,
-    compressed: bool,
-    /// Bytes of content that the file claims to hold; gzip states them modulo 2^32.
-    stated_bytes: u64,
-}
-
-struct Header {
     /// Values in the file, as it says.
     count: usize,
     /// Of one value: an image, or a label, which is one number.
     shape: InputShape,
+    compressed: bool,
+    /// Bytes of content that the file claims to hold; gzip states them modulo 2^32.
+    stated_bytes: u64,
 }
 
 /// The first `limit` images and their labels.
 pub(super) fn read_split(folder: &Path, which: SplitKind, limit: Option<usize>) -> Result<Split, DatasetError> {
     let (images, labels) = open_both(folder, which)?;
     let limit = limit.unwrap_or(usize::MAX);
-    let (shape, label_file) = (images.header.shape, labels.path.clone());
-    if images.header.count.min(limit) > MAX_IMAGES {
+    let (shape, label_file) = (images.shape, labels.path.clone());
+    if images.count.min(limit) > MAX_IMAGES {
         let expected = format!("at most {MAX_IMAGES} images, or a limit (--train-images, --validation-images)");
-        return Err(DatasetError::damaged(&images.path, expected, format!("{} images", images.header.count)));
+        return Err(DatasetError::damaged(&images.path, expected, format!("{} images", images.count)));
     }
     let labels = labels.read(limit)?;
     check_labels(&label_file, &labels)?;
@@ -56,7 +52,7 @@ pub(super) fn read_split(folder: &Path, which: SplitKind, limit: Option<usize>) 
 /// headers and sizes are looked at: the rest shows when some of them are read.
 pub(super) fn check_split(folder: &Path, which: SplitKind) -> Result<(), DatasetError> {
     let (images, labels) = open_both(folder, which)?;
-    if images.header.count > MAX_IMAGES {
+    if images.count > MAX_IMAGES {
         return Ok(());
     }
     let label_file = labels.path.clone();
@@ -74,22 +70,18 @@ fn open_both(folder: &Path, which: SplitKind) -> Result<(Opened, Opened), Datase
     let images = Opened::open(&image_file, MAGIC_IMAGES)?;
     images.check_size()?;
     labels.check_size()?;
-    if images.header.count != labels.header.count {
-        let expected = format!("{} labels, one for each image of {image_name}", images.header.count);
-        return Err(DatasetError::damaged(&label_file, expected, format!("{} labels", labels.header.count)));
+    if images.count != labels.count {
+        let expected = format!("{} labels, one for each image of {image_name}", images.count);
+        return Err(DatasetError::damaged(&label_file, expected, format!("{} labels", labels.count)));
     }
     Ok((images, labels))
 }
 
 fn check_labels(path: &Path, labels: &[u8]) -> Result<(), DatasetError> {
     let classes = CLASS_NAMES.len();
-    match labels.iter().position(|&label| usize::from(label) >= classes) {
-        Some(index) => {
-            let found = format!("label {} at index {}", labels[index], index);
-            Err(DatasetError::damaged(path, format!("labels 0 to {}", classes - 1), found))
-        }
-        None => Ok(()),
-    }
+    let Some(index) = labels.iter().position(|&label| usize::from(label) >= classes) else { return Ok(()) };
+    let found = format!("label {} at index {index}", labels[index]);
+    Err(DatasetError::damaged(path, format!("labels 0 to {}", classes - 1), found))
 }
 
 impl Opened {
@@ -103,22 +95,28 @@ impl Opened {
         let (compressed, stated_bytes) = stated_size(&mut file).map_err(unreadable)?;
         let file = BufReader::with_capacity(1 << 16, file);
         let mut reader: Box<dyn Read> = if compressed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-        let header = read_header(path, &mut reader, magic)?;
-        Ok(Opened { path: path.to_owned(), reader, header, compressed, stated_bytes })
+        let (count, shape) = read_header(path, &mut reader, magic)?;
+        Ok(Opened { path: path.to_owned(), reader, count, shape, compressed, stated_bytes })
     }
 
     fn header_bytes(&self) -> u64 {
-        if self.header.shape.numbers() == 1 { 8 } else { 16 }
+        if self.shape.numbers() == 1 { 8 } else { 16 }
     }
 
     /// Bytes of all values that the header announces.
     fn body_bytes(&self) -> u64 {
-        self.header.count as u64 * self.header.shape.numbers() as u64
+        self.count as u64 * self.shape.numbers() as u64
     }
 
-    fn expected(&self) -> String {
-        let (count, bytes) = (self.header.count, self.header.shape.numbers());
-        format!("{count} values of {bytes} bytes, {} bytes in all", self.body_bytes())
+    /// Bytes of the first `limit` values.
+    fn bytes_of(&self, limit: usize) -> u64 {
+        self.body_bytes().min((limit as u64).saturating_mul(self.shape.numbers() as u64))
+    }
+
+    fn damaged(&self, found: impl Into<String>) -> DatasetError {
+        let (count, bytes) = (self.count, self.shape.numbers());
+        let expected = format!("{count} values of {bytes} bytes, {} bytes in all", self.body_bytes());
+        DatasetError::damaged(&self.path, expected, found)
     }
 
     /// Whether the file is as long as its header says, as far as that is known without reading it.
@@ -129,29 +127,26 @@ impl Opened {
 
     /// A plain file of another length is damaged, and so is a compressed one that is too large to be read to its end.
     fn check_size(&self) -> Result<(), DatasetError> {
-        if self.size_fits() || (self.compressed && self.header.count <= MAX_IMAGES) {
+        if self.size_fits() || (self.compressed && self.count <= MAX_IMAGES) {
             return Ok(());
         }
         let found = self.stated_bytes.saturating_sub(self.header_bytes());
-        let found = match (self.compressed, found > self.body_bytes()) {
+        Err(self.damaged(match (self.compressed, found > self.body_bytes()) {
             (true, _) => format!("gzip of {} bytes", self.stated_bytes),
             (false, true) => "more bytes than that".to_owned(),
             (false, false) => format!("only {found} bytes"),
-        };
-        Err(DatasetError::damaged(&self.path, self.expected(), found))
+        }))
     }
 
     fn read(self, limit: usize) -> Result<Vec<u8>, DatasetError> {
-        let wanted = self.body_bytes().min((limit as u64).saturating_mul(self.header.shape.numbers() as u64));
-        let mut all = Vec::with_capacity(usize::try_from(wanted.min(1 << 26)).unwrap_or(0));
+        let mut all = Vec::with_capacity(usize::try_from(self.bytes_of(limit).min(1 << 26)).unwrap_or(0));
         self.visit(limit, &mut |bytes| all.extend_from_slice(bytes))?;
         Ok(all)
     }
 
     /// Hands on the bytes of the first `limit` values, piece by piece, and finds every fault on the way there.
     fn visit(mut self, limit: usize, piece: &mut dyn FnMut(&[u8])) -> Result<(), DatasetError> {
-        let body_bytes = self.body_bytes();
-        let wanted = body_bytes.min((limit as u64).saturating_mul(self.header.shape.numbers() as u64));
+        let (body_bytes, wanted) = (self.body_bytes(), self.bytes_of(limit));
         // Where the stated size fits, a prefix can be taken without reading the rest; a truncated gzip file ends in other bytes,
         // and reading it whole finds the fault. One byte more than the whole shows an oversized file, and lets gzip check its sum.
         let all = wanted == body_bytes || !self.size_fits();
@@ -168,31 +163,26 @@ impl Opened {
                 }
                 Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(cause) if is_content_fault(&cause) => {
-                    let found = format!("{done} bytes, then damaged gzip ({cause})");
-                    return Err(DatasetError::damaged(&self.path, self.expected(), found));
+                    return Err(self.damaged(format!("{done} bytes, then damaged gzip ({cause})")));
                 }
                 Err(cause) => return Err(DatasetError::unreadable(&self.path, &cause)),
             }
         }
-        match done {
-            done if done > body_bytes => Err(DatasetError::damaged(&self.path, self.expected(), "more bytes than that")),
-            done if done < take.min(body_bytes) => {
-                Err(DatasetError::damaged(&self.path, self.expected(), format!("only {done} bytes")))
-            }
-            _ => Ok(()),
+        if done > body_bytes {
+            return Err(self.damaged("more bytes than that"));
         }
+        if done < take.min(body_bytes) { Err(self.damaged(format!("only {done} bytes"))) } else { Ok(()) }
     }
 }
 
-/// Images of another shape than Fashion-MNIST's are refused: no model here takes them.
-fn read_header(path: &Path, reader: &mut dyn Read, magic: u32) -> Result<Header, DatasetError> {
+/// Values in the file, and the shape of each. Images of another shape than Fashion-MNIST's are refused: no model here takes them.
+fn read_header(path: &Path, reader: &mut dyn Read, magic: u32) -> Result<(usize, InputShape), DatasetError> {
     let mut word = |what: &str| {
+        let damaged = |found: String| DatasetError::damaged(path, format!("an IDX header ({what})"), found);
         let mut bytes = [0; 4];
         reader.read_exact(&mut bytes).map(|()| u32::from_be_bytes(bytes)).map_err(|cause| match cause.kind() {
-            std::io::ErrorKind::UnexpectedEof => DatasetError::damaged(path, format!("an IDX header ({what})"), "the file's end"),
-            _ if is_content_fault(&cause) => {
-                DatasetError::damaged(path, format!("an IDX header ({what})"), format!("damaged gzip ({cause})"))
-            }
+            std::io::ErrorKind::UnexpectedEof => damaged("the file's end".to_owned()),
+            _ if is_content_fault(&cause) => damaged(format!("damaged gzip ({cause})")),
             _ => DatasetError::unreadable(path, &cause),
         })
     };
@@ -210,7 +200,7 @@ fn read_header(path: &Path, reader: &mut dyn Read, magic: u32) -> Result<Header,
         return Err(DatasetError::damaged(path, "at least 1 value", "0"));
     }
     if magic == MAGIC_LABELS {
-        return Ok(Header { count, shape: InputShape { channels: 1, height: 1, width: 1 } });
+        return Ok((count, InputShape { channels: 1, height: 1, width: 1 }));
     }
     let (rows, columns) = (word("rows")?, word("columns")?);
     let shape = InputShape { channels: 1, height: rows as usize, width: columns as usize };
@@ -218,7 +208,7 @@ fn read_header(path: &Path, reader: &mut dyn Read, magic: u32) -> Result<Header,
         let expected = format!("images of {}x{} pixels", FASHION_MNIST.height, FASHION_MNIST.width);
         return Err(DatasetError::damaged(path, expected, format!("{rows}x{columns}")));
     }
-    Ok(Header { count, shape })
+    Ok((count, shape))
 }
 
 /// Whether the file is gzip, and how many bytes of content it claims to hold. Leaves the file at its start.

@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_damaged_cache_is_never_called_the_real_thing() {
         let cache = tempfile::tempdir().unwrap();
-        for file in &Collection::FASHION_MNIST.files {
+        for file in Collection::FASHION_MNIST.files() {
             // As long as the real ones, and sparse.
             std::fs::File::create(cache.path().join(file.name)).unwrap().set_len(file.bytes).unwrap();
         }

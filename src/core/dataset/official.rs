@@ -28,8 +28,8 @@ pub struct Collection {
     pub name: &'static str,
     /// As flags spell it.
     pub word: &'static str,
-    /// Small files first: a wrong address or proxy shows at once.
-    pub files: [OfficialFile; 4],
+    /// A line for each of its files: see [`Collection::files`].
+    table: &'static str,
     /// Folders that publish the files, tried in turn.
     pub addresses: [&'static str; 2],
     /// Where it is kept below the cache and in a mirror; empty for the top.
@@ -52,36 +52,7 @@ impl Collection {
         ],
         stand_in: Location::Generated,
         stand_in_label: LABEL_GENERATED,
-        files: [
-            OfficialFile {
-                name: "train-labels-idx1-ubyte.gz",
-                bytes: 29_515,
-                sha256: "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
-                plain_bytes: 60_008,
-                plain_sha256: "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
-            },
-            OfficialFile {
-                name: "t10k-labels-idx1-ubyte.gz",
-                bytes: 5_148,
-                sha256: "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
-                plain_bytes: 10_008,
-                plain_sha256: "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
-            },
-            OfficialFile {
-                name: "t10k-images-idx3-ubyte.gz",
-                bytes: 4_422_102,
-                sha256: "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
-                plain_bytes: 7_840_016,
-                plain_sha256: "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
-            },
-            OfficialFile {
-                name: "train-images-idx3-ubyte.gz",
-                bytes: 26_421_880,
-                sha256: "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
-                plain_bytes: 47_040_016,
-                plain_sha256: "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
-            },
-        ],
+        table: include_str!("../../../assets/digests/fashion_mnist.txt"),
     };
     /// Handwritten digits, by LeCun, Cortes and Burges.
     pub const MNIST: Collection = Collection {
@@ -91,42 +62,29 @@ impl Collection {
         addresses: ["https://storage.googleapis.com/cvdf-datasets/mnist", "https://ossci-datasets.s3.amazonaws.com/mnist"],
         stand_in: Location::GeneratedDigits,
         stand_in_label: LABEL_GENERATED_DIGITS,
-        files: [
-            OfficialFile {
-                name: "train-labels-idx1-ubyte.gz",
-                bytes: 28_881,
-                sha256: "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-                plain_bytes: 60_008,
-                plain_sha256: "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-            },
-            OfficialFile {
-                name: "t10k-labels-idx1-ubyte.gz",
-                bytes: 4_542,
-                sha256: "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-                plain_bytes: 10_008,
-                plain_sha256: "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-            },
-            OfficialFile {
-                name: "t10k-images-idx3-ubyte.gz",
-                bytes: 1_648_877,
-                sha256: "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-                plain_bytes: 7_840_016,
-                plain_sha256: "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-            },
-            OfficialFile {
-                name: "train-images-idx3-ubyte.gz",
-                bytes: 9_912_422,
-                sha256: "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-                plain_bytes: 47_040_016,
-                plain_sha256: "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-            },
-        ],
+        table: include_str!("../../../assets/digests/mnist.txt"),
     };
     pub const ALL: [&Collection; 2] = [&Collection::FASHION_MNIST, &Collection::MNIST];
 
+    /// Its four files, small ones first.
+    pub fn files(&self) -> Vec<OfficialFile> {
+        let rows = self.table.lines().filter(|line| !line.starts_with('#'));
+        let file = |row: &'static str| {
+            let mut columns = row.split(' ');
+            Some(OfficialFile {
+                name: columns.next()?,
+                bytes: columns.next()?.parse().ok()?,
+                sha256: columns.next()?,
+                plain_bytes: columns.next()?.parse().ok()?,
+                plain_sha256: columns.next()?,
+            })
+        };
+        rows.filter_map(file).collect()
+    }
+
     /// Size of all four files as published.
     pub fn total_bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.bytes).sum()
+        self.files().iter().map(|file| file.bytes).sum()
     }
 
     /// The collection by its word.
@@ -156,7 +114,7 @@ impl Collection {
     /// # Errors
     /// A file is missing or cannot be read.
     pub(super) fn is_in(&self, folder: &Path) -> Result<bool, DatasetError> {
-        for file in &self.files {
+        for file in self.files() {
             if !file.is_at(&find_file(folder, file.plain_name())?)? {
                 return Ok(false);
             }
@@ -207,4 +165,20 @@ fn hexadecimal(bytes: &[u8]) -> String {
 #[cfg(test)]
 pub(super) fn hexadecimal_sha256(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_of_a_table_is_a_file() {
+        for collection in Collection::ALL {
+            let files = collection.files();
+            let is_sound = |file: &OfficialFile| {
+                file.bytes < file.plain_bytes && [file.sha256, file.plain_sha256].iter().all(|digest| digest.len() == 64)
+            };
+            assert!(files.len() == 4 && files.iter().all(is_sound), "{}: {files:?}", collection.name);
+        }
+    }
 }

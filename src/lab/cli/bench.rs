@@ -13,8 +13,8 @@ use crate::domain::event::EventLine;
 use crate::domain::history::{Attempt, History, Keep};
 use crate::domain::job::Workload;
 use crate::flags::{Benchmark, Flags};
-use crate::launch::{self, StartRequest};
-use crate::runs::{Follower, RunStore};
+use crate::launch;
+use crate::runs::{Follower, RunRecord, RunStore};
 
 mod flags;
 mod translate;
@@ -95,7 +95,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-fn request(args: &Args) -> Result<StartRequest, Usage> {
+fn request(args: &Args) -> Result<RunRecord, Usage> {
     if let Some(reason) = &args.refused {
         return Err(Usage(reason.clone()));
     }

@@ -114,7 +114,7 @@ fn json(here: &[(&'static Collection, CacheStatus)], located: &Located) -> serde
 }
 
 fn set(collection: &Collection, status: &CacheStatus) -> serde_json::Value {
-    let files = status.files.iter().zip(&collection.files).map(|(file, official)| {
+    let files = status.files.iter().zip(collection.files()).map(|(file, official)| {
         let (state, found) = match &file.state {
             FileState::Official => ("ok", None),
             FileState::Missing => ("missing", None),
@@ -131,7 +131,7 @@ fn describe(collection: &Collection, status: &CacheStatus) -> String {
     if status.files.iter().all(|file| file.state == FileState::Missing) {
         return text + &format!("  not there: `hvd-lab data fetch {}` gets it\n", collection.word);
     }
-    for (file, official) in status.files.iter().zip(&collection.files) {
+    for (file, official) in status.files.iter().zip(collection.files()) {
         let state = match &file.state {
             FileState::Official => format!("ok, {}", units::bytes(official.bytes)),
             FileState::Missing => "not there".into(),

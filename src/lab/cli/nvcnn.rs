@@ -8,8 +8,8 @@ use super::settings::{Place, Starting};
 use crate::domain::job::Workload;
 use crate::domain::nvcnn::NvcnnSpec;
 use crate::flags::NvcnnFlags;
-use crate::launch::{self, StartRequest};
-use crate::runs::{Follower, RunStore};
+use crate::launch;
+use crate::runs::{Follower, RunRecord, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,7 +53,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn request(args: &Args) -> Result<StartRequest, Usage> {
+fn request(args: &Args) -> Result<RunRecord, Usage> {
     let own = args.flags.spec().map_err(Usage)?;
     let spec = NvcnnSpec {
         data_dir: own.data_dir.as_deref().map(|folder| launch::photo_folder("--data-dir", folder)).transpose().map_err(Usage)?,

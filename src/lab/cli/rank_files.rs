@@ -6,14 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::output::Usage;
-use crate::launch::{self, StartRequest};
-use crate::runs::{RunId, RunStore};
+use crate::launch;
+use crate::runs::{RunId, RunRecord, RunStore};
 
 /// Start a run, with a link to the log of each rank in `folder` if there is one.
 ///
 /// # Errors
 /// The folder cannot be used, then nothing is started; or whatever is wrong with the run.
-pub(super) fn start(store: &RunStore, request: StartRequest, folder: Option<&Path>) -> anyhow::Result<RunId> {
+pub(super) fn start(store: &RunStore, request: RunRecord, folder: Option<&Path>) -> anyhow::Result<RunId> {
     let np = request.spec.resources.np;
     let links = folder.map(|folder| places(folder, np)).transpose()?;
     let id = launch::start(store, request)?;

@@ -6,8 +6,8 @@ use super::follow::{self, View};
 use super::settings::{self, Settings, Starting};
 use super::user_program::{self, UserProgramFlags};
 use crate::domain::step::StepSet;
-use crate::launch::{self, MoreWork, StartRequest};
-use crate::runs::{Follower, RunId, RunStore};
+use crate::launch::{self, MoreWork};
+use crate::runs::{Follower, RunId, RunRecord, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -98,16 +98,16 @@ fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args)
     follow::follow(store, id, follower, View::new(args.json))
 }
 
-fn request(args: &Args) -> anyhow::Result<StartRequest> {
+fn request(args: &Args) -> anyhow::Result<RunRecord> {
     // Flags begin with a dash, programs do not.
     if args.words.first().is_some_and(|word| !word.starts_with('-')) {
         let spec = user_program::spec(&args.settings, args.steps.is_some(), &args.own, &args.words)?;
         let force = args.settings.force;
-        return Ok(StartRequest { name: args.starting.name.clone(), force, ..StartRequest::new(spec, user_program::PRESET) });
+        return Ok(RunRecord { name: args.starting.name.clone(), force, ..RunRecord::wanted(spec, user_program::PRESET) });
     }
     args.own.refuse()?;
     let (mut job, preset) = args.settings.training()?;
     job.workload.steps = args.steps.unwrap_or(job.workload.steps);
     job.workload.trainer_flags = args.words.clone();
-    Ok(StartRequest { name: args.starting.name.clone(), ..args.settings.request_for(job, preset) })
+    Ok(RunRecord { name: args.starting.name.clone(), ..args.settings.request_for(job, preset) })
 }

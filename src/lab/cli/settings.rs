@@ -12,8 +12,8 @@ use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
 use crate::domain::setting::Setting;
 use crate::domain::settings::SETTINGS;
 use crate::flags::{Flagged, Flags};
-use crate::launch::{self, Machine, Preset, StartRequest};
-use crate::runs::{RunId, RunStore};
+use crate::launch::{self, Machine, Preset};
+use crate::runs::{RunId, RunRecord, RunStore};
 
 /// A preset, and what to change of it.
 #[derive(Debug, clap::Args)]
@@ -56,16 +56,16 @@ impl Starting {
     ///
     /// # Errors
     /// As [`launch::start`], and where the folder of [`Starting::output_filename`] cannot be used.
-    pub fn start(&self, store: &RunStore, request: StartRequest) -> anyhow::Result<RunId> {
+    pub fn start(&self, store: &RunStore, request: RunRecord) -> anyhow::Result<RunId> {
         rank_files::start(store, request, self.output_filename.as_deref())
     }
 
     /// What is to be started, of the verbs that take a [`Place`]. `preset` is what the list of runs shows for one.
-    pub fn request(&self, place: &Place, resources: Resources, workload: Workload, preset: &str) -> Result<StartRequest, Usage> {
+    pub fn request(&self, place: &Place, resources: Resources, workload: Workload, preset: &str) -> Result<RunRecord, Usage> {
         let spec = RunSpec { resources, workload };
         match spec.problem() {
             Some(problem) => Err(Usage(problem)),
-            None => Ok(StartRequest { name: self.name.clone(), force: place.force, ..StartRequest::new(spec, preset) }),
+            None => Ok(RunRecord { name: self.name.clone(), force: place.force, ..RunRecord::wanted(spec, preset) }),
         }
     }
 }
@@ -154,16 +154,16 @@ impl Flagged for ResourcesOnly {
 
 impl Settings {
     /// What was asked for, with all other settings as the preset has them.
-    pub fn request(&self) -> Result<StartRequest, Usage> {
+    pub fn request(&self) -> Result<RunRecord, Usage> {
         let (job, preset) = self.training()?;
         Ok(self.request_for(job, preset))
     }
 
     /// To train `job`, as the other flags ask for it.
-    pub fn request_for(&self, job: TrainingJob, preset: String) -> StartRequest {
+    pub fn request_for(&self, job: TrainingJob, preset: String) -> RunRecord {
         let data_dir = self.data_dir.clone();
         let (offline, force) = (dataset::is_offline(self.offline), self.force);
-        StartRequest { data_dir, offline, force, ..StartRequest::new(job, preset) }
+        RunRecord { data_dir, offline, force, ..RunRecord::wanted(job, preset) }
     }
 
     /// The preset's settings with the flags over them, and the preset's name.

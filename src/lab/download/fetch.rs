@@ -59,7 +59,7 @@ impl Fetcher {
             subfolder => format!("{}/{subfolder}", address.trim_end_matches('/')),
         };
         let addresses = mirror.map(place).into_iter().chain(collection.addresses.map(String::from)).collect();
-        Fetcher { addresses, files: collection.files.to_vec() }
+        Fetcher { addresses, files: collection.files() }
     }
 
     /// # Errors

@@ -8,8 +8,8 @@ use super::program::Program;
 use crate::course::{Outcome, Verdict};
 use crate::domain::job::RunSpec;
 use crate::domain::run::{RunState, RunStatus};
-use crate::launch::{StartRequest, default_preset};
-use crate::runs::Trial;
+use crate::launch::default_preset;
+use crate::runs::{RunRecord, Trial};
 
 /// Seconds until a rank says for whom it waits, and until it gives up: a deadlock is explained within 20 s.
 const STALL_LIMITS: [&str; 4] = ["--stall-warning-secs", "5", "--stall-shutdown-secs", "12"];
@@ -20,7 +20,7 @@ const SHOWN: usize = 3;
 
 impl Program {
     /// The run that judges the program, built from this text.
-    pub fn request(&self, built: PathBuf, text: &str) -> StartRequest {
+    pub fn request(&self, built: PathBuf, text: &str) -> RunRecord {
         let mut request = self.request_for(built, (self.job)(self, text));
         // A program that hangs without a report must not run for ever.
         request.spec.resources.time_limit_s = Some(TIME_LIMIT_S);
@@ -29,7 +29,7 @@ impl Program {
     }
 
     /// Another run of the program.
-    pub fn request_for(&self, built: PathBuf, job: impl Into<RunSpec>) -> StartRequest {
+    pub fn request_for(&self, built: PathBuf, job: impl Into<RunSpec>) -> RunRecord {
         let mut spec = job.into();
         // A program that trains on photos has limits of its own.
         if let Some(training) = spec.workload.training_mut() {
@@ -38,12 +38,12 @@ impl Program {
             training.trainer_flags = STALL_LIMITS.map(String::from).to_vec();
         }
         let name = if self.has_steps() { "own trainer" } else { self.track };
-        StartRequest {
+        RunRecord {
             program: Some(built),
             exercise: (!self.has_steps()).then(|| self.track.to_owned()),
             name: Some(name.into()),
             offline: true,
-            ..StartRequest::new(spec, default_preset(false).name)
+            ..RunRecord::wanted(spec, default_preset(false).name)
         }
     }
 

@@ -2,14 +2,14 @@
 //!
 //! The supervisor does the work: this starts it and sends it signals, and does not wait.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
 use super::discovery::Discovery;
 use super::hosts::hosts_of;
-use super::prepare::{self, Images};
+use super::prepare;
 use super::{CommandLine, LaunchError, Setup, command_line, leased, rank_networks};
 use crate::dataset::Location;
 use crate::domain::job::RunSpec;
@@ -17,115 +17,75 @@ use crate::domain::run::{RunState, RunStatus};
 use crate::host::cpu::host_memory;
 use crate::host::{self, read};
 use crate::process::{self, RunLock};
-use crate::runs::{RunFolder, RunId, RunRecord, RunStore, StoreError, Supervision, Trial};
+use crate::runs::{RunFolder, RunId, RunRecord, RunStore, StoreError, Supervision};
 
 /// How long we wait for a supervisor to come up.
 const START_PATIENCE: Duration = Duration::from_secs(15);
-
-/// What to run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StartRequest {
-    pub spec: RunSpec,
-    /// Name of the preset that the settings began as.
-    pub preset: String,
-    /// A folder with the four files of the user's own.
-    pub data_dir: Option<PathBuf>,
-    pub name: Option<String>,
-    /// A program of the learner's own, to be run instead of hvd-train.
-    pub program: Option<PathBuf>,
-    /// The exercise that it is of, where that is not the ten steps.
-    pub exercise: Option<String>,
-    /// Which run of a trial of that program it is.
-    pub trial: Option<Trial>,
-    /// Download nothing.
-    pub offline: bool,
-    /// Start more ranks than the machine has room for.
-    pub force: bool,
-}
-
-impl StartRequest {
-    pub fn new(spec: impl Into<RunSpec>, preset: impl Into<String>) -> StartRequest {
-        StartRequest {
-            spec: spec.into(),
-            preset: preset.into(),
-            data_dir: None,
-            name: None,
-            program: None,
-            exercise: None,
-            trial: None,
-            offline: false,
-            force: false,
-        }
-    }
-}
 
 /// The exact line that [`start`] would run, as far as can be told before the images are fetched.
 ///
 /// # Errors
 /// As [`start`].
-pub fn preview(store: &RunStore, request: &StartRequest) -> Result<CommandLine, LaunchError> {
-    plan(request.clone(), &store.folder(store.next_id())).map(|plan| plan.line)
+pub fn preview(store: &RunStore, wanted: &RunRecord) -> Result<CommandLine, LaunchError> {
+    plan(wanted.clone(), &store.folder(store.next_id())).map(|(_, line)| line)
 }
 
-struct Plan {
-    request: StartRequest,
-    images: Images,
-    setup: Setup,
-    line: CommandLine,
-}
-
-fn plan(mut request: StartRequest, folder: &RunFolder) -> Result<Plan, LaunchError> {
+/// The record with whole paths, the name of its images and the versions, and the line that starts its ranks.
+fn plan(mut record: RunRecord, folder: &RunFolder) -> Result<(RunRecord, CommandLine), LaunchError> {
     // The run may be continued from another folder.
-    request.data_dir = request.data_dir.map(|folder| Location::from_argument(&folder).absolute().into_argument());
-    let resources = &mut request.spec.resources;
+    record.data_dir = record.data_dir.map(|folder| Location::from_argument(&folder).absolute().into_argument());
+    let resources = &mut record.spec.resources;
     resources.hostfile = resources.hostfile.take().map(|file| prepare::absolute(Path::new(&file)).display().to_string());
-    if let Some(problem) = request.spec.problem() {
+    if let Some(problem) = record.spec.problem() {
         return Err(LaunchError::Spec(problem));
     }
-    if request.spec.resources.slurm && request.spec.command().is_some() {
+    if record.spec.resources.slurm && record.spec.command().is_some() {
         let text = "--slurm starts the lab's own programs: put a program of your own into a script of yours, for sbatch";
         return Err(LaunchError::Spec(text.into()));
     }
     if let Some((file, error)) =
-        request.spec.resources.hostfile.as_ref().and_then(|file| Some((file, read::open(Path::new(file)).err()?)))
+        record.spec.resources.hostfile.as_ref().and_then(|file| Some((file, read::open(Path::new(file)).err()?)))
     {
         return Err(LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read")));
     }
-    if request.spec.link_bits().is_some() {
+    if record.spec.link_bits().is_some() {
         rank_networks::probe()?;
     }
-    let resources = &mut request.spec.resources;
+    let resources = &mut record.spec.resources;
     if let Some(script) = &mut resources.host_discovery_script {
         *script = prepare::absolute(Path::new(script)).display().to_string();
     }
     if let Some(Err(problem)) = Discovery::of(resources).map(|discovery| discovery.hosts()) {
         return Err(LaunchError::Spec(problem));
     }
-    let setup = Setup::detect(&request.spec, request.program.as_deref())?;
-    if request.spec.resources.hostfile.is_some() && !request.force {
-        hosts_of(&request.spec.resources, setup.flavour)?;
+    let setup = Setup::detect(&record.spec, record.program.as_deref())?;
+    if record.spec.resources.hostfile.is_some() && !record.force {
+        hosts_of(&record.spec.resources, setup.flavour)?;
     }
-    let training = request.spec.training();
+    let training = record.spec.training();
     let images = match training {
-        Some(training) => prepare::expected(&training.data, request.data_dir.as_deref(), request.offline)?,
-        None => prepare::named(&request.spec.workload)?,
+        Some(training) => prepare::expected(&training.data, record.data_dir.as_deref(), record.offline)?,
+        None => prepare::named(&record.spec.workload)?,
     };
-    let (spec, log_dir) = (&request.spec, folder.log_dir());
-    let mut line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;
+    let (spec, log_dir) = (&record.spec, folder.log_dir());
+    let mut line = command_line(spec, &record.preset, &setup, &images.argument, &log_dir, record.force)?;
     // Those of an exercise are the lab's own: they are shortened where they have to be.
-    if request.program.is_none() {
+    if record.program.is_none() {
         leased::check_time_limit(spec)?;
     }
-    line.notes.extend(leased::wanted(spec, request.force)?.map(|wanted| wanted.in_words()));
+    line.notes.extend(leased::wanted(spec, record.force)?.map(|wanted| wanted.in_words()));
     if let Some(problem) = too_large(spec).filter(|_| !setup.machine.in_allocation) {
         return Err(LaunchError::Spec(problem));
     }
     // A program that someone is working on may do anything, also never answer.
     let has_own_flags = training.is_some_and(|training| !training.trainer_flags.is_empty());
-    if has_own_flags && request.program.is_none() && setup.is_built() {
+    if has_own_flags && record.program.is_none() && setup.is_built() {
         setup.ask_trainer(&line.argv)?;
     }
-    Ok(Plan { request, images, setup, line })
+    let versions = [format!("hvd-lab {}", env!("CARGO_PKG_VERSION")), setup.mpirun_version];
+    record.versions = versions.into_iter().filter(|version| !version.is_empty()).collect();
+    record.data_label = images.label;
+    Ok((record, line))
 }
 
 /// Buffers that this host has no memory for. Of other hosts only their ranks know.
@@ -139,31 +99,10 @@ fn too_large(spec: &RunSpec) -> Option<String> {
 ///
 /// # Errors
 /// Whatever is known to be wrong before the ranks start: settings, launcher, trainer, data, the run folder.
-pub fn start(store: &RunStore, request: StartRequest) -> Result<RunId, LaunchError> {
+pub fn start(store: &RunStore, wanted: RunRecord) -> Result<RunId, LaunchError> {
     // Planned to refuse early. The supervisor builds the line again, for images and devices may differ by then.
-    let Plan { request, images, setup, .. } = plan(request, &store.folder(store.next_id()))?;
-    let record = RunRecord {
-        id: RunId(0),
-        name: request.name,
-        note: None,
-        preset: request.preset,
-        spec: request.spec,
-        data_label: images.label,
-        data_dir: request.data_dir,
-        program: request.program,
-        exercise: request.exercise,
-        trial: request.trial,
-        offline: request.offline,
-        force: request.force,
-        created_s: host::now_s(),
-        host: host::name(),
-        versions: [format!("hvd-lab {}", env!("CARGO_PKG_VERSION")), setup.mpirun_version]
-            .into_iter()
-            .filter(|version| !version.is_empty())
-            .collect(),
-        attempts: Vec::new(),
-        newer: Default::default(),
-    };
+    let (record, _) = plan(wanted, &store.folder(store.next_id()))?;
+    let record = RunRecord { created_s: host::now_s(), host: host::name(), ..record };
     let (record, lock) = store.create_claimed(record, &beginning())?;
     let folder = store.folder(record.id);
     spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))?;
@@ -183,6 +122,15 @@ impl MoreWork {
     pub fn epochs(epochs: usize) -> MoreWork {
         MoreWork { epochs, time_limit_s: None }
     }
+
+    /// Changes what the run is asked for.
+    fn apply_to(self, record: &mut RunRecord) {
+        if let Some(training) = record.spec.workload.training_mut() {
+            training.epochs = self.epochs;
+        }
+        let resources = &mut record.spec.resources;
+        resources.time_limit_s = self.time_limit_s.unwrap_or(resources.time_limit_s);
+    }
 }
 
 /// Give a run that is over more epochs, from its last checkpoint; returns at once.
@@ -201,14 +149,13 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
         error => error.into(),
     })?;
     let mut record = store.record(id)?;
-    if let Some(exercise) = record.exercise {
+    if let Some(exercise) = &record.exercise {
         return refuse(format!(
             "run {id} belongs to the exercise {exercise}, whose program always starts from scratch: run it again instead"
         ));
     }
-    let resources = &mut record.spec.resources;
-    resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
-    let Some(training) = record.spec.workload.training_mut() else {
+    more.apply_to(&mut record);
+    let Some(training) = record.training() else {
         let title = record.spec.workload.title();
         return refuse(match record.spec.problem() {
             Some(problem) => problem,
@@ -221,7 +168,6 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
     if !training.checkpointing {
         return refuse(format!("run {id} kept no checkpoints, so it cannot go on: start a new one with checkpointing on"));
     }
-    training.epochs = more.epochs;
     let summary = store.summary(id)?;
     let done = summary.last_epoch;
     // One that was ended after its last epoch has its test still to do.
@@ -233,22 +179,8 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
     if done > 0 && folder.last_checkpoint().is_none() {
         return Err(LaunchError::CheckpointsGone { id, folder: folder.log_dir() });
     }
-    let again = StartRequest {
-        data_dir: record.data_dir.clone(),
-        program: record.program.clone(),
-        trial: record.trial,
-        offline: record.offline,
-        force: record.force,
-        ..StartRequest::new(record.spec.clone(), record.preset.clone())
-    };
-    plan(again, &folder)?;
-    folder.change_record(|record| {
-        if let Some(training) = record.spec.workload.training_mut() {
-            training.epochs = more.epochs;
-        }
-        let resources = &mut record.spec.resources;
-        resources.time_limit_s = more.time_limit_s.unwrap_or(resources.time_limit_s);
-    })?;
+    plan(record, &folder)?;
+    folder.change_record(|record| more.apply_to(record))?;
     folder.reserve_status()?;
     folder.write_status(&beginning())?;
     store.forget_summary(id);

@@ -48,7 +48,7 @@ use crate::telemetry::{self, Sampler};
 use lease::JobLease;
 pub(super) use options::JobOptions;
 pub(super) use state::End;
-use state::{Behind, Launcher};
+use state::JobState;
 use timers::{at, ticks, until};
 
 /// Between SIGTERM and SIGKILL.
@@ -83,38 +83,18 @@ pub(super) struct Job {
     sampler: Sampler,
     /// The launcher's session files; goes with the job.
     scratch: Scratch,
-    /// When the job is to be ended because one rank reported a fatal error, or is gone.
-    end_after_failure_at: Option<Instant>,
-    end_after_vanishing_at: Option<Instant>,
     no_progress: NoProgress,
     stopped_ranks: StoppedRanks,
     /// Where its ranks have networks of their own.
     link_monitor: Option<LinkMonitor>,
     faults: Faults,
-    /// Who used the cores up to the moment in which training began, and what part of them others used since then.
-    began: Option<Load>,
-    others_cpu: Option<f64>,
     /// Devices of a machine that is shared.
     lease: Option<JobLease>,
-    /// When SIGKILL follows; set once the ranks are being ended.
-    kill_at: Option<Instant>,
-    asked_to_stop: bool,
     /// When every rank has to have reported, and after how many seconds.
     start: Option<(Instant, f64)>,
     /// When its time limit ends it, and that limit in seconds.
     deadline: Option<(Instant, f64)>,
-    out_of_time: bool,
-    launcher: Launcher,
-    /// It is being ended to go on with other hosts.
-    is_resized: bool,
-    /// Why the ranks were taken for stuck.
-    stuck: Option<String>,
-    /// Why the supervisor itself cannot go on.
-    broken: Option<String>,
-    /// Why a part of the output of a user's program is not kept, and whether that was reported.
-    unwritten: Option<(String, bool)>,
-    /// The program itself has ended, and what it has put into the background has not.
-    behind: Option<Behind>,
+    state: JobState,
 }
 
 impl Job {
@@ -196,19 +176,7 @@ impl Job {
             samples,
             sampler,
             scratch,
-            end_after_failure_at: None,
-            end_after_vanishing_at: None,
-            began: None,
-            others_cpu: None,
-            kill_at: None,
-            asked_to_stop: false,
-            out_of_time: false,
-            launcher: Launcher::default(),
-            is_resized: false,
-            stuck: None,
-            broken: None,
-            unwritten: None,
-            behind: None,
+            state: JobState::default(),
         })
     }
 
@@ -234,14 +202,14 @@ impl Job {
                     let written = self.writer.telemetry(&sample);
                     self.fail_if_unwritten(written);
                 }
-                exit = self.child.wait(), if self.behind.is_none() => {
-                    self.behind = exit.as_ref().ok().and_then(|exit| self.left_behind(*exit));
-                    if self.behind.is_none() {
+                exit = self.child.wait(), if self.state.behind.is_none() => {
+                    self.state.behind = exit.as_ref().ok().and_then(|exit| self.left_behind(*exit));
+                    if self.state.behind.is_none() {
                         break exit.ok();
                     }
                 }
                 _ = stop.recv() => {
-                    let is_first = !std::mem::replace(&mut self.asked_to_stop, true);
+                    let is_first = !std::mem::replace(&mut self.state.asked_to_stop, true);
                     self.begin_end();
                     if is_first {
                         tell(RunState::Stopping, "stopping the ranks");
@@ -266,7 +234,7 @@ impl Job {
                     self.look_for_folder();
                     self.look_at_lease();
                     self.no_progress.look();
-                    if self.began.is_some() && self.kill_at.is_none() {
+                    if self.state.began.is_some() && self.state.kill_at.is_none() {
                         let evidence = &self.writer.evidence;
                         match self.no_progress.news() {
                             Some(Some(silent)) => tell(RunState::Running, &format!("{silent}: {}", evidence.last_seen(self.options.np))),
@@ -276,38 +244,38 @@ impl Job {
                     }
                 }
                 () = at(self.faults.turn_at().map(Instant::from_std)) => self.faults.turn(),
-                () = at(self.no_progress.ends_at()), if self.kill_at.is_none() => self.give_up(),
-                () = at(self.deadline.map(|(end, _)| end)), if self.kill_at.is_none() => {
-                    (self.asked_to_stop, self.out_of_time) = (true, true);
+                () = at(self.no_progress.ends_at()), if self.state.kill_at.is_none() => self.give_up(),
+                () = at(self.deadline.map(|(end, _)| end)), if self.state.kill_at.is_none() => {
+                    (self.state.asked_to_stop, self.state.out_of_time) = (true, true);
                     self.begin_end();
                     tell(RunState::Stopping, "its time limit is over");
                 }
-                () = at(self.start.map(|(end, _)| end)), if self.kill_at.is_none() => self.judge_start(),
-                () = at(self.end_after_failure_at.into_iter().chain(self.end_after_vanishing_at).min()), if self.kill_at.is_none() => self.begin_end(),
-                () = at(self.kill_at) => self.end_by_force(),
+                () = at(self.start.map(|(end, _)| end)), if self.state.kill_at.is_none() => self.judge_start(),
+                () = at(self.state.end_after_failure_at.into_iter().chain(self.state.end_after_vanishing_at).min()), if self.state.kill_at.is_none() => self.begin_end(),
+                () = at(self.state.kill_at) => self.end_by_force(),
             }
         };
         let now = Load::of_session(std::process::id());
         // The ranks of a batch job are no part of this session.
-        let began = self.began.filter(|_| !self.options.is_batch);
-        self.others_cpu = began.zip(now).and_then(|(began, now)| now.others_since(&began));
+        let began = self.state.began.filter(|_| !self.options.is_batch);
+        let others_cpu = began.zip(now).and_then(|(began, now)| now.others_since(&began));
         self.end_what_is_left().await;
         self.tell_what_is_lost();
         self.finish_own_program();
         let written = self.writer.flush();
         self.fail_if_unwritten(written);
         let evidence = &self.writer.evidence;
-        let broken = self.broken.take();
-        let is_broken = broken.is_some() || self.stuck.is_some();
+        let broken = self.state.broken.take();
+        let is_broken = broken.is_some() || self.state.stuck.is_some();
         // The system is at fault, whatever the launcher says of being ended.
         let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
-        let mut verdict = judge(evidence, exit, self.asked_to_stop, broken.or(self.stuck.take()));
+        let mut verdict = judge(evidence, exit, self.state.asked_to_stop, broken.or(self.state.stuck.take()));
         verdict.trace_libraries(evidence);
-        if let Some((why, _)) = &self.unwritten {
+        if let Some((why, _)) = &self.state.unwritten {
             verdict.message += &format!("; a part of what it printed is not kept: {why}");
         }
         if let Some((_, limit_s)) = self.deadline
-            && self.out_of_time
+            && self.state.out_of_time
             && verdict.state == RunState::Stopped
         {
             verdict.message += &format!(": its time limit of {} was over", units::clock(limit_s));
@@ -316,11 +284,14 @@ impl Job {
         let np = self.options.own.as_ref().and_then(|_| evidence.introduced().map(|(_, report)| report.topology.size.0).max());
         self.judged(&verdict);
         let is_requeued =
-            !self.asked_to_stop && slurm::ended(self.writer.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
-        let is_left =
-            self.options.is_batch && !self.asked_to_stop && !is_requeued && !is_broken && slurm::is_left(&self.options.folder);
-        let is_resized = self.is_resized && verdict.state == RunState::Failed;
-        End { verdict, exit_code, versions, np, others_cpu: self.others_cpu, is_requeued, is_left, is_resized }
+            !self.state.asked_to_stop && slurm::ended(self.writer.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
+        let is_left = self.options.is_batch
+            && !self.state.asked_to_stop
+            && !is_requeued
+            && !is_broken
+            && slurm::is_left(&self.options.folder);
+        let is_resized = self.state.is_resized && verdict.state == RunState::Failed;
+        End { verdict, exit_code, versions, np, others_cpu, is_requeued, is_left, is_resized }
     }
 
     fn take(&mut self, line: Line) -> Option<Event> {
@@ -332,8 +303,8 @@ impl Job {
                 let evidence = &self.writer.evidence;
                 let excess = |event| self.options.limits.excess(process, event, last, evidence.config(process));
                 let flood = || self.options.limits.flood(evidence.flooding?, evidence.printed);
-                if let Some(why) = event.as_ref().and_then(excess).or_else(flood).filter(|_| self.stuck.is_none()) {
-                    self.stuck = Some(why);
+                if let Some(why) = event.as_ref().and_then(excess).or_else(flood).filter(|_| self.state.stuck.is_none()) {
+                    self.state.stuck = Some(why);
                     self.begin_end();
                 }
                 event.iter().for_each(|event| self.heard(process, event));
@@ -343,7 +314,7 @@ impl Job {
                     self.writer.evidence.printed = 0;
                 }
                 if matches!(event, Some(Event::Fatal { .. })) && !self.options.is_batch {
-                    self.end_after_failure_at.get_or_insert(Instant::now() + FAILURE_GRACE);
+                    self.state.end_after_failure_at.get_or_insert(Instant::now() + FAILURE_GRACE);
                 }
                 event
             }
@@ -363,8 +334,8 @@ impl Job {
         let evidence = &self.writer.evidence;
         let places: Vec<RankPlace> = evidence.on(&self.host).map(|(process, report)| report.place(process)).collect();
         self.sampler.watch(places);
-        if evidence.introduced().count() == self.options.np && self.kill_at.is_none() {
-            self.began = self.began.or_else(|| Load::of_session(std::process::id()));
+        if evidence.introduced().count() == self.options.np && self.state.kill_at.is_none() {
+            self.state.began = self.state.began.or_else(|| Load::of_session(std::process::id()));
             tell(RunState::Running, evidence.work.going());
         }
     }
@@ -374,10 +345,10 @@ impl Job {
     fn fail_if_unwritten(&mut self, written: Result<(), WriteError>) {
         if let Err(error) = written {
             if self.options.own.is_some() {
-                self.unwritten.get_or_insert((error.to_string(), false));
+                self.state.unwritten.get_or_insert((error.to_string(), false));
                 return;
             }
-            self.broken.get_or_insert(error.to_string());
+            self.state.broken.get_or_insert(error.to_string());
             self.begin_end();
         }
     }
@@ -388,7 +359,7 @@ impl Job {
         // On a busy machine it takes longer to print too much than to be taken for stuck.
         let question = if evidence.printed > A_LOT { "is there a print in a loop?" } else { "a loop that never ends?" };
         let cause = format!("{}, so it was ended: {question} Last seen: ", self.no_progress.in_words());
-        self.stuck = Some(cause + &evidence.last_seen(self.options.np));
+        self.state.stuck = Some(cause + &evidence.last_seen(self.options.np));
         self.begin_end();
     }
 }

@@ -59,7 +59,7 @@ mod work;
 
 pub use build_lock::is_going_on as is_being_built;
 pub use command_line::CommandLine;
-pub use control::{MoreWork, StartRequest, continue_run, preview, start, stop};
+pub use control::{MoreWork, continue_run, preview, start, stop};
 pub use error::LaunchError;
 pub use fault_request::{faults_made, make_fault};
 pub use flavour::Flavour;

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::Deserialize;
 
+use super::slurm::Ended;
 use crate::domain::bounds::MAX_RANKS;
 
 /// What the launcher says about the first process that failed.
@@ -33,46 +35,33 @@ pub(super) enum How {
     LauncherSignal(i32),
 }
 
-/// How launchers name the first that failed, the surest words first, with what they mean where no number of theirs says it. `process`,
-/// `pid`, `code`, `signal` and `word` are the groups that are read; all words of a launcher are one line here.
-const FORMS: [(&str, Option<How>); 14] = [
-    // Open MPI: "... noticed that process rank 1 with PID 77 on node vm exited on signal 9 (Killed)."
-    (r"process rank (?<process>[0-9]+) with PID [0-9]+ on node \S+ exited on signal (?<signal>[0-9]+)", None),
-    (r"exited on signal (?<signal>[0-9]+)", None),
-    // Open MPI: "... has exited due to process rank 1 with PID 77 on node vm exiting improperly", or "calling "abort"".
-    (r"process rank (?<process>[0-9]+) with PID [0-9]+ on node \S+ exiting improperly", Some(How::Left)),
-    (r#"process rank (?<process>[0-9]+) with PID [0-9]+ on node \S+ calling "abort""#, Some(How::Abort)),
-    // Open MPI: "Process name: [prterun-vm-7@1,1] Exit code: 3", in version 4 "[[7,1],1]"; horovodrun: "Process name: 1 Exit code: 3".
-    (r"Process name: (?:\S+,)?(?<process>[0-9]+)\]? Exit code: +(?<code>-?[0-9]+)", None),
-    // MPICH: "BAD TERMINATION OF ... PID 77 RUNNING AT vm EXIT CODE: 9", and behind it the name of a signal; Intel's has the rank.
-    (r"BAD TERMINATION .*?PID (?<pid>[0-9]+) RUNNING AT .*EXIT STRING: .*?\(signal (?<signal>[0-9]+)\)", None),
-    (r"BAD TERMINATION .*?RANK (?<process>[0-9]+) PID [0-9]+ RUNNING AT \S+ KILLED BY SIGNAL: (?<signal>[0-9]+)", None),
-    (
-        r"BAD TERMINATION .*?(?:RANK (?<process>[0-9]+) )?PID (?<pid>[0-9]+) RUNNING AT \S+ EXIT (?:CODE|STATUS): (?<code>[0-9]+)",
-        None,
-    ),
-    // torchrun, and accelerate by it: "[0]: ... rank : 1 (local_rank: 1) exitcode : 3 (pid: 77)"; only `local_rank` in its log.
-    (
-        r"Root Cause \(first observed failure\): .*? rank +: (?<process>[0-9]+) .*?exitcode +: (?<code>-?[0-9]+) \(pid: (?<pid>[0-9]+)",
-        None,
-    ),
-    (r"failed \(exitcode: (?<code>-?[0-9]+)\) local_rank: [0-9]+ \(pid: (?<pid>[0-9]+)\)", None),
-    // srun: "srun: error: n1: task 1: Exited with exit code 3", "srun: error: n1: tasks 0-2: Killed".
-    (
-        r"srun: error: \S+: (?:task (?<process>[0-9]+)|tasks \S+): (?:Exited with exit code (?<code>[0-9]+)|(?<word>Killed|Out Of Memory|Terminated|Segmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction))",
-        None,
-    ),
-    // horovodrun, before it says which was first.
-    (r"Process (?<process>[0-9]+) exit with status code (?<code>-?[0-9]+)\.", None),
-    // deepspeed names the command of its last rank there, whichever failed; accelerate of one process.
-    (
-        r"(?:exits with return code =|returned non-zero exit status) (?<code>-?[0-9]+)|died with <Signals\.[A-Z0-9]+: (?<signal>[0-9]+)>",
-        None,
-    ),
-    (r"SignalException: Process [0-9]+ got signal: (?<signal>[0-9]+)", Some(How::LauncherSignal(0))),
-];
+/// A way in which a launcher names the first that failed: the file says more.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    pattern: String,
+    means: Option<Means>,
+}
 
-static COMPILED: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| FORMS.iter().map(|(form, _)| Regex::new(form).ok()).collect());
+/// What the words of a launcher mean where no number of theirs says it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Means {
+    Left,
+    Abort,
+    LauncherSignal,
+}
+
+#[derive(Default, Deserialize)]
+struct Table {
+    notice: Vec<Form>,
+}
+
+// The file is part of the program, and a test reads it.
+static FORMS: LazyLock<Vec<(Regex, Option<Means>)>> = LazyLock::new(|| {
+    let table: Table = toml::from_str(include_str!("../../../assets/launchers/notices.toml")).unwrap_or_default();
+    table.notice.iter().filter_map(|form| Some((Regex::new(&form.pattern).ok()?, form.means))).collect()
+});
 
 /// As `strsignal` names the signals in C.
 const SIGNALS: [(&str, i32); 8] = [
@@ -149,19 +138,19 @@ pub(super) fn one_line<'a>(launcher: impl Iterator<Item = &'a String>) -> String
     launcher.map(|line| line.trim_start_matches('=').trim()).collect::<Vec<_>>().join(" ")
 }
 
-/// Read the launcher's notice of the first failure.
-pub(super) fn notice<'a>(launcher: impl Iterator<Item = &'a String>) -> Option<Notice> {
-    let text = one_line(launcher);
-    COMPILED.iter().zip(FORMS).find_map(|(form, (_, means))| read(form.as_ref()?, means, &text))
+/// The launcher's notice of the first failure, in its lines as one.
+pub(super) fn notice(launcher: &str) -> Option<Notice> {
+    FORMS.iter().find_map(|(form, means)| read(form, *means, launcher))
 }
 
-fn read(form: &Regex, means: Option<How>, text: &str) -> Option<Notice> {
+fn read(form: &Regex, means: Option<Means>, text: &str) -> Option<Notice> {
     let found = form.captures(text)?;
     let number = |name: &str| found.name(name)?.as_str().parse::<i32>().ok();
     let word = found.name("word").and_then(|word| SIGNALS.iter().find(|(name, _)| *name == word.as_str()));
     let how = match (means, number("signal").or(word.map(|(_, signal)| *signal)), number("code")) {
-        (Some(How::LauncherSignal(_)), Some(signal), _) => How::LauncherSignal(signal),
-        (Some(how), ..) => how,
+        (Some(Means::LauncherSignal), signal, _) => How::LauncherSignal(signal?),
+        (Some(Means::Left), ..) => How::Left,
+        (Some(Means::Abort), ..) => How::Abort,
         (None, Some(signal), _) => How::Signal(signal),
         // Python has the signal that ended a process as a negative number.
         (None, None, Some(code)) if code < 0 => How::Signal(-code),
@@ -179,15 +168,27 @@ pub(super) fn is_out_of_memory(text: &str) -> bool {
     ["oom_kill event", "oom-kill event", "out-of-memory handler", ": Out Of Memory"].iter().any(|words| text.contains(words))
 }
 
-/// Why Slurm says that it cancelled what it ran: `TIME LIMIT`, `PREEMPTION`. Without a reason a step is cancelled also behind a rank
-/// that failed.
-pub(super) fn cancelled(text: &str) -> Option<&str> {
+/// How Slurm says that it ended what it ran. It also cancels a step after a rank that failed, and gives no reason then.
+pub(super) fn cancelled(text: &str) -> Option<Ended> {
     let (_, behind) = text.split_once(" CANCELLED AT ")?;
-    Some(behind.split_once("***")?.0.split_once(" DUE TO ")?.1.trim())
+    Some(match behind.split_once("***")?.0.split_once(" DUE TO ")?.1.trim() {
+        "TIME LIMIT" => Ended::TimeLimit("Slurm ended it, since its time limit was over".to_owned()),
+        why => Ended::Other(format!("Slurm ended it: {}", why.to_lowercase())),
+    })
 }
 
 fn leading_number<T: std::str::FromStr>(text: &str) -> Option<T> {
     let text = text.trim_start();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_notice_of_the_table_is_an_expression() {
+        assert_eq!(FORMS.len(), 14);
+    }
 }

@@ -54,169 +54,302 @@ pub struct Lost {
 /// What most often makes a process end without a word.
 const LEFT: &str = ": a program that leaves in the middle, by os._exit or std::process::exit, ends like this";
 
+/// The process that failed first, if it is known, and how, in one sentence.
+type Cause = (Option<usize>, String);
+
 /// Judge a run whose launcher has ended.
 ///
 /// `asked_to_stop` says that the user wanted the end; `broken` why the supervisor had to end it.
 pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool, broken: Option<String>) -> Verdict {
-    let plain = Verdict::plain;
     if let Some(cause) = broken {
-        return plain(RunState::Failed, cause);
+        return Verdict::plain(RunState::Failed, cause);
     }
-    let is_own = evidence.work == Work::Program;
-    if is_own && !asked_to_stop && exit.is_some_and(|exit| exit.success()) && lost_host(evidence).is_none() {
-        return plain(RunState::Finished, evidence.work.finished(evidence.done()));
+    let launcher = one_line(evidence.launcher.iter());
+    let ending = Ending { evidence, exit, notice: notice(&launcher), launcher };
+    // A program of the user's own does not report that it has finished.
+    let is_unreported = evidence.work == Work::Program && !asked_to_stop && ending.lost_host().is_none();
+    let has_succeeded = exit.is_some_and(|exit| exit.success());
+    if (is_unreported || evidence.all_finished()) && (asked_to_stop || has_succeeded) {
+        return Verdict::plain(RunState::Finished, evidence.work.finished(evidence.done()));
     }
-    if evidence.all_finished() && (asked_to_stop || exit.is_some_and(|exit| exit.success())) {
-        return plain(RunState::Finished, evidence.work.finished(evidence.done()));
-    }
+    let stopped = evidence.work.stopped(evidence.done());
     if asked_to_stop {
-        return plain(RunState::Stopped, evidence.work.stopped(evidence.done()));
+        return Verdict::plain(RunState::Stopped, stopped);
     }
-    match slurm::ended(evidence.launcher.iter()) {
-        Some(Ended::TimeLimit(words)) => {
-            return plain(RunState::Stopped, format!("{}: {words}", evidence.work.stopped(evidence.done())));
-        }
-        Some(Ended::Other(words)) => return plain(RunState::Failed, words),
+    let by_slurm = slurm::ended(evidence.launcher.iter()).filter(|end| *end != Ended::Requeued);
+    match by_slurm.or_else(|| cancelled(&ending.launcher)) {
+        Some(Ended::TimeLimit(words)) => return Verdict::plain(RunState::Stopped, format!("{stopped}: {words}")),
+        Some(Ended::Other(words)) => return Verdict::plain(RunState::Failed, words),
         Some(Ended::Requeued) | None => {}
     }
-    match cancelled(&one_line(evidence.launcher.iter())) {
-        Some("TIME LIMIT") => {
-            let stopped = evidence.work.stopped(evidence.done());
-            return plain(RunState::Stopped, format!("{stopped}: Slurm ended it, since its time limit was over"));
-        }
-        Some(why) => return plain(RunState::Failed, format!("Slurm ended it: {}", why.to_lowercase())),
-        None => {}
-    }
-    let (process, cause) = cause(evidence, exit);
-    let last_lines = match process {
-        Some(process) => evidence.tails.get(&process).into_iter().flatten().cloned().collect(),
-        // The only one that printed anything, perhaps for all of them.
-        None if !evidence.is_untagged
-            && evidence.work == Work::Program
-            && evidence.tails.values().filter_map(|lines| last_words(lines.iter())).count() == 1 =>
-        {
-            evidence.tails.values().flatten().cloned().collect()
-        }
-        None => Vec::new(),
-    };
-    // With step 2 only rank 0 prints: of the others the launcher's words are all there is.
-    let last_lines = match last_lines.is_empty() && notice(evidence.launcher.iter()).is_none_or(|notice| notice.how != How::Left)
-    {
-        true => launcher_words(evidence).into_iter().rev().take(10).rev().collect(),
-        false => last_lines,
-    };
-    Verdict { state: RunState::Failed, message: cause, failed_process: process, last_lines, lost: lost_ranks(evidence, process) }
+    let (failed_process, message) = ending.cause();
+    let last_lines = ending.last_lines(failed_process);
+    Verdict { state: RunState::Failed, message, failed_process, last_lines, lost: ending.lost_ranks(failed_process) }
 }
 
-/// The ranks that are gone. `None` if a rank reported itself why it cannot continue: it would fail again.
-fn lost_ranks(evidence: &Evidence, failed: Option<usize>) -> Option<Lost> {
-    if let Some(host) = lost_host(evidence) {
-        let ranks = ranks_of(&host, evidence).len();
-        return Some(Lost { ranks, host: Some(host) });
-    }
-    let is_lost = failed.is_some_and(|failed| evidence.fatal_of(failed).is_none()) && evidence.introduced().next().is_some();
-    is_lost.then_some(Lost { ranks: 1, host: None })
+/// A failed launch: what is known of it, and the sentences about its cause.
+struct Ending<'a> {
+    evidence: &'a Evidence,
+    exit: Option<ExitStatus>,
+    /// The launcher's lines as one.
+    launcher: String,
+    notice: Option<Notice>,
 }
 
-fn ranks_of(host: &str, evidence: &Evidence) -> Vec<usize> {
-    let known = HostName::of(host).among(evidence.introduced().map(|(_, report)| report.host.as_str()));
-    evidence.introduced().filter(|(_, report)| Some(report.host.as_str()) == known).map(|(process, _)| process).collect()
-}
-
-/// Which process failed first, and how, in one sentence.
-fn cause(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, String) {
-    // A host that is gone takes its ranks along, and the others fail for it.
-    if let Some(host) = lost_host(evidence) {
-        return lost(&host, evidence);
-    }
-    let notice = notice(evidence.launcher.iter());
-    let fatal =
-        |Fatal { process, during, cause }: &Fatal| (Some(*process), format!("process {process} failed during {during}: {cause}"));
-    let aborted = aborted(evidence, notice.as_ref());
-    let known = notice.and_then(|notice| Some((known_process(&notice, evidence)?, notice)));
-    // One that ends before another may only be quicker to end: who printed a real error first is the first.
-    let is_killed = notice.is_some_and(|notice| matches!(notice.how, How::Signal(signal) if ![6, 15].contains(&signal)));
-    if evidence.work == Work::Program && !evidence.is_alone && !is_killed && exit.is_none_or(|exit| exit.signal().is_none()) {
-        let named = known.map(|(process, notice)| (process, notice.is_root)).or(aborted.map(|(process, _)| (process, true)));
-        if let Some((process, text)) = first_error(evidence, named) {
-            return (Some(process), format!("process {process} failed first: {}", shortened(text)));
-        }
-    }
-    // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first. MPICH does not
-    // distinguish those that an abort ends.
-    if let Some((process, Notice { process: named, how: How::Signal(signal), .. })) = known
-        && (named.is_some() || aborted.is_none())
-    {
-        // Its own word, for which it was ended perhaps, says more than the signal.
-        return match evidence.fatal_of(process) {
-            Some(own) => fatal(own),
-            _ if evidence.given_up.contains(&process) => given_up(process, evidence),
-            _ => {
-                let by = signal_words(signal, evidence);
-                (Some(process), format!("process {process} was ended{} by {by}", place(process, evidence)))
-            }
+impl Ending<'_> {
+    fn last_lines(&self, failed: Option<usize>) -> Vec<String> {
+        let Evidence { tails, is_untagged, work, .. } = self.evidence;
+        let printing = || tails.values().filter(|lines| last_words(lines.iter()).is_some()).count();
+        let lines: Vec<String> = match failed {
+            Some(process) => tails.get(&process).into_iter().flatten().cloned().collect(),
+            // The only one that printed anything, perhaps for all of them.
+            None if !is_untagged && *work == Work::Program && printing() == 1 => tails.values().flatten().cloned().collect(),
+            None => Vec::new(),
         };
-    }
-    if let Some(first) = evidence.fatal().first() {
-        return fatal(first);
-    }
-    // Among the lines of process 0 there are those of all others.
-    let is_own = |process| process != 0 || !evidence.is_untagged;
-    let tail = |process| evidence.tails.get(&process).filter(|_| is_own(process)).and_then(|lines| last_words(lines.iter()));
-    let error = |process| error_of(evidence, process).or_else(|| tail(process));
-    let said = |process| error(process).map(|line| format!(": {}", shortened(line))).unwrap_or_default();
-    if let Some((process, code)) = aborted {
-        let code = code.map(|code| format!(" with error code {code}")).unwrap_or_default();
-        return (Some(process), format!("process {process} called MPI_Abort{}{code}{}", place(process, evidence), said(process)));
-    }
-    match known {
-        Some((process, Notice { how: How::ExitCode(code), .. })) => {
-            let (code, said) = (code_meaning(code, evidence), said(process));
-            return (Some(process), format!("process {process} ended{} with {code}{said}", place(process, evidence)));
+        // With step 2 only rank 0 prints: of the others the launcher's words are all there is.
+        if lines.is_empty() && self.notice.is_none_or(|notice| notice.how != How::Left) {
+            let words = launcher_words(self.evidence);
+            words[words.len().saturating_sub(10)..].to_vec()
+        } else {
+            lines
         }
-        Some((process, Notice { how: How::Left, .. })) => {
-            let place = place(process, evidence);
-            let cause = "by itself, without an error, before its program was over. Look for an exit that only some ranks reach";
-            return (Some(process), format!("process {process} left{place} {cause}"));
+    }
+
+    /// The ranks that are gone. `None` if a rank reported itself why it cannot continue: it would fail again.
+    fn lost_ranks(&self, failed: Option<usize>) -> Option<Lost> {
+        if let Some(host) = self.lost_host() {
+            return Some(Lost { ranks: self.ranks_of(&host).len(), host: Some(host) });
         }
-        _ => {}
+        let is_lost = self.evidence.fatal_of(failed?).is_none() && self.evidence.introduced().next().is_some();
+        is_lost.then_some(Lost { ranks: 1, host: None })
     }
-    if evidence.work == Work::Program {
-        return of_own_program(evidence, exit, notice);
+
+    fn ranks_of(&self, host: &str) -> Vec<usize> {
+        let introduced = || self.evidence.introduced().map(|(process, report)| (process, report.host.as_str()));
+        let known = HostName::of(host).among(introduced().map(|(_, host)| host));
+        introduced().filter(|(_, host)| Some(*host) == known).map(|(process, _)| process).collect()
     }
-    if let Some(process) = evidence.vanished {
-        if evidence.given_up.contains(&process) {
-            return given_up(process, evidence);
+
+    /// The surest explanation comes first: what another process or the launcher says later may only follow from it.
+    fn cause(&self) -> Cause {
+        let Ending { evidence, notice, .. } = self;
+        // A host that is gone takes its ranks along, and the others fail for it.
+        if let Some(host) = self.lost_host() {
+            return self.lost(&host);
         }
-        return (
-            Some(process),
-            format!("process {process} vanished{}, and mpirun did not notice{LEFT}", place(process, evidence)),
-        );
+        let reported = |Fatal { process, during, cause }: &Fatal| {
+            (Some(*process), format!("process {process} failed during {during}: {cause}"))
+        };
+        let aborted = self.aborted();
+        let known = notice.and_then(|notice| Some((self.known_process(&notice)?, notice)));
+        // One that ends before another may only be quicker to end: who printed a real error first is the first.
+        let is_killed = notice.is_some_and(|notice| matches!(notice.how, How::Signal(signal) if ![6, 15].contains(&signal)));
+        if evidence.work == Work::Program && !evidence.is_alone && !is_killed && self.exit_signal().is_none() {
+            let named = known.map(|(process, notice)| (process, notice.is_root)).or(aborted.map(|(process, _)| (process, true)));
+            if let Some((process, text)) = first_error(evidence, named) {
+                return (Some(process), format!("process {process} failed first: {}", shortened(text)));
+            }
+        }
+        // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first. MPICH does not
+        // distinguish those that an abort ends.
+        if let Some((process, Notice { process: named, how: How::Signal(signal), .. })) = known
+            && (named.is_some() || aborted.is_none())
+        {
+            // Its own word, for which it was ended perhaps, says more than the signal.
+            let own = evidence.fatal_of(process).map(reported).or_else(|| self.given_up(process));
+            return own.unwrap_or_else(|| self.did(process, "was ended", &format!(" by {}", self.signal_words(signal))));
+        }
+        if let Some(first) = evidence.fatal().first() {
+            return reported(first);
+        }
+        if let Some((process, code)) = aborted {
+            let code = code.map(|code| format!(" with error code {code}")).unwrap_or_default();
+            return self.did(process, "called MPI_Abort", &format!("{code}{}", self.last_error(process)));
+        }
+        match known {
+            Some((process, Notice { how: How::ExitCode(code), .. })) => {
+                let how = format!(" with {}{}", self.code_meaning(code), self.last_error(process));
+                return self.did(process, "ended", &how);
+            }
+            Some((process, Notice { how: How::Left, .. })) => {
+                let how =
+                    " by itself, without an error, before its program was over. Look for an exit that only some ranks reach";
+                return self.did(process, "left", how);
+            }
+            _ => {}
+        }
+        if evidence.work == Work::Program {
+            return self.cause_in_own_program();
+        }
+        if let Some(process) = evidence.vanished {
+            let vanished = || self.did(process, "vanished", &format!(", and mpirun did not notice{LEFT}"));
+            return self.given_up(process).unwrap_or_else(vanished);
+        }
+        if let Some(signal) = self.exit_signal() {
+            return (None, format!("mpirun was ended by {}", self.signal_words(signal)));
+        }
+        let has_reports = evidence.introduced().next().is_some();
+        if let Some(process) = evidence.imitating.first()
+            && !has_reports
+        {
+            let cause = "printed lines that look like events of the lab, and none came from its library: what a program prints is \
+                         no evidence. If the program trains with the library, build both anew from the same version";
+            return (Some(*process), format!("process {process} {cause}"));
+        }
+        let code = self.code_words();
+        if !has_reports {
+            let words = launcher_words(evidence).join(" ");
+            let words = if words.is_empty() { "it said nothing".to_owned() } else { shortened(&words) };
+            return (None, format!("mpirun{code} before any rank reported: {words}"));
+        }
+        let silent = evidence.introduced().map(|(process, _)| process).find(|process| !evidence.has_finished(*process));
+        match silent {
+            Some(process) => self.did(process, "ended", &format!(" without a final event (mpirun{code}){LEFT}")),
+            None => (None, format!("every rank finished, but mpirun{code}")),
+        }
     }
-    if let Some(signal) = exit.and_then(|exit| exit.signal()) {
-        return (None, format!("mpirun was ended by {}", signal_words(signal, evidence)));
+
+    /// How a program of the user's own ended, if nothing says which of its ranks failed: only one that ran alone can be named, and
+    /// only of one the last words may be the cause.
+    fn cause_in_own_program(&self) -> Cause {
+        const NOBODY: &str = "nothing says which rank failed first: look at the end of the log of each rank";
+        let evidence = self.evidence;
+        // Ranks that ended within a second were not counted; those of torchrun are named, and accelerate starts one alone without it.
+        let is_one = evidence.is_alone || evidence.introduced().nth(1).is_none();
+        let launcher = if evidence.is_alone { "the program" } else { evidence.launcher_name };
+        let process = evidence.is_alone.then_some(0);
+        if let Some(signal) = self.exit_signal() {
+            return (process, format!("{launcher} was ended by {}", self.signal_words(signal)));
+        }
+        let killed = |signal| (None, format!("one of the ranks was ended by {}, and {NOBODY}", self.signal_words(signal)));
+        let first_error = evidence.errors.first().map(|(_, error)| error.text.as_str());
+        match self.notice.filter(|_| !evidence.is_alone).map(|notice| notice.how) {
+            Some(How::LauncherSignal(signal)) => {
+                return (None, format!("{launcher} was asked to end by {}", self.signal_words(signal)));
+            }
+            Some(How::Signal(signal)) => return killed(signal),
+            Some(How::ExitCode(code)) if !(is_one && evidence.is_untagged) => {
+                let said = first_error.map_or(format!(", and {NOBODY}"), |error| format!(": {}", shortened(error)));
+                return (None, format!("one of the ranks ended with {}{said}", self.code_meaning(code)));
+            }
+            _ if is_out_of_memory(&self.launcher) => return killed(9),
+            _ => {}
+        }
+        let only_error = || error_of(evidence, 0).or_else(|| Some(evidence.errors.of(None)?.text.as_str()));
+        let error = if is_one { only_error() } else { first_error };
+        let of_launcher = launcher_words(evidence);
+        let of_ranks: Vec<&str> = evidence.tails.values().filter_map(|lines| last_words(lines.iter())).collect();
+        let last = match of_ranks[..] {
+            _ if evidence.is_untagged => last_words(of_launcher.iter()),
+            [] => last_words(of_launcher.iter()),
+            [only] => Some(only),
+            _ => None,
+        };
+        let said = match error.or(last.filter(|_| is_one)) {
+            Some(words) => format!(": {}", shortened(words)),
+            None if evidence.is_alone => String::new(),
+            None => format!(", and {NOBODY}"),
+        };
+        (process, format!("the program{}{said}", self.code_words()))
     }
-    if let (Some(process), None) = (evidence.imitating.first(), evidence.introduced().next()) {
-        let cause = "printed lines that look like events of the lab, and none came from its library: what a program prints is no \
-                     evidence. If the program trains with the library, build both anew from the same version";
-        return (Some(*process), format!("process {process} {cause}"));
+
+    /// `process 1`, what it did, where it was then, and how.
+    fn did(&self, process: usize, what: &str, how: &str) -> Cause {
+        (Some(process), format!("process {process} {what}{}{how}", self.place(process)))
     }
-    if evidence.introduced().next().is_none() {
-        let words = launcher_words(evidence).join(" ");
-        let words = if words.is_empty() { "it said nothing".to_owned() } else { shortened(&words) };
-        return (None, format!("mpirun{} before any rank reported: {words}", code_words(exit)));
+
+    /// A process that was stopped for so long that the run continues without it.
+    fn given_up(&self, process: usize) -> Option<Cause> {
+        let is_given_up = self.evidence.given_up.contains(&process);
+        is_given_up.then(|| self.did(process, "was stopped by a signal", " and did not go on, so the lab has ended it"))
     }
-    let silent = evidence.introduced().map(|(process, _)| process).find(|process| !evidence.has_finished(*process));
-    match silent {
-        Some(process) => (
-            Some(process),
-            format!(
-                "process {process} ended{} without a final event (mpirun{}){LEFT}",
-                place(process, evidence),
-                code_words(exit)
-            ),
-        ),
-        None => (None, format!("every rank finished, but mpirun{}", code_words(exit))),
+
+    /// The last error of a process, or its last words, as the end of a sentence.
+    fn last_error(&self, process: usize) -> String {
+        // Among the lines of process 0 there are those of all others.
+        let is_own = process != 0 || !self.evidence.is_untagged;
+        let tail = || self.evidence.tails.get(&process).filter(|_| is_own).and_then(|lines| last_words(lines.iter()));
+        let error = error_of(self.evidence, process).or_else(tail);
+        error.map(|line| format!(": {}", shortened(line))).unwrap_or_default()
+    }
+
+    /// The process that called MPI_Abort, and its error code; nothing where several may have been first.
+    fn aborted(&self) -> Option<(usize, Option<i32>)> {
+        let by = self.evidence.aborts.clone().with_launcher(self.evidence.launcher.iter()).by;
+        match (self.notice, by.len()) {
+            (Some(Notice { process: Some(process), how: How::Abort, .. }), _) => {
+                Some((process, by.get(&process).copied().flatten()))
+            }
+            (_, 1) => by.into_iter().next(),
+            _ => None,
+        }
+    }
+
+    fn known_process(&self, notice: &Notice) -> Option<usize> {
+        let is_it = |pid: u32| Some(pid) == notice.pid;
+        notice.process.or_else(|| self.evidence.introduced().find_map(|(process, known)| is_it(known.pid).then_some(process)))
+    }
+
+    /// The host with which the launcher of Open MPI lost touch, by its name or address.
+    fn lost_host(&self) -> Option<String> {
+        let word_after = |text: &str, key: &str| Some(text.split_once(key)?.1.split_whitespace().next()?.to_owned());
+        // "... has lost communication with a remote daemon. HNP daemon : [job@0,0] on node one Remote daemon: [job@0,1] on node two"
+        let daemon = self.launcher.find("Remote daemon").map(|at| &self.launcher[at..]);
+        let by_network = daemon.filter(|_| self.launcher.contains("lost communication with a remote daemon"));
+        by_network
+            .and_then(|daemon| word_after(daemon, "on node "))
+            // "A daemon failed to report back after being spawned. ... Local host: one Remote host: two"
+            .or_else(|| word_after(self.launcher.split_once("daemon failed to report back")?.1, "Remote host:"))
+    }
+
+    fn lost(&self, host: &str) -> Cause {
+        let ranks = self.ranks_of(host);
+        let Some(first) = ranks.first() else {
+            let cause = if self.evidence.introduced().next().is_some() { "is gone" } else { "could not begin" };
+            let remedy = format!("`hvd-lab doctor -H {host}` looks at it; a firewall between the hosts does this as well");
+            return (None, format!("host {host} {cause}: mpirun lost touch with it. {remedy}"));
+        };
+        let all = ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let names = if ranks.len() == 1 { format!("process {all}") } else { format!("processes {all}") };
+        (Some(*first), format!("host {host} died or was cut off{}, and {names} with it", self.place(*first)))
+    }
+
+    /// Where a process was last seen, as the end of a sentence; empty if that is unknown.
+    fn place(&self, process: usize) -> String {
+        let Evidence { work, .. } = self.evidence;
+        match (work, self.evidence.step(process), self.evidence.done()) {
+            (Work::Training | Work::Photos, Some(step), _) => {
+                format!(" in epoch {} after batch {}", step.epoch + 1, step.batch + 1)
+            }
+            (Work::Collectives | Work::Benchmark, _, done) if done > 0 => format!(" after {}", work.counted(done)),
+            _ => String::new(),
+        }
+    }
+
+    fn exit_signal(&self) -> Option<i32> {
+        self.exit?.signal()
+    }
+
+    fn code_words(&self) -> String {
+        self.exit.and_then(|exit| exit.code()).map_or_else(String::new, |code| format!(" ended with exit code {code}"))
+    }
+
+    fn signal_words(&self, signal: i32) -> String {
+        let name = nix::sys::signal::Signal::try_from(signal).map_or("?", nix::sys::signal::Signal::as_str);
+        let why = match signal {
+            9 if is_out_of_memory(&self.launcher) => ": Slurm says that memory ran out",
+            9 => ": killed by hand, or by the system because memory ran out",
+            _ => "",
+        };
+        format!("signal {signal} ({name}){why}")
+    }
+
+    /// A shell between launcher and rank has a signal as a code above 128.
+    fn code_meaning(&self, code: i32) -> String {
+        match code {
+            129..160 => format!("exit code {code}, as after {}", self.signal_words(code - 128)),
+            _ => format!("exit code {code}"),
+        }
     }
 }
 
@@ -233,132 +366,6 @@ fn first_error(evidence: &Evidence, named: Option<(usize, bool)>) -> Option<(usi
     let is_lost = |named| evidence.errors.of(Some(named)).is_some_and(|own| own.is_consequence);
     let is_believed = named.is_some_and(|(named, is_root)| Some(named) == process || is_root && !is_lost(named));
     Some((process.filter(|_| !is_believed)?, &error.text))
-}
-
-/// How a program of the user's own ended, of whose ranks nobody says which failed: only one that ran alone can be named, and only
-/// of one the last words may be the cause.
-fn of_own_program(evidence: &Evidence, exit: Option<ExitStatus>, notice: Option<Notice>) -> (Option<usize>, String) {
-    const NOBODY: &str = "nothing says which rank failed first: look at the end of the log of each rank";
-    // Ranks that ended within a second were not counted; those of torchrun are named, and accelerate starts one alone without it.
-    let is_one = evidence.is_alone || evidence.introduced().nth(1).is_none();
-    let launcher = if evidence.is_alone { "the program" } else { evidence.launcher_name };
-    let process = evidence.is_alone.then_some(0);
-    if let Some(signal) = exit.and_then(|exit| exit.signal()) {
-        return (process, format!("{launcher} was ended by {}", signal_words(signal, evidence)));
-    }
-    match notice.filter(|_| !evidence.is_alone).map(|notice| notice.how) {
-        Some(How::LauncherSignal(signal)) => {
-            return (None, format!("{launcher} was asked to end by {}", signal_words(signal, evidence)));
-        }
-        Some(How::Signal(signal)) => {
-            return (None, format!("one of the ranks was ended by {}, and {NOBODY}", signal_words(signal, evidence)));
-        }
-        Some(How::ExitCode(code)) if !(is_one && evidence.is_untagged) => {
-            let said =
-                evidence.errors.first().map_or(format!(", and {NOBODY}"), |(_, error)| format!(": {}", shortened(&error.text)));
-            return (None, format!("one of the ranks ended with {}{said}", code_meaning(code, evidence)));
-        }
-        _ => {}
-    }
-    if is_out_of_memory(&one_line(evidence.launcher.iter())) {
-        return (None, format!("one of the ranks was ended by {}, and {NOBODY}", signal_words(9, evidence)));
-    }
-    let words = launcher_words(evidence);
-    let only = || error_of(evidence, 0).or_else(|| Some(evidence.errors.of(None)?.text.as_str()));
-    let error = if is_one { only() } else { evidence.errors.first().map(|(_, error)| error.text.as_str()) };
-    // Its launcher, where no rank has printed anything.
-    let is_silent = evidence.tails.values().all(|lines| last_words(lines.iter()).is_none());
-    let mut said = match (error, evidence.is_untagged || is_silent) {
-        (Some(error), _) => vec![error],
-        (None, true) => last_words(words.iter()).into_iter().collect(),
-        (None, false) => evidence.tails.values().filter_map(|lines| last_words(lines.iter())).collect(),
-    };
-    let said = match (said.pop(), said.pop()) {
-        (Some(only), None) if is_one || error.is_some() => format!(": {}", shortened(only)),
-        _ if evidence.is_alone => String::new(),
-        _ => format!(", and {NOBODY}"),
-    };
-    (process, format!("the program{}{said}", code_words(exit)))
-}
-
-/// The process that called MPI_Abort, and its error code; nothing where several may have been first.
-fn aborted(evidence: &Evidence, notice: Option<&Notice>) -> Option<(usize, Option<i32>)> {
-    let by = evidence.aborts.clone().with_launcher(evidence.launcher.iter()).by;
-    match (notice, by.len()) {
-        (Some(Notice { process: Some(process), how: How::Abort, .. }), _) => Some((*process, by.get(process).copied().flatten())),
-        (_, 1) => by.into_iter().next(),
-        _ => None,
-    }
-}
-
-/// The host with which the launcher of Open MPI lost touch, by its name or address.
-fn lost_host(evidence: &Evidence) -> Option<String> {
-    let text = evidence.launcher.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
-    let after =
-        |notice: &str, key: &str| Some(text.split_once(notice)?.1.split_once(key)?.1.split_whitespace().next()?.to_owned());
-    // "... has lost communication with a remote daemon. HNP daemon : [job@0,0] on node one Remote daemon: [job@0,1] on node two"
-    let daemon = text.find("Remote daemon").and_then(|at| text[at..].split_once("on node ")).map(|(_, rest)| rest);
-    let by_network = daemon.filter(|_| text.contains("lost communication with a remote daemon"));
-    by_network
-        .and_then(|rest| Some(rest.split_whitespace().next()?.to_owned()))
-        // "A daemon failed to report back after being spawned. ... Local host: one Remote host: two"
-        .or_else(|| after("daemon failed to report back", "Remote host:"))
-}
-
-fn lost(host: &str, evidence: &Evidence) -> (Option<usize>, String) {
-    let ranks = ranks_of(host, evidence);
-    let Some(first) = ranks.first() else {
-        let cause = if evidence.introduced().next().is_some() { "is gone" } else { "could not begin" };
-        let remedy = format!("`hvd-lab doctor -H {host}` looks at it; a firewall between the hosts does this as well");
-        return (None, format!("host {host} {cause}: mpirun lost touch with it. {remedy}"));
-    };
-    let all = ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-    let names = if ranks.len() == 1 { format!("process {all}") } else { format!("processes {all}") };
-    (Some(*first), format!("host {host} died or was cut off{}, and {names} with it", place(*first, evidence)))
-}
-
-/// Where a process was last seen, as the end of a sentence; empty if that is unknown.
-fn place(process: usize, evidence: &Evidence) -> String {
-    match (evidence.work, evidence.step(process)) {
-        (Work::Training | Work::Photos, Some(step)) => format!(" in epoch {} after batch {}", step.epoch + 1, step.batch + 1),
-        (Work::Collectives | Work::Benchmark, _) if evidence.done() > 0 => {
-            format!(" after {}", evidence.work.counted(evidence.done()))
-        }
-        _ => String::new(),
-    }
-}
-
-fn code_words(exit: Option<ExitStatus>) -> String {
-    exit.and_then(|exit| exit.code()).map_or_else(String::new, |code| format!(" ended with exit code {code}"))
-}
-
-fn known_process(notice: &Notice, evidence: &Evidence) -> Option<usize> {
-    let is_it = |pid: u32| Some(pid) == notice.pid;
-    notice.process.or_else(|| evidence.introduced().find_map(|(process, known)| is_it(known.pid).then_some(process)))
-}
-
-/// It was stopped for so long that the run continues without it.
-fn given_up(process: usize, evidence: &Evidence) -> (Option<usize>, String) {
-    let place = place(process, evidence);
-    (Some(process), format!("process {process} was stopped by a signal{place} and did not go on, so the lab has ended it"))
-}
-
-fn signal_words(signal: i32, evidence: &Evidence) -> String {
-    let name = nix::sys::signal::Signal::try_from(signal).map_or("?", nix::sys::signal::Signal::as_str);
-    let why = match signal {
-        9 if is_out_of_memory(&one_line(evidence.launcher.iter())) => ": Slurm says that memory ran out",
-        9 => ": killed by hand, or by the system because memory ran out",
-        _ => "",
-    };
-    format!("signal {signal} ({name}){why}")
-}
-
-/// A shell between launcher and rank has a signal as a code above 128.
-fn code_meaning(code: i32, evidence: &Evidence) -> String {
-    match code {
-        129..160 => format!("exit code {code}, as after {}", signal_words(code - 128, evidence)),
-        _ => format!("exit code {code}"),
-    }
 }
 
 /// The launcher's lines without rules and blank lines. A traceback of the launcher itself is left out if the ranks printed more before.

@@ -106,6 +106,29 @@ pub struct Attempt {
 }
 
 impl RunRecord {
+    /// What is known of a run before it starts. Starting it fills in its number, data, versions, host and moment.
+    pub fn wanted(spec: impl Into<RunSpec>, preset: impl Into<String>) -> RunRecord {
+        RunRecord {
+            id: RunId(0),
+            name: None,
+            note: None,
+            preset: preset.into(),
+            spec: spec.into(),
+            data_label: String::new(),
+            data_dir: None,
+            program: None,
+            exercise: None,
+            trial: None,
+            offline: false,
+            force: false,
+            created_s: 0.0,
+            host: String::new(),
+            versions: Vec::new(),
+            attempts: Vec::new(),
+            newer: Map::new(),
+        }
+    }
+
     /// Ranks of the last attempt, or those asked for where there was none yet.
     pub fn np(&self) -> usize {
         self.attempts.last().and_then(|attempt| attempt.np).unwrap_or(self.spec.resources.np)

@@ -60,14 +60,10 @@ impl History {
                 });
                 self.devices.len() - 1
             });
-            let memory_percent = match (device.memory_used_bytes.value(), device.memory_total_bytes.value()) {
-                (Some(&used), Some(&total)) if total > 0 => Some(used as f64 / total as f64 * 100.0),
-                _ => None,
-            };
             let point = Point {
                 time_s: sample.time_s,
                 utilization_percent: device.utilization_percent.value().copied(),
-                memory_percent,
+                memory_percent: device.memory_percent().value().copied(),
                 power_watts: device.power_watts.value().copied(),
                 temperature_celsius: device.temperature_celsius.value().copied(),
             };

@@ -44,6 +44,7 @@ pub(super) struct Grammar {
     /// A word that stands between its name and its flags.
     pub verb: Option<&'static str>,
     /// Its flags, with a `=` behind it for each word that follows as a value. What may have a value in the same word only has none.
+    /// Lines that begin with `#` are comments.
     flags: &'static str,
     /// Whether a flag that is not among them has a value.
     others_have_values: bool,
@@ -62,11 +63,7 @@ pub(super) const LAUNCHERS: [Grammar; 6] = [
         names: &["torchrun"],
         modules: &["torch.distributed.run", "torch.distributed.launch", "torch.distributed.elastic.rendezvous.run"],
         verb: None,
-        flags: "-h --help -m --module --no-python --run-path --standalone --virtual-local-rank --use-env --nnodes= \
-                --nproc-per-node= --rdzv-backend= --rdzv-endpoint= --rdzv-id= --rdzv-conf= --max-restarts= \
-                --monitor-interval= --start-method= --role= --log-dir= -r= --redirects= -t= --tee= --local-ranks-filter= \
-                --node-rank= --master-addr= --master-port= --local-addr= --logs-specs= --event-log-handler= --numa-binding= \
-                --signals-to-handle= --duplicate-stdout-filters= --duplicate-stderr-filters= --shutdown-timeout=",
+        flags: include_str!("../../../../assets/launchers/torchrun.txt"),
         others_have_values: true,
         counts: &[(Count::PerNode, "--nproc-per-node"), (Count::Nodes, "--nnodes")],
         variables: &[(Count::PerNode, "PET_NPROC_PER_NODE"), (Count::Nodes, "PET_NNODES")],
@@ -78,22 +75,7 @@ pub(super) const LAUNCHERS: [Grammar; 6] = [
         names: &["mpirun", "mpiexec", "orterun", "prterun", "mpirun_rsh"],
         modules: &[],
         verb: None,
-        // Those of Open MPI 4 and 5, MPICH's hydra and Intel's; `-np` is the same as `--np`.
-        flags: "-n= -N= -c= -H= -x= -f= -l -s -v -V -q -d --np= --n= --npernode= --npersocket= --ppr= --host= --hostfile= \
-                --machinefile= --default-hostfile= --add-host= --add-hostfile= --map-by= --rank-by= --bind-to= --wdir= --wd= \
-                --path= --prefix= --noprefix --output= --output-filename= --output-directory= --tag-output \
-                --timestamp-output --xml --merge-stderr-to-stdout --stream-buffering= --rankfile= --rf= --stdin= --timeout= \
-                --max-restarts= --preload-files= --preload-files-dest-dir= --preload-binary --app= --am= --tune= --dvm-uri= \
-                --dvm= --personality= --report-uri= --report-pid= --xterm= --cpu-set= --cpu-list= --slot-list= \
-                --cpus-per-proc= --cpus-per-rank= --display= --launch-agent= --runtime-options= --with-ft= \
-                --forward-signals= --ompi-server= --server-wait-time= --stop-on-exec= --rtos= --memory-limits= --pset= \
-                --spawn-timeout= --mca-base-param-prefix= --initial-errhandler= --exec-agent= --max-vm-size= --tmpdir= \
-                --do-not-launch --report-bindings --oversubscribe --nooversubscribe --allow-run-as-root --ppn= --perhost= \
-                --hosts= --genvlist= --envlist= --genvall --genvnone --launcher= --launcher-exec= --bootstrap= \
-                --bootstrap-exec= --membind= --rmk= --iface= --configfile= --profile= --outfile-pattern= --errfile-pattern= \
-                --prepend-pattern= --prepend-rank --order-nodes= --pmi-port= --usize= --gpus-per-proc= --hostlist= --rr= \
-                --arch= --envuser= --mca== --gmca== --omca== --gomca== --pmca== --gpmca== --prtemca== --gprtemca== \
-                --pmixmca== --gpmixmca== --genv== --env==",
+        flags: include_str!("../../../../assets/launchers/mpirun.txt"),
         others_have_values: false,
         counts: &[
             (Count::Ranks, "--np -n --n -c"),
@@ -109,14 +91,7 @@ pub(super) const LAUNCHERS: [Grammar; 6] = [
         names: &["horovodrun"],
         modules: &["horovod.runner.launch", "horovod.runner", "horovod.run"],
         verb: None,
-        flags: "-h --help -v --version --verbose -cb --check-build --disable-cache --gloo --mpi --jsrun --tcp \
-                --timeline-mark-cycles --no-timeline-mark-cycles --autotune --no-autotune --hierarchical-allreduce \
-                --no-hierarchical-allreduce --hierarchical-allgather --no-hierarchical-allgather --stall-check \
-                --no-stall-check --mpi-threads-disable --no-mpi-threads-disable --log-with-timestamp -log-with-timestamp \
-                --log-hide-timestamp --log-without-timestamp --prefix-output-with-timestamp --torus-allreduce \
-                --no-torus-allreduce -np= --num-proc= --min-np= --min-num-proc= --max-np= --max-num-proc= -H= --hosts= \
-                -hostfile= --hostfile= -p= --ssh-port= -i= --ssh-identity-file= --network-interfaces= --output-filename= \
-                --start-timeout= --elastic-timeout= --reset-limit= --host-discovery-script= --slots-per-host= --mpi-args=",
+        flags: include_str!("../../../../assets/launchers/horovodrun.txt"),
         others_have_values: true,
         counts: &[(Count::Ranks, "-np --num-proc"), (Count::Hosts, "-H --hosts"), (Count::Open, "--host-discovery-script")],
         variables: &[],
@@ -128,16 +103,7 @@ pub(super) const LAUNCHERS: [Grammar; 6] = [
         names: &["srun"],
         modules: &[],
         verb: None,
-        flags: "-k -l -O -Q -s -u -v -V -X -Z -E -H -h -I -K -a= -A= -B= -b= -C= -c= -D= -d= -e= -F= -G= -g= -i= -J= -j= -L= -M= \
-                -m= -N= -n= -o= -P= -p= -q= -r= -S= -T= -t= -U= -W= -w= -x= --label --unbuffered --exclusive --overlap \
-                --overcommit --oversubscribe --no-kill --quiet --verbose --pty --preserve-env --hold --disable-status \
-                --kill-on-bad-exit --immediate --multi-prog --contiguous --spread-job --use-min-nodes --whole --exact \
-                --test-only --share --propagate --no-allocate --reboot --interactive --nice --compress --bcast --send-libs \
-                --external --resv-ports --quit-on-interrupt --usage --version --help --x11 --oom-kill-step --stepmgr \
-                --ntasks= --nodes= --ntasks-per-node= --ntasks-per-gpu= --ntasks-per-socket= --ntasks-per-core= \
-                --ntasks-per-tres= --nodelist= --nodefile= --gpus= --gpus-per-node= --gpus-per-task= --partition= --output= \
-                --error= --input= --job-name= --cpus-per-task= --cpus-per-gpu= --cpu-bind= --mem= --mem-bind= --mem-per-cpu= \
-                --mem-per-gpu= --mpi= --time= --account= --chdir= --export= --export-file= --distribution= --qos=",
+        flags: include_str!("../../../../assets/launchers/srun.txt"),
         others_have_values: true,
         counts: &[
             (Count::Ranks, "-n --ntasks"),
@@ -158,11 +124,7 @@ pub(super) const LAUNCHERS: [Grammar; 6] = [
         names: &["accelerate", "accelerate-launch"],
         modules: &["accelerate.commands.launch", "accelerate.commands.accelerate_cli"],
         verb: Some("launch"),
-        flags: "-h --help --cpu --use-cpu --multi-gpu --tpu --ipex --use-xpu --quiet -q --use-deepspeed --use-fsdp \
-                --use-megatron-lm --use-parallelism-config -m --module --no-python --debug --same-network \
-                --enable-cpu-affinity --dynamo-use-dynamic --dynamo-use-fullgraph --dynamo-use-regional-compilation \
-                --tpu-use-cluster --no-tpu-use-cluster --tpu-use-sudo --downcast-bf16 --num-processes= --num-machines= \
-                --config-file=",
+        flags: include_str!("../../../../assets/launchers/accelerate.txt"),
         others_have_values: true,
         counts: &[(Count::Ranks, "--num-processes"), (Count::Nodes, "--num-machines")],
         variables: &[],
@@ -174,9 +136,7 @@ pub(super) const LAUNCHERS: [Grammar; 6] = [
         names: &["deepspeed", "ds"],
         modules: &["deepspeed.launcher.runner", "deepspeed.launcher", "deepspeed"],
         verb: None,
-        flags: "-h --help --no-python --module --no-local-rank --no-ssh-check --no-ssh --save-pid --force-multi \
-                --elastic-training --bind-cores-to-rank --num-gpus= --num-accelerators= --num-nodes= -i= --include= -e= \
-                --exclude= -H= --hostfile= --master-port= --master-addr= --node-rank= --launcher= --launcher-args=",
+        flags: include_str!("../../../../assets/launchers/deepspeed.txt"),
         others_have_values: true,
         counts: &[
             (Count::PerNode, "--num-gpus --num-accelerators"),
@@ -213,7 +173,9 @@ impl Grammar {
 
     /// A flag by its name, or by the beginning of it that no other has, with the number of its values.
     fn known(&self, name: &str) -> Option<(&'static str, usize)> {
-        let all = || self.flags.split_whitespace().map(|flag| (flag.trim_end_matches('='), flag.matches('=').count()));
+        let lines = || self.flags.lines().filter(|line| !line.starts_with('#'));
+        let words = || lines().flat_map(str::split_whitespace);
+        let all = || words().map(|flag| (flag.trim_end_matches('='), flag.matches('=').count()));
         let mut begun = all().filter(|(flag, _)| name.len() > 3 && name.starts_with("--") && flag.starts_with(name));
         all().find(|(flag, _)| *flag == name).or_else(|| begun.next().filter(|_| begun.next().is_none()))
     }

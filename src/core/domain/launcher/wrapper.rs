@@ -2,84 +2,32 @@
 
 use super::grammar::{Grammar, LAUNCHERS};
 
+/// A line for each kind of wrapper; the file says what stands in it.
+const WRAPPERS: &str = include_str!("../../../../assets/launchers/wrappers.txt");
+
 /// A program that starts the one behind it and is otherwise not to be seen.
 struct Wrapper {
-    name: &'static str,
-    /// Words of which one stands between its name and its flags; empty if there are none.
-    verbs: &'static str,
+    /// Words of which one stands between its name and its flags.
+    verbs: Option<&'static str>,
     /// Its flags that are followed by a word of their own.
     values: &'static str,
     /// Positional arguments that it takes before the program.
     positionals: usize,
 }
 
-const fn wrapper(name: &'static str, verbs: &'static str, values: &'static str, positionals: usize) -> Wrapper {
-    Wrapper { name, verbs, values, positionals }
+/// The wrapper of this name.
+fn wrapper(name: &str) -> Option<Wrapper> {
+    WRAPPERS.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let mut columns = line.splitn(4, ' ');
+        let is_it = columns.next()?.split('|').any(|known| known == name);
+        let verbs = columns.next().filter(|verbs| *verbs != "-");
+        let positionals = columns.next()?.parse().ok()?;
+        is_it.then(|| Wrapper { verbs, values: columns.next().unwrap_or_default(), positionals })
+    })
 }
 
 /// Those that let another process, outside the run, start the program.
 const CONTAINERS: [&str; 4] = ["docker", "podman", "nerdctl", "kubectl"];
-const CONTAINER_VALUES: &str = "-v --volume --mount -e --env --env-file -w --workdir -u --user --name --gpus --shm-size --network --net \
-                                --ipc --pid --cpus --cpuset-cpus -m --memory --runtime --entrypoint -p --publish --device -h \
-                                --hostname --ulimit --security-opt --cap-add --cap-drop --platform --pull \
-                                --group-add --userns --uts --tmpfs --label -l --log-driver --add-host --annotation -f --file \
-                                -n --namespace -c --container";
-const APPTAINER_VALUES: &str =
-    "-B --bind --mount --env --env-file -H --home -W --workdir --pwd --cwd -o --overlay -S --scratch --app --network --security";
-
-const WRAPPERS: [Wrapper; 41] = [
-    wrapper("env", "", "-u --unset -C --chdir", 0),
-    wrapper("nohup", "", "", 0),
-    wrapper("setsid", "", "", 0),
-    wrapper("unbuffer", "", "", 0),
-    wrapper("catchsegv", "", "", 0),
-    wrapper("ltrace", "", "-o -e -s -p -u", 0),
-    wrapper("flock", "", "-w --timeout --wait -E --conflict-exit-code", 1),
-    wrapper("cgexec", "", "-g", 0),
-    wrapper("systemd-run", "", "-p --property -u --unit --slice --uid --gid -E --setenv --working-directory", 0),
-    wrapper("ncu", "", "-o --export --set --section -k --kernel-name -c --launch-count -s --launch-skip --target-processes", 0),
-    wrapper("compute-sanitizer", "", "--tool --log-file --target-processes", 0),
-    wrapper("rye", "run", "", 0),
-    wrapper("docker", "run|exec", CONTAINER_VALUES, 1),
-    wrapper("podman", "run|exec", CONTAINER_VALUES, 1),
-    wrapper("nerdctl", "run|exec", CONTAINER_VALUES, 1),
-    wrapper("kubectl", "exec", CONTAINER_VALUES, 1),
-    wrapper("time", "", "-f --format -o --output", 0),
-    wrapper("gtime", "", "-f --format -o --output", 0),
-    wrapper("nice", "", "-n --adjustment", 0),
-    wrapper("ionice", "", "-c --class -n --classdata", 0),
-    wrapper("stdbuf", "", "-i -o -e --input --output --error", 0),
-    wrapper("numactl", "", "-i -N -m -C -p -P --interleave --cpunodebind --membind --physcpubind", 0),
-    wrapper("sudo", "", "-u --user -g --group -C -D -h -p", 0),
-    wrapper("prlimit", "", "", 0),
-    wrapper("xvfb-run", "", "-e -f -n -p -s", 0),
-    wrapper("strace", "", "-o -e -s -E -p", 0),
-    wrapper("timeout", "", "-s --signal -k --kill-after", 1),
-    wrapper("taskset", "", "", 1),
-    wrapper("chrt", "", "-T -P -D", 1),
-    wrapper(
-        "nsys",
-        "profile",
-        "-o --output -t --trace -s --sample -c --capture-range -f --force-overwrite -d --duration -y --delay -e --env-var",
-        0,
-    ),
-    wrapper(
-        "uv",
-        "run",
-        "--with --with-editable --with-requirements -p --python --extra --group --package --project --directory --env-file",
-        0,
-    ),
-    wrapper("poetry", "run", "-C --directory -P --project", 0),
-    wrapper("pipenv", "run", "", 0),
-    wrapper("pdm", "run", "-p --project", 0),
-    wrapper("hatch", "run", "-e --env", 0),
-    wrapper("pixi", "run", "-e --environment --manifest-path", 0),
-    wrapper("conda", "run", "-n --name -p --prefix --cwd -e --env", 0),
-    wrapper("mamba", "run", "-n --name -p --prefix --cwd -e --env", 0),
-    wrapper("micromamba", "run", "-n --name -p --prefix --cwd -e --env", 0),
-    wrapper("apptainer", "exec|run", APPTAINER_VALUES, 1),
-    wrapper("singularity", "exec|run", APPTAINER_VALUES, 1),
-];
 
 /// Python's own flags that are followed by a word of their own.
 const PYTHON_VALUES: [&str; 3] = ["-X", "-W", "--check-hash-based-pycs"];
@@ -154,10 +102,10 @@ fn behind_python(argv: &[String], mut at: usize) -> Option<(usize, bool)> {
 /// The program that a wrapper starts; `None` if the word is not a wrapper. What env sets goes to `assigned`.
 fn behind_wrapper(argv: &[String], at: usize, assigned: &mut Vec<(String, String)>) -> Option<usize> {
     let name = base(&argv[at]);
-    let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name)?;
+    let wrapper = wrapper(name)?;
     let mut next = at + 1;
-    if !wrapper.verbs.is_empty() {
-        next += argv.get(next..)?.iter().position(|word| wrapper.verbs.split('|').any(|verb| word == verb))? + 1;
+    if let Some(verbs) = wrapper.verbs {
+        next += argv.get(next..)?.iter().position(|word| verbs.split('|').any(|verb| word == verb))? + 1;
     }
     let mut positionals = wrapper.positionals;
     while let Some(word) = argv.get(next) {

@@ -13,8 +13,8 @@ use crate::domain::history::{History, Keep};
 use crate::domain::job::Workload;
 use crate::domain::measured::{Measured, MeasuredRow};
 use crate::domain::units;
-use crate::launch::{self, Machine, StartRequest};
-use crate::runs::{Follower, RunStore, busy_host};
+use crate::launch::{self, Machine};
+use crate::runs::{Follower, RunRecord, RunStore, busy_host};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -122,7 +122,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-fn request(args: &Args) -> Result<StartRequest, Usage> {
+fn request(args: &Args) -> Result<RunRecord, Usage> {
     let resources = args.place.resources()?;
     let methods = match &args.algorithm {
         None => Method::usual().collect(),

@@ -52,7 +52,7 @@ impl Adapter {
         let shapes = FAMILIES.iter().flat_map(|family| family.lines.iter().map(move |line| (family, line)));
         let shapes = shapes.map(|(family, line)| {
             let regex = compiled(line).map_err(|error| format!("{}: {error}", family.name))?;
-            Ok(Shape { family: family.name, has_words: family.has_words, regex })
+            Ok(Shape { family: &family.name, has_words: family.has_words, regex })
         });
         let patterns = spec.pattern_fields().map(|(field, expression)| {
             let name = field.name;

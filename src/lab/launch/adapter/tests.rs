@@ -103,8 +103,8 @@ fn every_family_reads_lines_of_its_own() {
     let adapter = adapter(&[]);
     let lines = include_str!("../../../../tests/data/outputs/lines.jsonl");
     let samples: Vec<Sample> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for family in FAMILIES {
-        assert!(samples.iter().any(|sample| sample.by.as_deref() == Some(family.name)), "no line of {}", family.name);
+    for family in FAMILIES.iter() {
+        assert!(samples.iter().any(|sample| sample.by.as_deref() == Some(&*family.name)), "no line of {}", family.name);
     }
     // What a group is called is a figure, or it would be lost without a word.
     let known =

@@ -22,14 +22,14 @@ impl Job {
 
     /// The processes that a program without a launcher has left running, now that it has ended like this.
     pub(super) fn left_behind(&self, exit: ExitStatus) -> Option<Behind> {
-        let is_alone = self.options.own.as_ref().is_some_and(|own| own.is_alone) && self.kill_at.is_none();
+        let is_alone = self.options.own.as_ref().is_some_and(|own| own.is_alone) && self.state.kill_at.is_none();
         (is_alone && !self.processes_behind().is_empty()).then(|| Behind { exit, since: Instant::now(), is_told: false })
     }
 
     /// To be called about once a second: how the program ended, as soon as what it left in the background has ended too, or need not be
     /// waited for. Nobody waits for that if the program has reported figures or has failed.
     pub(super) fn look_behind(&mut self, tell: &mut dyn FnMut(RunState, &str)) -> Option<ExitStatus> {
-        let behind = self.behind.as_ref()?;
+        let behind = self.state.behind.as_ref()?;
         let (exit, is_new) = (behind.exit, !behind.is_told && behind.since.elapsed() >= A_MOMENT);
         let left = self.processes_behind();
         let Some(first) = left.first() else { return Some(exit) };
@@ -39,7 +39,7 @@ impl Job {
         let what = format!("`{}` (pid {})", command(first.pid), first.pid);
         let what = if left.len() > 1 { format!("{what} and {} more", left.len() - 1) } else { what };
         let is_waited_for = exit.success() && !self.options.own.as_ref().is_some_and(|own| own.has_figures);
-        self.behind.iter_mut().for_each(|behind| behind.is_told = true);
+        self.state.behind.iter_mut().for_each(|behind| behind.is_told = true);
         if !is_waited_for {
             self.warn(0, &format!("the program has ended and has left {what} in the background: it is ended with the run"));
             return Some(exit);
@@ -57,7 +57,7 @@ impl Job {
 
     /// Ask the remaining processes to end.
     pub(super) fn end_behind(&self) {
-        if self.behind.is_some() {
+        if self.state.behind.is_some() {
             process::signal_each(&process::descendants(std::process::id()), Signal::SIGTERM);
         }
     }

@@ -20,19 +20,19 @@ impl Job {
     /// Ask the launcher to end the ranks; `kill_at` sees to it that they do.
     pub(super) fn begin_end(&mut self) {
         // Asked again, the follower of a job tries at once to have it cancelled.
-        if let Some(follower) = self.child.id().filter(|_| self.options.is_batch && self.kill_at.is_some()) {
+        if let Some(follower) = self.child.id().filter(|_| self.options.is_batch && self.state.kill_at.is_some()) {
             process::signal(follower, Signal::SIGTERM);
         }
-        if self.kill_at.is_none() {
-            let is_asked = self.asked_to_stop && self.signal_ranks(Signal::SIGTERM);
+        if self.state.kill_at.is_none() {
+            let is_asked = self.state.asked_to_stop && self.signal_ranks(Signal::SIGTERM);
             // None once it has ended: its number may be another process's then.
             if let Some(launcher) = self.child.id().filter(|_| !is_asked) {
                 process::signal(launcher, Signal::SIGTERM);
             }
             self.end_behind();
             let writes_checkpoint = self.writer.evidence.work == Work::Photos;
-            self.kill_at = Some(Instant::now() + if is_asked && !writes_checkpoint { RANKS_GRACE } else { GRACE });
-            self.launcher.is_spared = is_asked;
+            self.state.kill_at = Some(Instant::now() + if is_asked && !writes_checkpoint { RANKS_GRACE } else { GRACE });
+            self.state.launcher_is_spared = is_asked;
         }
     }
 
@@ -51,16 +51,16 @@ impl Job {
 
     /// What was asked to end has not: the ranks first, where the launcher may still pass on what they have printed.
     pub(super) fn end_by_force(&mut self) {
-        if self.options.is_batch && self.asked_to_stop && self.broken.is_none() {
+        if self.options.is_batch && self.state.asked_to_stop && self.state.broken.is_none() {
             // Force would only end the follower, and not the job, which Slurm may not cancel yet.
-            self.kill_at = Some(Instant::now() + GRACE);
+            self.state.kill_at = Some(Instant::now() + GRACE);
             return;
         }
-        if std::mem::take(&mut self.launcher.is_spared) && self.signal_ranks(Signal::SIGKILL) {
-            self.kill_at = Some(Instant::now() + RANKS_GRACE);
+        if std::mem::take(&mut self.state.launcher_is_spared) && self.signal_ranks(Signal::SIGKILL) {
+            self.state.kill_at = Some(Instant::now() + RANKS_GRACE);
             return;
         }
-        self.kill_at = Some(Instant::now() + ROUND);
+        self.state.kill_at = Some(Instant::now() + ROUND);
         self.kill_round();
     }
 

@@ -17,10 +17,10 @@ use crate::process::{self, Process};
 impl Job {
     /// Where a batch job is. Once it trains, what Slurm says or does not say about it changes nothing.
     pub(super) fn slurm_says(&self, news: &str, tell: &mut dyn FnMut(RunState, &str)) {
-        match self.began {
+        match self.state.began {
             // That it could not be cancelled, for instance.
-            _ if self.asked_to_stop => tell(RunState::Stopping, news),
-            _ if self.kill_at.is_some() => {}
+            _ if self.state.asked_to_stop => tell(RunState::Stopping, news),
+            _ if self.state.kill_at.is_some() => {}
             Some(_) if slurm::has_started(news) => tell(RunState::Running, self.writer.evidence.work.going()),
             Some(_) => tell(RunState::Running, news),
             None => tell(RunState::Preparing, news),
@@ -30,18 +30,18 @@ impl Job {
     /// Once a second: whether the launcher is stopped, waits for ever, or holds more output than it can pass on, before it fills the
     /// memory of this host.
     pub(super) fn look_at_launcher(&mut self) {
-        let pid = self.child.id().filter(|_| self.stuck.is_none() && self.kill_at.is_none());
+        let pid = self.child.id().filter(|_| self.state.stuck.is_none() && self.state.kill_at.is_none());
         if let Some(pid) = pid.filter(|_| self.options.is_batch && self.writer.evidence.all_finished()) {
             process::signal(pid, slurm::RANKS_DONE);
         }
         let Some((pid, launcher)) = pid.and_then(|pid| Some((pid, process::look_up(pid)?))) else {
-            self.launcher.down = None;
+            self.state.launcher_down = None;
             return;
         };
         if launcher.suspended && self.options.own.is_none() {
             self.launcher_is_down(pid);
         } else {
-            self.launcher.down = None;
+            self.state.launcher_down = None;
         }
         let beneath = process::descendants(pid);
         self.look_for_endless_line(&launcher, &beneath);
@@ -50,17 +50,17 @@ impl Job {
             self.end_left_behind(pid, &beneath);
         }
         if let Some(why) = self.options.limits.backlog(launcher.resident) {
-            self.stuck = Some(why);
+            self.state.stuck = Some(why);
             self.begin_end();
         }
     }
 
     /// Reported when it is seen a second time. An elastic run does not wait for it for ever.
     fn launcher_is_down(&mut self, pid: u32) {
-        let is_news = self.launcher.down.is_some_and(|(_, is_told)| !is_told);
-        let (since, _) = *self.launcher.down.get_or_insert_with(|| (Instant::now(), false));
+        let is_news = self.state.launcher_down.is_some_and(|(_, is_told)| !is_told);
+        let (since, _) = *self.state.launcher_down.get_or_insert_with(|| (Instant::now(), false));
         if is_news {
-            self.launcher.down = Some((since, true));
+            self.state.launcher_down = Some((since, true));
             self.warn(0, &format!("mpirun is stopped by a signal, and all ranks wait for it: `kill -CONT {pid}` lets it go on"));
         }
         if self.options.is_elastic && since.elapsed() >= FROZEN {
@@ -78,10 +78,10 @@ impl Job {
         let is_left = |orphan: &Process| beneath.is_empty() || rank_number(orphan.pid).is_some();
         let left: Vec<Process> = orphans.into_iter().filter(is_left).collect();
         if left.is_empty() || beneath.iter().any(|process| rank_number(process.pid).is_some()) {
-            self.launcher.deserted = None;
+            self.state.deserted = None;
             return;
         }
-        if self.launcher.deserted.get_or_insert_with(Instant::now).elapsed() < FAILURE_GRACE {
+        if self.state.deserted.get_or_insert_with(Instant::now).elapsed() < FAILURE_GRACE {
             return;
         }
         for orphan in left {
@@ -103,7 +103,7 @@ impl Job {
     fn look_for_endless_line(&mut self, launcher: &Process, beneath: &[Process]) {
         let lines = self.writer.evidence.lines;
         let ranks = || beneath.iter().filter_map(|process| Some((rank_number(process.pid)?, process.pid)));
-        let Some(Busy { process, written, seconds }) = self.launcher.endless.look(launcher, lines, ranks) else { return };
+        let Some(Busy { process, written, seconds }) = self.state.endless.look(launcher, lines, ranks) else { return };
         let (who, most) = match process {
             Some(process) => (format!("process {process}"), format!(" ({} so far)", units::bytes(written))),
             None => ("a rank".to_owned(), String::new()),
@@ -114,9 +114,9 @@ impl Job {
             self.writer.evidence.launcher_name
         );
         if self.options.limits.is_own && seconds >= FROZEN.as_secs() {
-            self.stuck = Some(format!("{words}. So the run was ended"));
+            self.state.stuck = Some(format!("{words}. So the run was ended"));
             self.begin_end();
-        } else if self.launcher.endless.is_news() {
+        } else if self.state.endless.is_news() {
             self.warn(process.unwrap_or(0), &words);
         }
     }

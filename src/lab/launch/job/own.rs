@@ -21,7 +21,7 @@ impl Job {
 
     /// Once a second: the ranks that were found, and the figures in its files.
     pub(super) fn look_at_own_program(&mut self) -> Vec<TopologyReport> {
-        let Some(own) = self.options.own.as_mut().filter(|_| self.kill_at.is_none()) else { return Vec::new() };
+        let Some(own) = self.options.own.as_mut().filter(|_| self.state.kill_at.is_none()) else { return Vec::new() };
         let reports = own.new_ranks(self.options.folder.path(), self.child.id());
         // Its words may not have said how many there are.
         self.options.np = reports.iter().map(|report| report.topology.size.0).fold(self.options.np, usize::max);
@@ -54,7 +54,7 @@ impl Job {
 
     /// Once: that its lines cannot be kept.
     pub(super) fn tell_what_is_unwritten(&mut self, tell: &mut dyn FnMut(RunState, &str)) {
-        if let Some((why, is_told @ false)) = &mut self.unwritten {
+        if let Some((why, is_told @ false)) = &mut self.state.unwritten {
             *is_told = true;
             tell(RunState::Running, &format!("the program goes on, and what it prints is not kept: {why}"));
         }

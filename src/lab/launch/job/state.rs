@@ -5,19 +5,39 @@ use std::process::ExitStatus;
 
 use tokio::time::Instant;
 
+use crate::host::load::Load;
 use crate::launch::endless::Endless;
 use crate::launch::verdict::Verdict;
 
-/// What was seen of the launcher so far.
+/// What has happened to a job so far.
 #[derive(Default)]
-pub(super) struct Launcher {
-    /// Since when it is stopped, and whether that was told.
-    pub down: Option<(Instant, bool)>,
+pub(super) struct JobState {
+    /// When the job is to be ended because one rank reported a fatal error, or is gone.
+    pub end_after_failure_at: Option<Instant>,
+    pub end_after_vanishing_at: Option<Instant>,
+    /// Who used the cores up to the moment in which training began.
+    pub began: Option<Load>,
+    /// When SIGKILL follows; set once the ranks are being ended.
+    pub kill_at: Option<Instant>,
+    pub asked_to_stop: bool,
+    pub out_of_time: bool,
+    /// It is being ended to go on with other hosts.
+    pub is_resized: bool,
+    /// Why the ranks were taken for stuck.
+    pub stuck: Option<String>,
+    /// Why the supervisor itself cannot go on.
+    pub broken: Option<String>,
+    /// Why a part of the output of a user's program is not kept, and whether that was reported.
+    pub unwritten: Option<(String, bool)>,
+    /// Since when the launcher is stopped, and whether that was reported.
+    pub launcher_down: Option<(Instant, bool)>,
+    /// The ranks were asked to end, and the launcher was not.
+    pub launcher_is_spared: bool,
     /// Since when there is no rank any more, and something that ranks have left behind.
     pub deserted: Option<Instant>,
     pub endless: Endless,
-    /// The ranks were asked to end, and the launcher was not.
-    pub is_spared: bool,
+    /// The program itself has ended, and what it has put into the background has not.
+    pub behind: Option<Behind>,
 }
 
 /// A program of the user's own that has ended, and has left processes of its own.

@@ -41,8 +41,8 @@ impl Job {
         let vanished = evidence.on(&self.host).find(missed).map(|(process, _)| process);
         evidence.vanished = vanished;
         // If none is missing any more, a final event was still on its way.
-        let end_at = self.end_after_vanishing_at.or(Some(Instant::now() + FAILURE_GRACE));
-        self.end_after_vanishing_at = evidence.vanished.and(end_at);
+        let end_at = self.state.end_after_vanishing_at.or(Some(Instant::now() + FAILURE_GRACE));
+        self.state.end_after_vanishing_at = evidence.vanished.and(end_at);
     }
 
     /// The time for every rank to report is over.
@@ -53,7 +53,7 @@ impl Job {
         let missing: Vec<String> = missing.map(|process| process.to_string()).collect();
         if let Some((first, others)) = missing.split_first() {
             let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-            self.stuck = Some(format!(
+            self.state.stuck = Some(format!(
                 "process {first}{others} of {} did not report within {}: is a host slow or behind a firewall? `hvd-lab doctor -H \
                  HOSTS` looks at hosts, and --start-timeout gives more time",
                 self.options.np,
@@ -65,7 +65,7 @@ impl Job {
 
     /// Ten times a second: a rank that is stopped.
     pub(super) fn look_at_ranks(&mut self) {
-        if self.kill_at.is_none() {
+        if self.state.kill_at.is_none() {
             for (process, words) in self.stopped_ranks.look() {
                 self.warn(process, &words);
             }
@@ -92,7 +92,7 @@ impl Job {
     /// Once a second, as it reads a file of the run's folder: which ranks there are, whether they were bound to the same core or have
     /// a slow network, news of the hosts, and requests for a fault.
     pub(super) fn look_for_faults(&mut self) {
-        if self.kill_at.is_some() {
+        if self.state.kill_at.is_some() {
             return;
         }
         let ranks = self.ranks_here();
@@ -138,8 +138,8 @@ impl Job {
         let is_wished = self.options.wish.as_ref().is_some_and(Wish::is_better);
         let is_saved = matches!(report.action, CheckpointAction::Written | CheckpointAction::Committed);
         let is_last = self.options.limits.epochs.is_none_or(|epochs| report.epoch >= epochs);
-        if process == 0 && is_saved && is_wished && !is_last && self.kill_at.is_none() {
-            self.is_resized = true;
+        if process == 0 && is_saved && is_wished && !is_last && self.state.kill_at.is_none() {
+            self.state.is_resized = true;
             self.say("hvd-lab: there are other hosts now: the ranks are ended at this checkpoint, and started there");
             self.begin_end();
         }
@@ -169,8 +169,8 @@ impl Job {
     /// At once, and by force: a rank that is given time makes its folders again.
     pub(super) fn look_for_folder(&mut self) {
         if self.is_lost() {
-            self.broken.get_or_insert("the run folder is not there any more".to_owned());
-            self.kill_at = Some(Instant::now());
+            self.state.broken.get_or_insert("the run folder is not there any more".to_owned());
+            self.state.kill_at = Some(Instant::now());
         }
     }
 

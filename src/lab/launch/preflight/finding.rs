@@ -17,6 +17,9 @@ pub struct Needs<'a> {
     pub takes_gpus: bool,
 }
 
+/// What was found, if it is good; otherwise how bad it is, what was found, and what to do about it.
+pub(super) type Judged = Result<String, (Weight, String, String)>;
+
 /// How good something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
@@ -47,15 +50,11 @@ impl Finding {
         format!("host {}: {}{remedy}", self.host, self.found)
     }
 
-    pub(super) fn good(host: &str, what: &'static str, found: impl Into<String>) -> Finding {
-        Finding { host: host.to_owned(), what, weight: Weight::Good, found: found.into(), remedy: String::new() }
-    }
-
-    pub(super) fn doubt(host: &str, what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        Finding { weight: Weight::Doubt, remedy: remedy.into(), ..Finding::good(host, what, found) }
-    }
-
-    pub(super) fn bad(host: &str, what: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        Finding { weight: Weight::Bad, remedy: remedy.into(), ..Finding::good(host, what, found) }
+    pub(super) fn new(host: &str, what: &'static str, judged: Judged) -> Finding {
+        let (weight, found, remedy) = match judged {
+            Ok(found) => (Weight::Good, found, String::new()),
+            Err(problem) => problem,
+        };
+        Finding { host: host.to_owned(), what, weight, found, remedy }
     }
 }

@@ -1,7 +1,6 @@
 //! What hosts lack, from what they say.
 
 use super::*;
-use crate::launch::preflight::Weight;
 
 fn seen() -> Seen {
     Seen {

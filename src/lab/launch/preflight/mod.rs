@@ -42,6 +42,15 @@ pub fn look_at(hosts: &[Host], needs: &Needs, flavour: Flavour) -> std::io::Resu
         .map_err(|error| std::io::Error::other(format!("this host does not answer a shell of its own: {error:?}")))?;
 
     let agent = Agent::find(flavour);
+    let ask = |at: usize, host: &Host| {
+        if HostName::of(&host.name).is_here() {
+            return Ok(own.clone());
+        }
+        let refused = |(cause, remedy): &(String, String)| (Weight::Bad, cause.clone(), remedy.clone());
+        let agent = agent.as_ref().map_err(|why| Finding::new(&host.name, "reach", Err(refused(why))))?;
+        let mut command = agent.command(host, &question.line(&format!("host-{at}")));
+        probe::ask(&mut command).map_err(|why| judge::unheard(&host.name, agent, &why))
+    };
     let next = AtomicUsize::new(0);
     let heard: Mutex<Vec<(usize, Result<Seen, Finding>)>> = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -49,7 +58,7 @@ pub fn look_at(hosts: &[Host], needs: &Needs, flavour: Flavour) -> std::io::Resu
             scope.spawn(|| {
                 while let Some((at, host)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hosts.get(at)?)))
                 {
-                    let said = ask_one(at, host, &question, &own, &agent);
+                    let said = ask(at, host);
                     heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, said));
                 }
             });
@@ -138,19 +147,4 @@ impl Outlook {
         let lines = if others.is_empty() { Vec::new() } else { bad.clone() };
         Outlook { notes: of(Weight::Doubt).collect(), refusal: Some((format!("{first}{more}"), lines)) }
     }
-}
-
-fn ask_one(
-    at: usize,
-    host: &Host,
-    question: &Question,
-    own: &Seen,
-    agent: &Result<Agent, (String, String)>,
-) -> Result<Seen, Finding> {
-    if HostName::of(&host.name).is_here() {
-        return Ok(own.clone());
-    }
-    let agent = agent.as_ref().map_err(|(cause, remedy)| Finding::bad(&host.name, "reach", cause, remedy))?;
-    let mut command = agent.command(host, &question.line(&format!("host-{at}")));
-    probe::ask(&mut command).map_err(|why| judge::unheard(&host.name, agent, &why))
 }

@@ -90,20 +90,16 @@ impl Supervisor {
                 lease = kept;
                 continue;
             }
-            match elastic.reset(&end.verdict) {
+            let more = match elastic.reset(&end.verdict) {
                 Ok(Some(said)) => {
-                    why = Some(said);
-                    lease = kept;
+                    (why, lease) = (Some(said), kept);
+                    continue;
                 }
-                Ok(None) => {
-                    end.verdict.message += &elastic.in_words();
-                    return self.end(end.verdict, end.exit_code);
-                }
-                Err(why) => {
-                    end.verdict.message += &format!("; {why}");
-                    return self.end(end.verdict, end.exit_code);
-                }
-            }
+                Ok(None) => elastic.in_words(),
+                Err(why) => format!("; {why}"),
+            };
+            end.verdict.message += &more;
+            return self.end(end.verdict, end.exit_code);
         }
     }
 

@@ -12,8 +12,8 @@ use crate::course::{ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
 use crate::domain::job::TrainingJob;
 use crate::exercise::{self, Track, Watch};
-use crate::launch::{self, MoreWork, SharedMachine, StartRequest};
-use crate::runs::{RunId, RunStore, measured};
+use crate::launch::{self, MoreWork, SharedMachine};
+use crate::runs::{RunId, RunRecord, RunStore, measured};
 use crate::telemetry::{self, Sampler};
 use crate::tui::actions::{Effect, News};
 use crate::tui::io::followed::{Followed, curves};
@@ -152,11 +152,11 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
     Ok(Some(match effect {
         Effect::ListRuns => Message::Runs(store.list()),
         Effect::ReadQueue => Message::Queue(SharedMachine::look()?.map(Box::new)),
-        Effect::Start { spec, preset } => Message::Started(launch::start(store, StartRequest::new(*spec, preset))?),
-        Effect::StartCollectives(spec) => Message::Started(launch::start(store, StartRequest::new(*spec, "collectives"))?),
+        Effect::Start { spec, preset } => Message::Started(launch::start(store, RunRecord::wanted(*spec, preset))?),
+        Effect::StartCollectives(spec) => Message::Started(launch::start(store, RunRecord::wanted(*spec, "collectives"))?),
         Effect::StartOther(spec) => {
             let kind = if spec.nvcnn().is_some() { "nvcnn" } else { "bench" };
-            Message::Started(launch::start(store, StartRequest::new(launch::located(*spec)?, kind))?)
+            Message::Started(launch::start(store, RunRecord::wanted(launch::located(*spec)?, kind))?)
         }
         Effect::Continue { run, epochs } => {
             launch::continue_run(store, run, MoreWork::epochs(epochs))?;
@@ -228,8 +228,8 @@ fn series_file() -> anyhow::Result<SeriesFile> {
 fn start_next(store: &RunStore) -> anyhow::Result<Message> {
     let state_of = |run| store.status(run).ok().map(|status| status.state);
     let start = |series: &Series, turn: &Turn| -> anyhow::Result<RunId> {
-        let request = StartRequest::new(turn.spec.clone(), series.preset.clone());
-        Ok(launch::start(store, StartRequest { name: Some(series.name_of(turn)), ..request })?)
+        let request = RunRecord::wanted(turn.spec.clone(), series.preset.clone());
+        Ok(launch::start(store, RunRecord { name: Some(series.name_of(turn)), ..request })?)
     };
     let (series, begun) = series_file()?.start_next(state_of, start)?;
     Ok(Message::Series(series, begun))
