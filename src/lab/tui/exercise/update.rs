@@ -2,9 +2,7 @@
 
 use super::state::{Exercise, Stage};
 use crate::exercise::{Language, Track};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::news::News;
+use crate::tui::actions::{Action, Effect, News};
 use crate::tui::shared::state::Shared;
 
 /// Build and run it, as soon as nothing else is going.

@@ -8,11 +8,8 @@ use super::state::{Exercise, tracks_in_order};
 use super::update::{begin, compare};
 use crate::domain::step::Step;
 use crate::exercise::{TWO_COLUMNS, Track};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, RIGHT, UP, row};
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, LEFT, Move, RIGHT, UP, row};
 use crate::tui::state::{Outcome, State, Window};
 use crate::tui::window::{FRAME, Page, Question, View};
 

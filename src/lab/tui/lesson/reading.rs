@@ -4,11 +4,8 @@ use crossterm::event::KeyCode as K;
 
 use super::draw::lines;
 use crate::course::{Answer, Prediction, has_folds};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Typing};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, LEFT, RIGHT, row};
+use crate::tui::actions::On::{Char, Code, Ctrl, Text};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Effect, LEFT, RIGHT, Typing, row};
 use crate::tui::shared::course::Mark;
 use crate::tui::shared::state::Shared;
 use crate::tui::state::{Outcome, State, Window};

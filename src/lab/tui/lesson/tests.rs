@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use crate::course::{Answered, Level, Outcome, Prediction, Progress, QuestionId, Reading};
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};

@@ -6,10 +6,8 @@ use crossterm::event::KeyCode as K;
 
 use super::read::turn_to;
 use super::state::LogTab;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Typing};
-use crate::tui::actions::keys::On::{Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, row};
+use crate::tui::actions::On::{Code, Ctrl, Text};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Typing, row};
 use crate::tui::shared::ranks;
 use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::prompt::Prompt;

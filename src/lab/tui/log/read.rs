@@ -5,9 +5,7 @@
 use super::room::room;
 use super::state::{Log, LogTab};
 use crate::runs::{Jump, LogFilter, LogPage, Pattern, Place, RunId};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Prompt;
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::{Action, Effect, Prompt};
 use crate::tui::shared::state::Shared;
 
 /// Shows a tab from its end.

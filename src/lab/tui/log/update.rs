@@ -5,9 +5,7 @@ use super::read::{read, turn_to};
 use super::room::room;
 use super::state::{Log, tabs};
 use crate::runs::{Jump, Place};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::{Action, Command, Effect, Move};
 use crate::tui::shared::state::Shared;
 use crate::tui::state::State;
 

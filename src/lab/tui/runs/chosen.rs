@@ -2,7 +2,7 @@
 
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
-use crate::tui::actions::action::Action;
+use crate::tui::actions::Action;
 use crate::tui::shared::state::Shared;
 
 /// Without one it says how to get one.

@@ -5,10 +5,8 @@
 use super::ask::export;
 use super::chosen::{baseline_of, chosen};
 use super::state::{Runs, cost_name};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, row};
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, row};
 use crate::tui::shared::state::Shared;
 use crate::tui::state::{Outcome, State, Window};
 use crate::tui::widgets::sheet::Sheet;

@@ -3,7 +3,7 @@
 //! Never compares what cannot be compared: a dash stands there, and the header says why.
 
 use super::state::Runs;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::shared::measured::has_steps;
 use crate::tui::shared::state::Shared;
 use crate::tui::widgets::frame::{self, Focus};

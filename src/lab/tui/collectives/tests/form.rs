@@ -7,7 +7,7 @@ use crate::domain::collective::{Algorithm, CollectivesSpec, Method};
 use crate::domain::job::{RunSpec, Workload};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::app::update::update;
 use crate::tui::collectives::settings::{Field, Settings};
 use crate::tui::collectives::show::Show;
