@@ -2,6 +2,8 @@
 //!
 //! `app::features` says which keys open the windows.
 
+pub mod typed_line;
+
 use std::any::Any;
 use std::fmt::Debug;
 

@@ -1,6 +1,6 @@
 //! What the keys of the log do.
 
-use super::ask::Ask;
+use super::ask::ask;
 use super::read::{read, turn_to};
 use super::room::room;
 use super::state::{Log, tabs};
@@ -24,7 +24,7 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         Command::Move(by) if log.marked.is_some() => mark(log, shared, by),
         Command::Move(by) => scroll(log, shared, by),
         Command::Prompt(prompt) => {
-            windows.show(Ask::of(log, prompt));
+            windows.show(ask(log, prompt));
             return Vec::new();
         }
         command => return own(log, shared, command),

@@ -17,6 +17,7 @@ use crate::tui::app::places::wish;
 use crate::tui::app::view;
 use crate::tui::message::Message;
 use crate::tui::shared::state::DataInfo;
+use crate::tui::state::typed_line::TypedLine;
 use crate::tui::state::{State, Window};
 use crate::tui::testing::printed::Printed;
 use crate::tui::testing::samples;
@@ -80,14 +81,16 @@ fn views(name: &str) -> Vec<(String, State)> {
         Box::new(crate::tui::runs::confirm::Confirm { run, what: crate::tui::runs::confirm::What::Delete }),
         Box::new(crate::tui::devices::details::Details { scroll: 0 }),
         Box::new(crate::tui::devices::details::Details { scroll: 20 }),
-        Box::new(crate::tui::devices::ask::Ask { text: typed() }),
-        Box::new(crate::tui::log::ask::Ask {
-            prompt: crate::tui::actions::command::Prompt::Search,
-            regex: true,
+        Box::new(TypedLine::new(crate::tui::devices::filter::DeviceFilter, typed())),
+        Box::new(TypedLine {
+            purpose: crate::tui::log::ask::Ask {
+                prompt: crate::tui::actions::command::Prompt::Search,
+                regex: true,
+                before: None,
+                from: crate::runs::Place::End,
+            },
             text: typed(),
             error: Some(typed()),
-            before: None,
-            from: crate::runs::Place::End,
         }),
         Box::new(crate::tui::next_run::edit::Edit {
             field: state.next_run.field,
@@ -95,7 +98,7 @@ fn views(name: &str) -> Vec<(String, State)> {
             error: Some(typed()),
             untouched: false,
         }),
-        Box::new(crate::tui::runs::ask::Ask { what: crate::tui::runs::ask::Asked::Name(run), text: typed(), error: None }),
+        Box::new(TypedLine::new(crate::tui::runs::ask::Asked::Name(run), typed())),
         Box::new(crate::tui::help::windows::Palette { typed: typed(), chosen: 0 }),
         Box::new(crate::tui::help::windows::Keys { scroll: 0, words: typed(), typing: true }),
         Box::new(crate::tui::exercise::windows::Diff { number: 4, of: crate::exercise::Track::default(), mine: true, scroll: 3 }),
@@ -108,7 +111,7 @@ fn views(name: &str) -> Vec<(String, State)> {
             view.exercise.path = format!("/home/{name}/main.rs");
             view.exercise.program = format!("// {name}{name}{name}\n").repeat(30);
             view.exercise.stage = crate::tui::exercise::state::Stage::Broken(typed());
-            if view.windows.get::<crate::tui::devices::ask::Ask>().is_some() {
+            if view.windows.get::<TypedLine<crate::tui::devices::filter::DeviceFilter>>().is_some() {
                 view.devices.filter = typed();
             }
             views.push((format!("{mode:?} over {slot:?}"), view));
