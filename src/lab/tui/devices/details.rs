@@ -16,10 +16,8 @@ use crate::tui::widgets::theme::Theme;
 use crate::tui::window::{Page, View};
 
 /// All about the device under the cursor.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Details {
-    pub scroll: usize,
-}
+#[derive(Clone, Debug)]
+pub struct Details;
 
 pub static KEYS: &[Binding] =
     &[row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
@@ -40,12 +38,8 @@ impl Window for Details {
         Outcome::CLOSE
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 }
 

@@ -183,7 +183,8 @@ fn every_figure_that_is_missing_says_why_under_the_cursor() {
         press(&mut state, KeyCode::Right);
     }
     press(&mut state, KeyCode::Enter);
-    assert_eq!(state.windows.get(), Some(&crate::tui::devices::details::Details { scroll: 0 }));
+    assert!(state.windows.get::<crate::tui::devices::details::Details>().is_some());
+    assert_eq!(state.windows.scroll(), Some(0));
     let screen = text(&state, 120, 40);
     for (name, fact) in &facts {
         let expected = fact.value().cloned().unwrap_or_else(|| format!("N/A  {}", fact.reason().unwrap()));

@@ -31,7 +31,7 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         }
         Command::Filter => windows.show(TypedLine::new(DeviceFilter, devices.filter.clone())),
         Command::Accept => match devices.chosen() {
-            Some(_) => windows.show(Details::default()),
+            Some(_) => windows.show(Details),
             None => shared.inform("no device to show"),
         },
         _ => {}

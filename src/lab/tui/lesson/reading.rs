@@ -14,7 +14,6 @@ use crate::tui::window::{Page, View};
 #[derive(Clone, Debug)]
 pub struct Reading {
     pub number: usize,
-    pub scroll: usize,
     /// Hints that were asked for.
     pub hints: usize,
     /// A number that is being typed.
@@ -50,7 +49,7 @@ impl Reading {
         if let Some(step) = shared.course.lessons.lesson(number).and_then(|lesson| lesson.step) {
             shared.step = step;
         }
-        Reading { number, scroll: 0, hints: 0, typed: String::new() }
+        Reading { number, hints: 0, typed: String::new() }
     }
 }
 
@@ -121,6 +120,7 @@ impl Window for Reading {
                 let to = if command == Command::Previous { place.saturating_sub(1) } else { (place + 1).min(numbers.len() - 1) };
                 if to != place {
                     *self = Reading::of(shared, numbers[to]);
+                    return Outcome::TOP;
                 }
             }
             Command::RunBefore | Command::RunAfter if shared.replay.is_some() => {
@@ -172,12 +172,8 @@ impl Window for Reading {
         }
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 }
 

@@ -18,8 +18,6 @@ use crate::tui::window::{Page, View};
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     pub machine: Option<Option<Box<SharedMachine>>>,
-    /// The first line that is shown.
-    scroll: usize,
 }
 
 pub fn open(state: &mut State) -> Vec<Action> {
@@ -47,12 +45,8 @@ impl Window for Queue {
         Some(Effect::ReadQueue)
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 }
 

@@ -32,7 +32,6 @@ const DRAWING: usize = 12;
 #[derive(Clone, Debug)]
 pub struct Compare {
     pub run: RunId,
-    pub scroll: usize,
 }
 
 pub static KEYS: &[Binding] = &[
@@ -71,12 +70,8 @@ impl Window for Compare {
         Outcome::CLOSE
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 
     fn run(&self) -> Option<RunId> {
@@ -98,7 +93,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
         shared.best_gain().map(|gain| gain.run).or_else(newest)
     };
     match if run.id == baseline { other() } else { Some(run.id) } {
-        Some(run) => windows.show(Compare { run, scroll: 0 }),
+        Some(run) => windows.show(Compare { run }),
         None => shared.inform(format!("run {baseline} is the baseline, and the only run: r starts one to compare with it")),
     }
     Vec::new()

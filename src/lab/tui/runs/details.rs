@@ -43,7 +43,6 @@ pub struct Details {
     pub run: RunId,
     /// Only a training can go on.
     pub is_training: bool,
-    pub scroll: usize,
 }
 
 pub static OF_OTHERS: &[Binding] = &[COPY, BASELINE, BACK];
@@ -67,12 +66,8 @@ impl Window for Details {
         }
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 
     fn run(&self) -> Option<RunId> {
@@ -86,7 +81,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
         Some(run) => {
             // Of a run that is not listed yet nothing is known that speaks against it.
             let is_training = shared.summary(run).is_none_or(has_steps);
-            windows.show(Details { run, is_training, scroll: 0 });
+            windows.show(Details { run, is_training });
         }
         None => shared.inform("no run yet: r starts one"),
     }
