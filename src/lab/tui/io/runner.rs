@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::course::{ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
-use crate::domain::job::TrainingJob;
+use crate::domain::job::{TrainingJob, Workload};
 use crate::exercise::{self, Track, Watch};
 use crate::launch::{self, MoreWork, SharedMachine, StartRequest};
 use crate::runs::{RunId, RunStore, measured};
@@ -153,9 +153,12 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         Effect::ListRuns => Message::Runs(store.list()),
         Effect::ReadQueue => Message::Queue(SharedMachine::look()?.map(Box::new)),
         Effect::Start { spec, preset } => Message::Started(launch::start(store, StartRequest::new(*spec, preset))?),
-        Effect::StartCollectives(spec) => Message::Started(launch::start(store, StartRequest::new(*spec, "collectives"))?),
         Effect::StartOther(spec) => {
-            let kind = if spec.nvcnn().is_some() { "nvcnn" } else { "bench" };
+            let kind = match spec.workload {
+                Workload::Collectives(_) => "collectives",
+                Workload::Nvcnn(_) => "nvcnn",
+                _ => "bench",
+            };
             Message::Started(launch::start(store, StartRequest::new(launch::located(*spec)?, kind))?)
         }
         Effect::Continue { run, epochs } => {

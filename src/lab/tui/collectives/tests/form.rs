@@ -28,7 +28,7 @@ fn asked(size: (u16, u16)) -> State {
 }
 
 fn started(effects: &[Effect]) -> (RunSpec, CollectivesSpec) {
-    let [Effect::StartCollectives(spec)] = effects else { panic!("{effects:?}") };
+    let [Effect::StartOther(spec)] = effects else { panic!("{effects:?}") };
     let Workload::Collectives(collectives) = &spec.workload else { panic!("{spec:?}") };
     ((**spec).clone(), collectives.clone())
 }
