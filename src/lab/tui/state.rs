@@ -27,9 +27,10 @@ use super::series::state::SeriesView;
 use super::shared::state::Shared;
 use super::simulate::fields::Machine;
 use super::widgets::theme::Theme;
-use super::window::View;
 use crate::launch::Preset;
 use crate::runs::RunId;
+
+pub use super::window::{FRAME, Page, Question, View};
 
 /// One owner, changed by `update` only, drawn by `view`.
 #[derive(Clone, Debug)]

@@ -6,9 +6,8 @@ use ratatui::layout::{Position, Rect};
 
 use super::layout;
 use crate::tui::actions::{Action, Binding, Command, Move, On};
-use crate::tui::state::{Outcome, State};
+use crate::tui::state::{Outcome, State, View};
 use crate::tui::widgets::{list, page, prompt, question};
-use crate::tui::window::View;
 
 /// Closes the windows about runs that are gone.
 pub fn forget_gone(state: &mut State) {

@@ -10,10 +10,8 @@ use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::domain::units;
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Binding, Command, row};
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::widgets::sheet::Sheet;
-use crate::tui::widgets::theme::Theme;
-use crate::tui::window::{Page, View};
+use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::widgets::{Sheet, Theme};
 
 /// All about the device under the cursor.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use crate::tui::actions::Action;
 use crate::tui::state::State;
 use crate::tui::state::typed_line::{Purpose, ends};
-use crate::tui::widgets::prompt::Prompt;
+use crate::tui::widgets::Prompt;
 
 #[derive(Clone, Debug)]
 pub struct DeviceFilter;

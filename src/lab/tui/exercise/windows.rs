@@ -10,8 +10,7 @@ use crate::domain::step::Step;
 use crate::exercise::{TWO_COLUMNS, Track};
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, LEFT, Move, RIGHT, UP, row};
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{FRAME, Page, Question, View};
+use crate::tui::state::{FRAME, Outcome, Page, Question, State, View, Window};
 
 /// Shows what the step under the cursor changes.
 pub fn show_diff(state: &mut State) -> Vec<Action> {

@@ -9,9 +9,8 @@ use super::palette::found;
 use super::state::Entry;
 use crate::tui::actions::On::{Char, Code, Ctrl, Text};
 use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Move, Pane, Typing, row};
-use crate::tui::state::{Outcome, State, Window};
+use crate::tui::state::{Outcome, Page, State, View, Window};
 use crate::tui::widgets::list::{List, ListRow};
-use crate::tui::window::{Page, View};
 
 /// Longer than any words that find something.
 const MOST: usize = 40;

@@ -19,7 +19,7 @@ use crate::tui::actions::{Effect, News};
 use crate::tui::io::followed::{Followed, curves};
 use crate::tui::io::log_thread::LogOrder;
 use crate::tui::message::Message;
-use crate::tui::shared::state::DataInfo;
+use crate::tui::shared::DataInfo;
 
 /// What is done with the learner's program; it reports each run that begins.
 type Attempt = fn(&RunStore, Option<Track>, &AtomicBool, &dyn Fn(News)) -> anyhow::Result<News>;

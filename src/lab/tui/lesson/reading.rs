@@ -6,10 +6,8 @@ use super::draw::lines;
 use crate::course::{Answer, Prediction, has_folds};
 use crate::tui::actions::On::{Char, Code, Ctrl, Text};
 use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Effect, LEFT, RIGHT, Typing, row};
-use crate::tui::shared::course::Mark;
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{Page, View};
+use crate::tui::shared::{Mark, Shared};
+use crate::tui::state::{Outcome, Page, State, View, Window};
 
 #[derive(Clone, Debug)]
 pub struct Reading {

@@ -8,7 +8,7 @@ use crate::tui::actions::Action;
 use crate::tui::shared::ranks;
 use crate::tui::state::State;
 use crate::tui::state::typed_line::{Purpose, TypedLine, ends};
-use crate::tui::widgets::prompt::Prompt;
+use crate::tui::widgets::Prompt;
 
 /// Opens it, where there are ranks to choose from.
 pub fn open(state: &mut State) -> Vec<Action> {

@@ -6,7 +6,7 @@ use super::room::room;
 use super::state::{Log, tabs};
 use crate::runs::{Jump, Place};
 use crate::tui::actions::{Action, Command, Effect, Move};
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::Shared;
 use crate::tui::state::State;
 
 /// Lines that can be marked: what a clipboard takes, and a page holds.

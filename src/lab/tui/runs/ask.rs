@@ -9,10 +9,10 @@ use super::state::Runs;
 use crate::runs::export::Format;
 use crate::runs::{Filter, RunId};
 use crate::tui::actions::{Action, Change, Command, Effect};
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::Shared;
 use crate::tui::state::State;
 use crate::tui::state::typed_line::{Purpose, TypedLine, ends};
-use crate::tui::widgets::prompt::Prompt;
+use crate::tui::widgets::Prompt;
 
 /// What the line is typed for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
 use crate::tui::actions::Action;
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::Shared;
 
 /// Without one it says how to get one.
 pub fn chosen(shared: &mut Shared) -> Option<RunSummary> {

@@ -8,9 +8,8 @@ use crate::domain::units;
 use crate::runs::{RunId, RunSummary, epochs_to_go_on_to};
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Change, Command, Effect, Move, row};
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{Question, View};
+use crate::tui::shared::Shared;
+use crate::tui::state::{Outcome, Question, State, View, Window};
 
 /// A question about a run that is answered with one key.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,11 +8,9 @@ use super::confirm::continue_run;
 use super::state::cost_name;
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, Effect, row};
-use crate::tui::shared::measured::has_steps;
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::widgets::sheet::Sheet;
-use crate::tui::window::{Page, View};
+use crate::tui::shared::{Shared, has_steps};
+use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::widgets::{Sheet, sign};
 use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
@@ -26,7 +24,6 @@ use crate::domain::units;
 use crate::domain::user_metrics::{FIGURES, in_words};
 use crate::launch::CommandLine;
 use crate::runs::{Attempt, LoggedTally, RunId, RunRecord, RunSummary, busy_host};
-use crate::tui::widgets::theme::sign;
 
 /// Columns of the names.
 const NAME: usize = 13;

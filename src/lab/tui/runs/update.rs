@@ -5,8 +5,7 @@ use super::state::{Runs, order_of};
 use super::{ask, compare, confirm, details};
 use crate::runs::{RunId, RunSummary, SortKey};
 use crate::tui::actions::{Action, Change, Changed, Command, Effect, Move};
-use crate::tui::shared::measured::is_of_collectives;
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::{Shared, is_of_collectives};
 use crate::tui::state::State;
 
 pub fn update(state: &mut State, command: Command) -> Vec<Action> {

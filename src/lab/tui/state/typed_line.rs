@@ -9,7 +9,7 @@ use super::{Outcome, State, Window};
 use crate::runs::RunId;
 use crate::tui::actions::On::{self, Code, Ctrl, Text};
 use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Typing, row};
-use crate::tui::widgets::prompt::Prompt;
+use crate::tui::widgets::Prompt;
 use crate::tui::window::View;
 
 /// The purpose of a line, which gives the keys their meaning.

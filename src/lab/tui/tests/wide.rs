@@ -16,7 +16,7 @@ use crate::tui::app::layout::places;
 use crate::tui::app::places::wish;
 use crate::tui::app::view;
 use crate::tui::message::Message;
-use crate::tui::shared::state::DataInfo;
+use crate::tui::shared::DataInfo;
 use crate::tui::state::typed_line::TypedLine;
 use crate::tui::state::{OpenWindow, State, Window};
 use crate::tui::testing::printed::Printed;

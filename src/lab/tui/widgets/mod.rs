@@ -14,3 +14,10 @@ pub mod sheet;
 pub mod slot;
 pub mod table;
 pub mod theme;
+
+pub use frame::{Focus, flow};
+pub use looks::{Background, Look, RUN_COLOURS};
+pub use prompt::Prompt;
+pub use sheet::Sheet;
+pub use table::fitting;
+pub use theme::{Theme, bar, sign, to_ascii};

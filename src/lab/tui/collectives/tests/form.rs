@@ -14,7 +14,7 @@ use crate::tui::collectives::show::Show;
 use crate::tui::collectives::stage::Stage;
 use crate::tui::message::Message;
 use crate::tui::runs::confirm::{Confirm, What};
-use crate::tui::shared::state::Playing;
+use crate::tui::shared::Playing;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
