@@ -8,6 +8,7 @@ pub mod looks;
 pub mod markdown;
 pub mod notice;
 pub mod page;
+pub mod plot;
 pub mod prompt;
 pub mod question;
 pub mod sheet;
