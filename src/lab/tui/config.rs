@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use crate::host::{self, read};
-use crate::tui::widgets::looks::Look;
+use crate::tui::widgets::Look;
 
 /// Far more than all keys with a word on each.
 const MOST_BYTES: u64 = 1 << 20;

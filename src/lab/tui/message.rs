@@ -9,9 +9,8 @@ use crate::launch::SharedMachine;
 use crate::runs::recording::{Played, Position};
 use crate::runs::{LogPage, RunId, RunSummary, RunUpdate};
 use crate::tui::actions::{Changed, News};
-use crate::tui::shared::curves::Curves;
-use crate::tui::shared::state::DataInfo;
-use crate::tui::widgets::looks::Background;
+use crate::tui::shared::{Curves, DataInfo};
+use crate::tui::widgets::Background;
 
 #[derive(Clone, Debug)]
 pub enum Message {

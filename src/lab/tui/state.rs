@@ -2,6 +2,8 @@
 //!
 //! `app::features` says which keys open the windows.
 
+pub mod typed_line;
+
 use std::any::Any;
 use std::fmt::Debug;
 
@@ -25,9 +27,10 @@ use super::series::state::SeriesView;
 use super::shared::state::Shared;
 use super::simulate::fields::Machine;
 use super::widgets::theme::Theme;
-use super::window::View;
 use crate::launch::Preset;
 use crate::runs::RunId;
+
+pub use super::window::{FRAME, Page, Question, View};
 
 /// One owner, changed by `update` only, drawn by `view`.
 #[derive(Clone, Debug)]
@@ -111,12 +114,10 @@ pub trait Window: Any + Debug + Boxed {
         None
     }
 
-    /// The first line that is shown, where its lines can be scrolled.
-    fn scroll(&self) -> Option<usize> {
-        None
+    /// Whether the keys of pages scroll its lines.
+    fn scrolls(&self) -> bool {
+        false
     }
-
-    fn scroll_to(&mut self, _line: usize) {}
 
     /// A row of its list is chosen by the mouse.
     fn choose(&mut self, _row: usize) {}
@@ -132,11 +133,14 @@ pub trait Window: Any + Debug + Boxed {
 pub enum Outcome {
     /// It stays open, below what it opened.
     Stay(Vec<Action>),
+    /// It stays open, and shows its lines from the first.
+    Top(Vec<Action>),
     Close(Vec<Action>),
 }
 
 impl Outcome {
     pub const STAY: Outcome = Outcome::Stay(Vec::new());
+    pub const TOP: Outcome = Outcome::Top(Vec::new());
     pub const CLOSE: Outcome = Outcome::Close(Vec::new());
 }
 
@@ -157,9 +161,16 @@ impl Clone for Box<dyn Window> {
     }
 }
 
+/// A window, and the first of its lines that is shown.
+#[derive(Clone, Debug)]
+pub struct OpenWindow {
+    pub window: Box<dyn Window>,
+    pub scroll: usize,
+}
+
 /// The open windows, the one in front last.
 #[derive(Clone, Debug, Default)]
-pub struct Windows(Vec<Box<dyn Window>>);
+pub struct Windows(Vec<OpenWindow>);
 
 impl Windows {
     /// Opens it in the place of all that are open.
@@ -170,7 +181,7 @@ impl Windows {
 
     /// Opens it in front of the others, which come back when it is closed.
     pub fn show_over(&mut self, window: impl Window) {
-        self.0.push(Box::new(window));
+        self.0.push(OpenWindow { window: Box::new(window), scroll: 0 });
     }
 
     pub fn is_empty(&self) -> bool {
@@ -178,7 +189,7 @@ impl Windows {
     }
 
     pub fn front(&self) -> Option<&dyn Window> {
-        self.0.last().map(Box::as_ref)
+        Some(self.0.last()?.window.as_ref())
     }
 
     /// What the one in front asks for once a second.
@@ -187,36 +198,41 @@ impl Windows {
     }
 
     pub fn front_mut(&mut self) -> Option<&mut Box<dyn Window>> {
-        self.0.last_mut()
+        Some(&mut self.0.last_mut()?.window)
+    }
+
+    /// The first line that is shown of the one in front, if it scrolls.
+    pub fn scroll(&self) -> Option<usize> {
+        self.0.last().filter(|open| open.window.scrolls()).map(|open| open.scroll)
     }
 
     /// The one in front, where it is of this kind.
     pub fn get<W: Window>(&self) -> Option<&W> {
-        (self.0.last()?.as_ref() as &dyn Any).downcast_ref()
+        (self.front()? as &dyn Any).downcast_ref()
     }
 
     pub fn get_mut<W: Window>(&mut self) -> Option<&mut W> {
-        (self.0.last_mut()?.as_mut() as &mut dyn Any).downcast_mut()
+        (self.front_mut()?.as_mut() as &mut dyn Any).downcast_mut()
     }
 
     /// One of this kind is open, in front or behind another.
     pub fn has<W: Window>(&self) -> bool {
-        self.0.iter().any(|window| (window.as_ref() as &dyn Any).is::<W>())
+        self.0.iter().any(|open| (open.window.as_ref() as &dyn Any).is::<W>())
     }
 
     /// Closes those that do not fit.
     pub fn retain(&mut self, fits: impl Fn(&dyn Window) -> bool) {
-        self.0.retain(|window| fits(window.as_ref()));
+        self.0.retain(|open| fits(open.window.as_ref()));
     }
 
     /// Takes the one in front away, with its place for [`Windows::put_back`].
-    pub fn take(&mut self) -> Option<(usize, Box<dyn Window>)> {
+    pub fn take(&mut self) -> Option<(usize, OpenWindow)> {
         let window = self.0.pop()?;
         Some((self.0.len(), window))
     }
 
     /// What it has opened meanwhile is in front of it.
-    pub fn put_back(&mut self, place: usize, window: Box<dyn Window>) {
+    pub fn put_back(&mut self, place: usize, window: OpenWindow) {
         self.0.insert(place.min(self.0.len()), window);
     }
 }

@@ -17,9 +17,7 @@ pub enum Effect {
         spec: Box<TrainingJob>,
         preset: String,
     },
-    /// Start a run of collectives.
-    StartCollectives(Box<RunSpec>),
-    /// Start a benchmark, or a training on photos.
+    /// Start a run of collectives, a benchmark or a training on photos.
     StartOther(Box<RunSpec>),
     /// Train until `epochs` in total.
     Continue {

@@ -13,7 +13,7 @@ use crate::tui::actions::{Action, Command, Effect, Move, On, Pane};
 use crate::tui::chart::graph::Tab;
 use crate::tui::preferences::Dragged;
 use crate::tui::state::State;
-use crate::tui::widgets::frame::Focus;
+use crate::tui::widgets::Focus;
 use crate::tui::widgets::{notice, slot};
 use crate::tui::{chart, devices, log, next_run, runs};
 

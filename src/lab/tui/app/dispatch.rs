@@ -7,7 +7,7 @@ use super::{features, hint, places, windows};
 use crate::runs::RunId;
 use crate::tui::actions::{Action, Command, Effect, Pane};
 use crate::tui::log::state::LogTab;
-use crate::tui::shared::watched::Watched;
+use crate::tui::shared::Watched;
 use crate::tui::state::State;
 use crate::tui::{collectives, exercise, forms, help, lesson, log, next_run, runs, series};
 

@@ -12,7 +12,7 @@ use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, Command as C, Direction, ESCAPE, On, Pane, keys};
 use crate::tui::next_run::fields::Field;
 use crate::tui::state::State;
-use crate::tui::widgets::frame::Focus;
+use crate::tui::widgets::Focus;
 use crate::tui::widgets::slot;
 use crate::tui::{chart, collectives, devices, exercise, faults, forms, help, lesson, log, next_run, queue, runs, simulate};
 

@@ -7,8 +7,8 @@ use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
 use crate::runs::busy_host;
 use crate::tui::shared::gain::{Gain, shortened};
-use crate::tui::shared::measured::is_of_collectives;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::shared::is_of_collectives;
+use crate::tui::widgets::Theme;
 
 /// Columns of the bar of what was gained against what is ideal.
 const BAR: usize = 10;

@@ -14,9 +14,8 @@ use crate::columns::{self, cut};
 use crate::dataset::is_generated;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::{printable, units};
-use crate::tui::shared::measured::has_steps;
-use crate::tui::shared::watched::Watched;
-use crate::tui::widgets::theme::sign;
+use crate::tui::shared::{Watched, has_steps};
+use crate::tui::widgets::sign;
 
 /// Facts of a run that the title of the step makes room for.
 const FIRST_FACTS: usize = 2;

@@ -11,8 +11,7 @@ use crate::domain::run::RunState;
 use crate::runs::RunSummary;
 use crate::tui::actions::{Command, Pane};
 use crate::tui::preferences::Tried;
-use crate::tui::shared::measured::is_of_collectives;
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::{Shared, is_of_collectives};
 use crate::tui::state::State;
 
 /// A key was followed.

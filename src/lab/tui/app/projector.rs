@@ -12,8 +12,8 @@ use crate::columns::{cut, wrap};
 use crate::domain::step::Step;
 use crate::domain::{printable, units};
 use crate::runs::RunId;
+use crate::tui::shared::Shared;
 use crate::tui::shared::gain::Gain;
-use crate::tui::shared::state::Shared;
 use crate::tui::widgets::big_text::{Pixel, big_lines};
 
 /// Lines below the figure: an empty one, runs, efficiency, bar and an empty one; then the steps.

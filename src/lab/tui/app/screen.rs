@@ -8,7 +8,7 @@ use crate::tui::actions::{Action, Effect, Pane, cycle};
 use crate::tui::log;
 use crate::tui::next_run::edit::Edit;
 use crate::tui::state::State;
-use crate::tui::widgets::looks::Look;
+use crate::tui::widgets::Look;
 
 /// Shows the projector or the panes.
 pub fn toggle_projector(state: &mut State) -> Vec<Action> {

@@ -14,7 +14,7 @@ use crate::host::read;
 use crate::runs::{self, RunId};
 use crate::tui::preferences::Shares;
 use crate::tui::state::State;
-use crate::tui::widgets::looks::Look;
+use crate::tui::widgets::Look;
 
 /// Changes that follow each other faster are written together.
 const BETWEEN_WRITES: Duration = Duration::from_millis(250);

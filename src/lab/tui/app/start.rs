@@ -10,7 +10,7 @@ use crate::launch::{self, Preset};
 use crate::tui::actions::Effect;
 use crate::tui::help::state::Help;
 use crate::tui::state::State;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 /// An empty state with the keys and commands that help and palette list.
 pub fn blank(theme: Theme, presets: Vec<Preset>, preset: Preset) -> State {

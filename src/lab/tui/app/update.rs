@@ -16,9 +16,7 @@ use crate::tui::help::tour;
 use crate::tui::log::state::LogTab;
 use crate::tui::message::{Message, ReplayStep};
 use crate::tui::queue::Queue;
-use crate::tui::shared::measured::has_steps;
-use crate::tui::shared::state::{Hardware, Shared};
-use crate::tui::shared::watched::Watched;
+use crate::tui::shared::{Hardware, Shared, Watched, has_steps};
 use crate::tui::state::State;
 use crate::tui::{collectives, exercise, log, replay, runs, series};
 

@@ -13,7 +13,7 @@ use crate::tui::actions::Pane;
 use crate::tui::help;
 use crate::tui::state::State;
 use crate::tui::widgets::frame::{Focus, safe_signs, whole_signs};
-use crate::tui::widgets::theme::to_ascii;
+use crate::tui::widgets::to_ascii;
 use crate::tui::widgets::{notice, slot};
 
 pub fn draw(frame: &mut Frame, state: &State) {

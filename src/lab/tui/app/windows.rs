@@ -6,9 +6,8 @@ use ratatui::layout::{Position, Rect};
 
 use super::layout;
 use crate::tui::actions::{Action, Binding, Command, Move, On};
-use crate::tui::state::{Outcome, State};
+use crate::tui::state::{Outcome, State, View};
 use crate::tui::widgets::{list, page, prompt, question};
-use crate::tui::window::View;
 
 /// Closes the windows about runs that are gone.
 pub fn forget_gone(state: &mut State) {
@@ -23,7 +22,7 @@ pub fn keys(state: &State) -> Option<&'static [Binding]> {
 
 /// The window in front has lines that can be scrolled, whether all fit or not.
 pub fn scrolls(state: &State) -> bool {
-    state.windows.front().is_some_and(|window| window.scroll().is_some())
+    state.windows.scroll().is_some()
 }
 
 /// The view of the window in front on a screen of this size, and the area between header and footer.
@@ -45,19 +44,25 @@ pub fn press(state: &mut State, command: Command) -> Vec<Action> {
         }
         _ => (0, 0),
     };
-    let Some((place, mut window)) = state.windows.take() else { return Vec::new() };
-    if let Some(at) = window.scroll() {
-        // Fewer lines than before leave it behind the last of them.
-        window.scroll_to(if let Command::Scroll(by) = command { by.by_pages(at, last + 1, page) } else { at.min(last) });
-    }
-    let outcome = if let Command::Scroll(_) = command { Outcome::STAY } else { window.press(state, command) };
-    match outcome {
-        Outcome::Stay(actions) => {
-            state.windows.put_back(place, window);
+    let Some((place, mut open)) = state.windows.take() else { return Vec::new() };
+    // Fewer lines than before leave it behind the last of them.
+    open.scroll = open.scroll.min(last);
+    let outcome = if let Command::Scroll(by) = command {
+        open.scroll = by.by_pages(open.scroll, last + 1, page);
+        Outcome::STAY
+    } else {
+        open.window.press(state, command)
+    };
+    let actions = match outcome {
+        Outcome::Stay(actions) => actions,
+        Outcome::Top(actions) => {
+            open.scroll = 0;
             actions
         }
-        Outcome::Close(actions) => actions,
-    }
+        Outcome::Close(actions) => return actions,
+    };
+    state.windows.put_back(place, open);
+    actions
 }
 
 /// What a click means while a window is in front.
@@ -119,7 +124,7 @@ pub fn wheel(state: &State, by: Move) -> Option<Command> {
 
 pub fn draw(frame: &mut Frame, area: Rect, footer: Rect, state: &State) {
     let theme = state.shared.theme;
-    let scroll = state.windows.front().and_then(|window| window.scroll()).unwrap_or(0);
+    let scroll = state.windows.scroll().unwrap_or(0);
     let Some((view, body)) = view(state, area) else { return };
     match view {
         View::Page(page) => {

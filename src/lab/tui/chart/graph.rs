@@ -1,7 +1,7 @@
 //! What the chart can show, and how its numbers read.
 
 use crate::domain::units;
-use crate::tui::shared::curves::{Curve, Curves};
+use crate::tui::shared::{Curve, Curves};
 
 /// What the user has chosen to see in the chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

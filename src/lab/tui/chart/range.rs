@@ -1,7 +1,7 @@
 //! Which part of the chart is shown, and where its cursor stands.
 
 use crate::tui::actions::cycle;
-use crate::tui::shared::curves::{Along, Curve};
+use crate::tui::shared::{Along, Curve};
 
 /// Each level shows half of the one before it.
 const MOST_LEVELS: u32 = 12;

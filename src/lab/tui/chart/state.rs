@@ -10,8 +10,7 @@ use super::range::{Range, Reach};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
 use crate::tui::actions::Effect;
-use crate::tui::shared::curves::{Along, Curves};
-use crate::tui::shared::state::{Shared, kind_of};
+use crate::tui::shared::{Along, Curves, Shared, kind_of};
 
 #[derive(Clone, Debug, Default)]
 pub struct Chart {

@@ -3,7 +3,7 @@
 use super::graph::Tab;
 use super::state::Chart;
 use crate::tui::actions::{Action, Command, Move, cycle};
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::Shared;
 
 /// Places that the cursor moves at a time with Page up and Page down.
 const PAGE: f64 = 10.0;

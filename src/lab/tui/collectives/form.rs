@@ -78,7 +78,7 @@ fn start(form: &Form, own: &mut Collectives, shared: &mut Shared) -> Outcome {
     }
     (shared.starting.run, own.is_starting) = (true, true);
     own.show = Show::Time;
-    Outcome::Close(vec![Effect::StartCollectives(Box::new(spec)).into()])
+    Outcome::Close(vec![Effect::StartOther(Box::new(spec)).into()])
 }
 
 fn gpus(shared: &Shared) -> usize {

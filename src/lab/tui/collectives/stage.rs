@@ -7,12 +7,9 @@ use super::settings::Settings;
 use super::show::Show;
 use super::state::Collectives;
 use crate::runs::RunId;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::keys::Binding;
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{FRAME, Page, View};
+use crate::tui::actions::{Action, Binding, Command, Move};
+use crate::tui::shared::Shared;
+use crate::tui::state::{FRAME, Outcome, Page, State, View, Window};
 
 /// Rows of the screen's header and footer, and of the frame.
 const AROUND: u16 = 3 + 2;

@@ -5,10 +5,8 @@ use super::stage::Stage;
 use super::state::Collectives;
 use crate::domain::measured::Measured;
 use crate::runs::RunId;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::effect::Effect;
-use crate::tui::shared::measured::is_of_collectives;
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::{Action, Effect};
+use crate::tui::shared::{Shared, is_of_collectives};
 use crate::tui::state::{State, Windows};
 
 /// Opens on the run on the screen, else on the newest run of collectives, else on the schedules that need no run.

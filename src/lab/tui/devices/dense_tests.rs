@@ -18,7 +18,7 @@ use crate::tui::message::Message;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{pane, picture, press, text, type_text};
-use crate::tui::widgets::frame::Focus;
+use crate::tui::widgets::Focus;
 
 const SIZES: [(u16, u16); 4] = [(60, 16), (80, 24), (120, 40), (200, 60)];
 

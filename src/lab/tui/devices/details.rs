@@ -10,16 +10,12 @@ use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::domain::units;
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Binding, Command, row};
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::widgets::sheet::Sheet;
-use crate::tui::widgets::theme::Theme;
-use crate::tui::window::{Page, View};
+use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::widgets::{Sheet, Theme};
 
 /// All about the device under the cursor.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Details {
-    pub scroll: usize,
-}
+#[derive(Clone, Debug)]
+pub struct Details;
 
 pub static KEYS: &[Binding] =
     &[row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
@@ -40,12 +36,8 @@ impl Window for Details {
         Outcome::CLOSE
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 }
 

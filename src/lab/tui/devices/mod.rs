@@ -1,10 +1,10 @@
 //! The devices: what they are doing, and what they did in the last minutes.
 
-pub mod ask;
 #[cfg(test)]
 mod dense_tests;
 pub mod details;
 pub mod draw;
+pub mod filter;
 pub mod keys;
 pub mod state;
 #[cfg(test)]

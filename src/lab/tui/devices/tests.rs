@@ -12,6 +12,7 @@ use crate::tui::app::places::in_area;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::state::State;
+use crate::tui::state::typed_line::TypedLine;
 use crate::tui::testing::samples;
 use crate::tui::tests::{pane, picture, press, text, type_text, window};
 
@@ -182,7 +183,8 @@ fn every_figure_that_is_missing_says_why_under_the_cursor() {
         press(&mut state, KeyCode::Right);
     }
     press(&mut state, KeyCode::Enter);
-    assert_eq!(state.windows.get(), Some(&crate::tui::devices::details::Details { scroll: 0 }));
+    assert!(state.windows.get::<crate::tui::devices::details::Details>().is_some());
+    assert_eq!(state.windows.scroll(), Some(0));
     let screen = text(&state, 120, 40);
     for (name, fact) in &facts {
         let expected = fact.value().cloned().unwrap_or_else(|| format!("N/A  {}", fact.reason().unwrap()));
@@ -205,7 +207,7 @@ fn sorting_and_filtering_are_keys_of_the_pane_and_say_what_they_do() {
     assert_eq!(state.devices.cursor(), 1, "the cursor is on GPU 0 still");
     // Keys are text while the filter is typed.
     assert!(type_text(&mut state, "/rank 2").is_empty());
-    assert!(state.windows.get::<crate::tui::devices::ask::Ask>().is_some());
+    assert!(state.windows.get::<TypedLine<crate::tui::devices::filter::DeviceFilter>>().is_some());
     assert_eq!(state.devices.rows().iter().map(|row| row.device.index).collect::<Vec<_>>(), [2]);
     assert!(text(&state, 80, 24).contains("/rank 2 7 hidden"));
     press(&mut state, KeyCode::Enter);

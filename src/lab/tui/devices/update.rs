@@ -1,10 +1,11 @@
 //! What the keys of the devices do: which device and field, in what order, and which of them.
 
-use super::ask::Ask;
 use super::details::Details;
+use super::filter::DeviceFilter;
 use super::state::Beside;
 use crate::tui::actions::{Action, Command, Move};
 use crate::tui::state::State;
+use crate::tui::state::typed_line::TypedLine;
 
 pub fn update(state: &mut State, command: Command) -> Vec<Action> {
     let State { devices, shared, windows, .. } = state;
@@ -28,9 +29,9 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
             devices.beside = next;
             shared.inform(said);
         }
-        Command::Filter => windows.show(Ask { text: devices.filter.clone() }),
+        Command::Filter => windows.show(TypedLine::new(DeviceFilter, devices.filter.clone())),
         Command::Accept => match devices.chosen() {
-            Some(_) => windows.show(Details::default()),
+            Some(_) => windows.show(Details),
             None => shared.inform("no device to show"),
         },
         _ => {}

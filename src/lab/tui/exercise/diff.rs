@@ -7,7 +7,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::exercise::{Diff, RING_SOLUTION, Role, Track, rows};
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 pub fn title(of: Track, number: usize, mine: bool) -> String {
     let Track::Program(program) = of else { return "Yours and the solution".to_owned() };

@@ -1,7 +1,7 @@
 //! The learner's own program: what is next, what the compiler says, how its run goes and what it shows.
 
 use super::state::{Exercise, tracks_in_order};
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::{Sheet, Theme};
 use ratatui::text::{Line, Span};
 
 use crate::columns::{left, wrap};
@@ -9,8 +9,7 @@ use crate::course::{Level, Practised};
 use crate::domain::step::{Step, StepSet};
 use crate::exercise::{Diff, Language, Track};
 use crate::tui::exercise::state::Stage;
-use crate::tui::shared::state::Shared;
-use crate::tui::widgets::sheet::Sheet;
+use crate::tui::shared::Shared;
 
 /// Columns of what an exercise is called.
 const TITLE: usize = 54;

@@ -2,10 +2,8 @@
 
 use super::state::{Exercise, Stage};
 use crate::exercise::{Language, Track};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::news::News;
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::{Action, Effect, News};
+use crate::tui::shared::Shared;
 
 /// Build and run it, as soon as nothing else is going.
 pub fn begin(exercise: &mut Exercise, shared: &Shared) -> Vec<Action> {

@@ -8,13 +8,9 @@ use super::state::{Exercise, tracks_in_order};
 use super::update::{begin, compare};
 use crate::domain::step::Step;
 use crate::exercise::{TWO_COLUMNS, Track};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, RIGHT, UP, row};
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{FRAME, Page, Question, View};
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, LEFT, Move, RIGHT, UP, row};
+use crate::tui::state::{FRAME, Outcome, Page, Question, State, View, Window};
 
 /// Shows what the step under the cursor changes.
 pub fn show_diff(state: &mut State) -> Vec<Action> {
@@ -26,7 +22,7 @@ pub fn show_diff_of(state: &mut State, step: Step) -> Vec<Action> {
     let State { exercise, shared, windows, .. } = state;
     shared.step = step;
     let of = if exercise.has_steps() { exercise.track } else { exercise.ten_steps };
-    windows.show(Diff { of, number: step.number(), mine: false, scroll: 0 });
+    windows.show(Diff { of, number: step.number(), mine: false });
     Vec::new()
 }
 
@@ -46,7 +42,6 @@ pub fn edit(state: &mut State) -> Vec<Action> {
 /// How it stands.
 #[derive(Clone, Debug, Default)]
 pub struct Own {
-    pub scroll: usize,
     /// Hints that were asked for.
     pub hints: usize,
 }
@@ -85,7 +80,7 @@ impl Window for Own {
                 ask_reset(state, number);
             }
             Command::Diff => {
-                windows.show(Diff { of: exercise.track, number: exercise.reached(), mine: true, scroll: 0 });
+                windows.show(Diff { of: exercise.track, number: exercise.reached(), mine: true });
                 return Outcome::Close(vec![Effect::ReadExercise.into()]);
             }
             Command::Hint => {
@@ -93,7 +88,10 @@ impl Window for Own {
                 match shared.course.lessons.lesson(number).map_or(0, |lesson| lesson.hints.len()) {
                     0 => shared.inform(format!("lesson {number} has no hints")),
                     // Scrolled to, if it does not fit.
-                    all => (self.hints, self.scroll) = ((self.hints + 1).min(all), 0),
+                    all => {
+                        self.hints = (self.hints + 1).min(all);
+                        return Outcome::TOP;
+                    }
                 }
             }
             Command::Lesson => {
@@ -112,12 +110,8 @@ impl Window for Own {
         Outcome::STAY
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 }
 
@@ -128,7 +122,6 @@ pub struct Diff {
     /// Number of the place, from 1.
     pub number: usize,
     pub mine: bool,
-    pub scroll: usize,
 }
 
 pub static DIFF: &[Binding] = &[
@@ -172,7 +165,8 @@ impl Window for Diff {
                 if program.has_steps() {
                     shared.step = Step::from_number(number).unwrap_or(shared.step);
                 }
-                (self.number, self.scroll) = (number, 0);
+                self.number = number;
+                return Outcome::TOP;
             }
             Command::Mine | Command::Reset if shared.replay.is_some() => {
                 shared.inform("this is a recording: your own trainer is not part of it");
@@ -184,8 +178,8 @@ impl Window for Diff {
                 shared.inform(format!("you are at another exercise, {}: E and then o open this one", exercise.track.name()));
             }
             Command::Mine => {
-                (self.mine, self.scroll) = (!mine, 0);
-                return Outcome::Stay(vec![Effect::ReadExercise.into()]);
+                self.mine = !mine;
+                return Outcome::Top(vec![Effect::ReadExercise.into()]);
             }
             Command::Reset if mine => ask_reset(state, number),
             Command::Reset => {
@@ -199,7 +193,7 @@ impl Window for Diff {
                     exercise.one_column ^= true
                 }
                 // Another number of rows: the place in the old ones means nothing.
-                self.scroll = 0;
+                return Outcome::TOP;
             }
             _ => {}
         }
@@ -210,12 +204,8 @@ impl Window for Diff {
         (command == Command::Reset).then_some(!self.mine)
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 }
 

@@ -15,10 +15,9 @@ use crate::domain::units;
 use crate::runs::{RunId, RunRecord};
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, LEFT, Move, RIGHT, UP, row};
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::widgets::theme::Theme;
-use crate::tui::window::{Page, View};
+use crate::tui::shared::Shared;
+use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::widgets::Theme;
 
 /// Which fault, and in which rank.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::state::{Help, Section};
 use crate::columns::wrap;
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::Shared;
 
 const INTRO: &str = "Train one model on several processes, and see what each of the ten steps is for: press r to run, change a step \
                      or a setting, press r again, and compare. All runs stay in the table; b chooses which one the others are \

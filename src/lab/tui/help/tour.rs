@@ -12,8 +12,8 @@ use ratatui::widgets::{Clear, Paragraph};
 use super::state::{Help, Page, TOUR};
 use crate::columns::wrap;
 use crate::tui::actions::Pane;
+use crate::tui::widgets::Theme;
 use crate::tui::widgets::frame::{self, centred};
-use crate::tui::widgets::theme::Theme;
 
 /// A key while a page may be on the screen: true where the tour takes it for itself.
 pub fn takes(help: &mut Help, key: KeyCode, replay: bool) -> bool {

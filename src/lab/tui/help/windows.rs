@@ -9,9 +9,8 @@ use super::palette::found;
 use super::state::Entry;
 use crate::tui::actions::On::{Char, Code, Ctrl, Text};
 use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Move, Pane, Typing, row};
-use crate::tui::state::{Outcome, State, Window};
+use crate::tui::state::{Outcome, Page, State, View, Window};
 use crate::tui::widgets::list::{List, ListRow};
-use crate::tui::window::{Page, View};
 
 /// Longer than any words that find something.
 const MOST: usize = 40;
@@ -40,7 +39,6 @@ pub static HELP: &[Binding] = &[
 /// All keys, or those with some words.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
-    pub scroll: usize,
     /// Only keys with these words are shown.
     pub words: String,
     /// The words are being typed.
@@ -70,29 +68,24 @@ impl Window for Keys {
             (false, Command::Back) => return Outcome::CLOSE,
             (false, Command::Search) => self.typing = true,
             (false, _) => {}
+            (true, Command::Type(typing)) => {
+                typing.into(&mut self.words, MOST);
+                return Outcome::TOP;
+            }
             (true, command) => {
-                self.scroll = 0;
-                match command {
-                    Command::Type(typing) => typing.into(&mut self.words, MOST),
-                    command => {
-                        self.typing = false;
-                        if command == Command::Back {
-                            self.words.clear();
-                        }
-                    }
+                self.typing = false;
+                if command == Command::Back {
+                    self.words.clear();
                 }
+                return Outcome::TOP;
             }
         }
         Outcome::STAY
     }
 
-    fn scroll(&self) -> Option<usize> {
+    fn scrolls(&self) -> bool {
         // What is typed may be a space.
-        (!self.typing).then_some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+        !self.typing
     }
 }
 

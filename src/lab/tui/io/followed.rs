@@ -10,7 +10,7 @@ use tokio::sync::mpsc::Sender;
 use crate::runs::{Follower, RunFolder, RunId, RunUpdate};
 use crate::tui::io::log_thread::{self, LogOrder};
 use crate::tui::message::Message;
-use crate::tui::shared::curves::Curves;
+use crate::tui::shared::Curves;
 
 /// The time between two looks at a followed run: new lines seem to appear at once, and looking costs next to nothing.
 const LOOK: Duration = Duration::from_millis(100);

@@ -15,7 +15,7 @@ use crate::tui::actions::Effect;
 use crate::tui::io::followed::{Followed, curves};
 use crate::tui::io::log_thread::LogOrder;
 use crate::tui::message::{Message, ReplayStep};
-use crate::tui::shared::state::{DataInfo, Playing, Shared};
+use crate::tui::shared::{DataInfo, Playing, Shared};
 
 /// Steps of the player are so far apart: smooth to the eye.
 const STEP: Duration = Duration::from_millis(50);

@@ -8,7 +8,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::tui::message::Message;
-use crate::tui::widgets::looks::Background;
+use crate::tui::widgets::Background;
 
 /// The question.
 pub const ASK_BACKGROUND: &str = "\x1b]11;?\x1b\\";

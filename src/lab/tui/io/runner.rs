@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::course::{ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
-use crate::domain::job::TrainingJob;
+use crate::domain::job::{TrainingJob, Workload};
 use crate::exercise::{self, Track, Watch};
 use crate::launch::{self, MoreWork, SharedMachine};
 use crate::runs::{RunId, RunRecord, RunStore, measured};
@@ -19,7 +19,7 @@ use crate::tui::actions::{Effect, News};
 use crate::tui::io::followed::{Followed, curves};
 use crate::tui::io::log_thread::LogOrder;
 use crate::tui::message::Message;
-use crate::tui::shared::state::DataInfo;
+use crate::tui::shared::DataInfo;
 
 /// What is done with the learner's program; it reports each run that begins.
 type Attempt = fn(&RunStore, Option<Track>, &AtomicBool, &dyn Fn(News)) -> anyhow::Result<News>;
@@ -153,9 +153,12 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         Effect::ListRuns => Message::Runs(store.list()),
         Effect::ReadQueue => Message::Queue(SharedMachine::look()?.map(Box::new)),
         Effect::Start { spec, preset } => Message::Started(launch::start(store, RunRecord::wanted(*spec, preset))?),
-        Effect::StartCollectives(spec) => Message::Started(launch::start(store, RunRecord::wanted(*spec, "collectives"))?),
         Effect::StartOther(spec) => {
-            let kind = if spec.nvcnn().is_some() { "nvcnn" } else { "bench" };
+            let kind = match spec.workload {
+                Workload::Collectives(_) => "collectives",
+                Workload::Nvcnn(_) => "nvcnn",
+                _ => "bench",
+            };
             Message::Started(launch::start(store, RunRecord::wanted(launch::located(*spec)?, kind))?)
         }
         Effect::Continue { run, epochs } => {

@@ -3,14 +3,13 @@
 //! It does not show an answer before the prediction.
 
 use super::state::Lesson;
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::{Mark, Shared};
+use crate::tui::widgets::Sheet;
 use crate::tui::widgets::markdown::styled;
-use crate::tui::widgets::sheet::Sheet;
 use ratatui::text::{Line, Span};
 
 use crate::columns::wrap;
 use crate::course::{self, Answer, Level, Outcome, Question, QuestionId, fold};
-use crate::tui::shared::course::Mark;
 
 pub fn lines(
     own: &Lesson,

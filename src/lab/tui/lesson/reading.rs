@@ -4,20 +4,14 @@ use crossterm::event::KeyCode as K;
 
 use super::draw::lines;
 use crate::course::{Answer, Prediction, has_folds};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Typing};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, LEFT, RIGHT, row};
-use crate::tui::shared::course::Mark;
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{Page, View};
+use crate::tui::actions::On::{Char, Code, Ctrl, Text};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Effect, LEFT, RIGHT, Typing, row};
+use crate::tui::shared::{Mark, Shared};
+use crate::tui::state::{Outcome, Page, State, View, Window};
 
 #[derive(Clone, Debug)]
 pub struct Reading {
     pub number: usize,
-    pub scroll: usize,
     /// Hints that were asked for.
     pub hints: usize,
     /// A number that is being typed.
@@ -53,7 +47,7 @@ impl Reading {
         if let Some(step) = shared.course.lessons.lesson(number).and_then(|lesson| lesson.step) {
             shared.step = step;
         }
-        Reading { number, scroll: 0, hints: 0, typed: String::new() }
+        Reading { number, hints: 0, typed: String::new() }
     }
 }
 
@@ -124,6 +118,7 @@ impl Window for Reading {
                 let to = if command == Command::Previous { place.saturating_sub(1) } else { (place + 1).min(numbers.len() - 1) };
                 if to != place {
                     *self = Reading::of(shared, numbers[to]);
+                    return Outcome::TOP;
                 }
             }
             Command::RunBefore | Command::RunAfter if shared.replay.is_some() => {
@@ -175,12 +170,8 @@ impl Window for Reading {
         }
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 }
 

@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use crate::course::{Answered, Level, Outcome, Prediction, Progress, QuestionId, Reading};
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
@@ -43,7 +43,7 @@ fn a_lesson_without_a_step_says_so_instead_of_showing_another_one() {
         let mut state = open();
         state.shared.step = Step::NovoGrad;
         state.shared.course.lessons = crate::course::Catalog::embedded().unwrap();
-        state.windows.show(crate::tui::lesson::reading::Reading { number, scroll: 0, hints: 0, typed: String::new() });
+        state.windows.show(crate::tui::lesson::reading::Reading { number, hints: 0, typed: String::new() });
         let footer = text(&state, 120, 40).lines().last().unwrap().to_owned();
         assert!(["g both", "before", "after", "diff"].iter().all(|hint| !footer.contains(hint)), "{footer}");
         assert!(footer.contains("hint") && footer.contains("lessons"), "{footer}");

@@ -5,10 +5,9 @@
 use super::room::{digits, gutter};
 use super::rows::Row;
 use super::state::{Log, LogTab, tabs};
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::Pane;
 use crate::tui::shared::ranks;
-use crate::tui::shared::state::Shared;
-use crate::tui::shared::watched::Watched;
+use crate::tui::shared::{Shared, Watched};
 use crate::tui::widgets::frame::{self, Focus, behind_name};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};

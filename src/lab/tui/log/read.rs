@@ -5,10 +5,8 @@
 use super::room::room;
 use super::state::{Log, LogTab};
 use crate::runs::{Jump, LogFilter, LogPage, Pattern, Place, RunId};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Prompt;
-use crate::tui::actions::effect::Effect;
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::{Action, Effect, Prompt};
+use crate::tui::shared::Shared;
 
 /// Shows a tab from its end.
 pub fn turn_to(log: &mut Log, shared: &Shared, tab: LogTab) -> Vec<Action> {

@@ -3,8 +3,8 @@
 use ratatui::layout::Rect;
 
 use super::state::Log;
+use crate::tui::shared::Shared;
 use crate::tui::shared::ranks;
-use crate::tui::shared::state::Shared;
 
 /// Columns of a time before its line.
 pub const TIME: usize = 9;

@@ -1,14 +1,12 @@
 //! What the keys of the log do.
 
-use super::ask::Ask;
+use super::ask::ask;
 use super::read::{read, turn_to};
 use super::room::room;
 use super::state::{Log, tabs};
 use crate::runs::{Jump, Place};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::{Action, Command, Effect, Move};
+use crate::tui::shared::Shared;
 use crate::tui::state::State;
 
 /// Lines that can be marked: what a clipboard takes, and a page holds.
@@ -26,7 +24,7 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         Command::Move(by) if log.marked.is_some() => mark(log, shared, by),
         Command::Move(by) => scroll(log, shared, by),
         Command::Prompt(prompt) => {
-            windows.show(Ask::of(log, prompt));
+            windows.show(ask(log, prompt));
             return Vec::new();
         }
         command => return own(log, shared, command),

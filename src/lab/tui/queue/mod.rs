@@ -10,16 +10,13 @@ use crate::columns::{left, width as width_of, wrap};
 use crate::launch::{DeviceState, SharedMachine};
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, Effect, row};
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::widgets::theme::Theme;
-use crate::tui::window::{Page, View};
+use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::widgets::Theme;
 
 /// The state of the machine: outer `None` until it has been read, inner `None` if the machine is not shared.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     pub machine: Option<Option<Box<SharedMachine>>>,
-    /// The first line that is shown.
-    scroll: usize,
 }
 
 pub fn open(state: &mut State) -> Vec<Action> {
@@ -47,12 +44,8 @@ impl Window for Queue {
         Some(Effect::ReadQueue)
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 }
 

@@ -14,9 +14,8 @@ use crate::runs::recording::{PlayerOrder as P, Position};
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::On::Char;
 use crate::tui::actions::{Binding, Command, row};
-use crate::tui::shared::state::{Playing, Shared};
-use crate::tui::shared::watched::Watched;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::shared::{Playing, Shared, Watched};
+use crate::tui::widgets::Theme;
 
 /// The keys of the player, before those of the panes.
 pub static KEYS: &[Binding] = &[

@@ -10,7 +10,7 @@ use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::message::ReplayStep;
-use crate::tui::shared::state::Playing;
+use crate::tui::shared::Playing;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{cut_out, press, text, type_text};

@@ -4,39 +4,15 @@
 
 use std::path::Path;
 
-use crossterm::event::KeyCode as K;
-
 use super::chosen::chosen;
 use super::state::Runs;
 use crate::runs::export::{self, Format};
 use crate::runs::{Filter, RunId};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::change::Change;
-use crate::tui::actions::command::{Command, Typing};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, row};
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::widgets::prompt::Prompt;
-use crate::tui::window::View;
-
-/// A line at the foot of the screen.
-#[derive(Clone, Debug)]
-pub struct Ask {
-    pub what: Asked,
-    pub text: String,
-    /// Why the text will not do, if it will not.
-    pub error: Option<String>,
-}
-
-pub static KEYS: &[Binding] = &[
-    row(ENTER, Command::Accept, "Enter", "save", ""),
-    row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "").ranked(0),
-    row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
-    row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", ""),
-    row(&[Text], Command::Type(Typing::Insert(' ')), "", "", ""),
-];
+use crate::tui::actions::{Action, Change, Command, Effect};
+use crate::tui::shared::Shared;
+use crate::tui::state::State;
+use crate::tui::state::typed_line::{Purpose, TypedLine, ends};
+use crate::tui::widgets::Prompt;
 
 /// What the line is typed for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,14 +27,10 @@ pub enum Asked {
     Export,
 }
 
-fn ask(state: &mut State, what: Asked, text: String) {
-    state.windows.show(Ask { what, text, error: None });
-}
-
 /// Asks for words that runs have to fit.
 pub fn filter(state: &mut State) {
     let text = state.runs.filter.text().to_owned();
-    ask(state, Asked::Filter { before: text.clone() }, text);
+    state.windows.show(TypedLine::new(Asked::Filter { before: text.clone() }, text));
 }
 
 /// Asks for a name or a note of the chosen run.
@@ -72,25 +44,22 @@ pub fn annotate(state: &mut State, command: Command) {
         Command::Name => (Asked::Name(run.id), record.name),
         _ => (Asked::Note(run.id), record.note),
     };
-    ask(state, what, text.unwrap_or_default());
+    state.windows.show(TypedLine::new(what, text.unwrap_or_default()));
 }
 
 /// Asks for the file that the shown runs are written to.
 pub fn export(state: &mut State) {
     match state.shared.baseline() {
-        Some(_) => ask(state, Asked::Export, "runs.md".into()),
+        Some(_) => state.windows.show(TypedLine::new(Asked::Export, "runs.md")),
         None => state.shared.inform("nothing to export yet: no run has measured images/s"),
     }
 }
 
-impl Window for Ask {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
-    }
+impl Purpose for Asked {
+    const LONGEST: usize = usize::MAX;
 
-    fn view(&self, state: &State, _: u16) -> Option<View> {
-        let (runs, shared) = (&state.runs, &state.shared);
-        let (label, hint) = match &self.what {
+    fn prompt(&self, State { runs, shared, .. }: &State, _: &str) -> Prompt {
+        let (label, hint) = match self {
             Asked::Filter { .. } => {
                 let shown = runs.shown(&shared.runs).len();
                 ("Filter".to_owned(), format!("{shown} of {} match  (np:2  failed  !name:old)", shared.runs.len()))
@@ -99,62 +68,44 @@ impl Window for Ask {
             Asked::Note(run) => (format!("Note on run {run}"), "empty removes it".to_owned()),
             Asked::Export => ("Export to".to_owned(), export::names(" .")),
         };
-        Some(View::Line(Prompt {
-            label,
-            text: self.text.clone(),
-            error: self.error.clone(),
-            keys: vec![(Code(K::Enter), "Enter save".into()), (Code(K::Esc), "Esc cancel".into())],
-            hint,
-        }))
+        Prompt { label, keys: ends("save", "cancel"), hint, ..Prompt::default() }
     }
 
-    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
-        let State { runs, shared, .. } = state;
-        match command {
-            Command::Back => {
-                if let Asked::Filter { before } = &self.what {
-                    runs.filter = Filter::new(before);
-                }
-                return Outcome::CLOSE;
-            }
-            Command::Accept => match self.accept(runs, shared) {
-                Ok(actions) => return Outcome::Close(actions),
-                Err(error) => self.error = Some(error),
-            },
-            command => {
-                if let Command::Type(typing) = command {
-                    typing.into(&mut self.text, usize::MAX);
-                }
-                self.error = None;
-                // A filter works at once.
-                if let Asked::Filter { .. } = self.what {
-                    runs.filter = Filter::new(&self.text);
-                }
-            }
+    /// A filter works at once.
+    fn typed(&mut self, state: &mut State, text: &str) -> Result<Vec<Action>, String> {
+        if let Asked::Filter { .. } = self {
+            state.runs.filter = Filter::new(text);
         }
-        Outcome::STAY
+        Ok(Vec::new())
+    }
+
+    fn accept(&mut self, State { runs, shared, .. }: &mut State, text: &str) -> Result<Vec<Action>, String> {
+        let change = match self {
+            Asked::Filter { .. } => return Ok(first_that_fits(runs, shared)),
+            Asked::Name(run) => Change::Name(*run, text.to_owned()),
+            Asked::Note(run) => Change::Note(*run, text.to_owned()),
+            Asked::Export => {
+                let file = text.trim();
+                Format::of(Path::new(file))?;
+                let Some(baseline) = shared.baseline().map(|run| run.id) else { return Ok(Vec::new()) };
+                let shown = runs.shown(&shared.runs).into_iter().map(|run| run.id).collect();
+                Change::Export { file: file.to_owned(), runs: shown, baseline, published: runs.published }
+            }
+        };
+        Ok(vec![Effect::Change(change).into()])
+    }
+
+    fn cancel(&mut self, state: &mut State) -> Vec<Action> {
+        if let Asked::Filter { before } = self {
+            state.runs.filter = Filter::new(before);
+        }
+        Vec::new()
     }
 
     fn run(&self) -> Option<RunId> {
-        match self.what {
-            Asked::Name(run) | Asked::Note(run) => Some(run),
+        match self {
+            Asked::Name(run) | Asked::Note(run) => Some(*run),
             Asked::Filter { .. } | Asked::Export => None,
-        }
-    }
-}
-
-impl Ask {
-    /// The line was typed to its end.
-    fn accept(&self, runs: &mut Runs, shared: &mut Shared) -> Result<Vec<Action>, String> {
-        let change = |change| Ok(vec![Effect::Change(change).into()]);
-        match &self.what {
-            Asked::Filter { .. } => Ok(first_that_fits(runs, shared)),
-            Asked::Name(run) => change(Change::Name(*run, self.text.clone())),
-            Asked::Note(run) => change(Change::Note(*run, self.text.clone())),
-            Asked::Export => {
-                let file = self.text.trim().to_owned();
-                Format::of(Path::new(&file)).map(|_| write(runs, shared, file))
-            }
         }
     }
 }
@@ -167,11 +118,4 @@ fn first_that_fits(runs: &Runs, shared: &Shared) -> Vec<Action> {
         Some(first) if !shown.iter().any(|run| Some(run.id) == chosen) => vec![Action::Watch(first)],
         _ => Vec::new(),
     }
-}
-
-/// Writes the shown runs to a file.
-fn write(runs: &Runs, shared: &Shared, file: String) -> Vec<Action> {
-    let Some(baseline) = shared.baseline().map(|run| run.id) else { return Vec::new() };
-    let shown = runs.shown(&shared.runs).into_iter().map(|run| run.id).collect();
-    vec![Effect::Change(Change::Export { file, runs: shown, baseline, published: runs.published }).into()]
 }

@@ -2,8 +2,8 @@
 //!
 //! Empty for a run on one host.
 
-use crate::tui::shared::watched::Watched;
-use crate::tui::widgets::sheet::Sheet;
+use crate::tui::shared::Watched;
+use crate::tui::widgets::Sheet;
 
 /// Failed ranks that are named with their causes: the others mostly report that the first one is gone.
 const NAMED: usize = 8;

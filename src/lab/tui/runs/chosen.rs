@@ -2,8 +2,8 @@
 
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunSummary};
-use crate::tui::actions::action::Action;
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::Action;
+use crate::tui::shared::Shared;
 
 /// Without one it says how to get one.
 pub fn chosen(shared: &mut Shared) -> Option<RunSummary> {

@@ -5,14 +5,11 @@
 use super::ask::export;
 use super::chosen::{baseline_of, chosen};
 use super::state::{Runs, cost_name};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, row};
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::widgets::sheet::Sheet;
-use crate::tui::window::{Page, View};
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, row};
+use crate::tui::shared::Shared;
+use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::widgets::Sheet;
 use crossterm::event::KeyCode as K;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -34,7 +31,6 @@ const DRAWING: usize = 12;
 #[derive(Clone, Debug)]
 pub struct Compare {
     pub run: RunId,
-    pub scroll: usize,
 }
 
 pub static KEYS: &[Binding] = &[
@@ -73,12 +69,8 @@ impl Window for Compare {
         Outcome::CLOSE
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 
     fn run(&self) -> Option<RunId> {
@@ -100,7 +92,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
         shared.best_gain().map(|gain| gain.run).or_else(newest)
     };
     match if run.id == baseline { other() } else { Some(run.id) } {
-        Some(run) => windows.show(Compare { run, scroll: 0 }),
+        Some(run) => windows.show(Compare { run }),
         None => shared.inform(format!("run {baseline} is the baseline, and the only run: r starts one to compare with it")),
     }
     Vec::new()

@@ -6,15 +6,10 @@ use super::chosen::chosen;
 use crate::columns::cut;
 use crate::domain::units;
 use crate::runs::{RunId, RunSummary, epochs_to_go_on_to};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::change::Change;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, row};
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{Question, View};
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Change, Command, Effect, Move, row};
+use crate::tui::shared::Shared;
+use crate::tui::state::{Outcome, Question, State, View, Window};
 
 /// A question about a run that is answered with one key.
 #[derive(Clone, Debug, PartialEq)]

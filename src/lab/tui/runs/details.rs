@@ -6,16 +6,11 @@ use super::by_host;
 use super::chosen::baseline;
 use super::confirm::continue_run;
 use super::state::cost_name;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, row};
-use crate::tui::shared::measured::has_steps;
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::widgets::sheet::Sheet;
-use crate::tui::window::{Page, View};
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, Effect, row};
+use crate::tui::shared::{Shared, has_steps};
+use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::widgets::{Sheet, sign};
 use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
@@ -29,7 +24,6 @@ use crate::domain::units;
 use crate::domain::user_metrics::{FIGURES, in_words};
 use crate::launch::CommandLine;
 use crate::runs::{Attempt, LoggedTally, RunId, RunRecord, RunSummary, busy_host};
-use crate::tui::widgets::theme::sign;
 
 /// Columns of the names.
 const NAME: usize = 13;
@@ -46,7 +40,6 @@ pub struct Details {
     pub run: RunId,
     /// Only a training can go on.
     pub is_training: bool,
-    pub scroll: usize,
 }
 
 pub static OF_OTHERS: &[Binding] = &[COPY, BASELINE, BACK];
@@ -70,12 +63,8 @@ impl Window for Details {
         }
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 
     fn run(&self) -> Option<RunId> {
@@ -89,7 +78,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
         Some(run) => {
             // Of a run that is not listed yet nothing is known that speaks against it.
             let is_training = shared.summary(run).is_none_or(has_steps);
-            windows.show(Details { run, is_training, scroll: 0 });
+            windows.show(Details { run, is_training });
         }
         None => shared.inform("no run yet: r starts one"),
     }

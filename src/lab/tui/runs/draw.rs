@@ -3,9 +3,8 @@
 //! Never compares what cannot be compared: a dash stands there, and the header says why.
 
 use super::state::Runs;
-use crate::tui::actions::pane::Pane;
-use crate::tui::shared::measured::has_steps;
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::Pane;
+use crate::tui::shared::{Shared, has_steps};
 use crate::tui::widgets::frame::{self, Focus};
 use crate::tui::widgets::table;
 use ratatui::Frame;
@@ -21,7 +20,7 @@ use crate::domain::speedup::Comparison;
 use crate::domain::units::rate;
 use crate::domain::{printable, units};
 use crate::runs::{self as run_data, Published, RunId, RunRecord, RunSummary, SortKey, references};
-use crate::tui::widgets::theme::{Theme, bar, sign};
+use crate::tui::widgets::{Theme, bar, sign};
 
 struct Column {
     title: &'static str,

@@ -2,9 +2,8 @@
 
 use crossterm::event::KeyCode as K;
 
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::keys::On::{Char, Code};
-use crate::tui::actions::keys::{Binding, DOWN, ENTER, UP, row};
+use crate::tui::actions::On::{Char, Code};
+use crate::tui::actions::{Binding, Command, DOWN, ENTER, Move, UP, row};
 
 use Command as C;
 

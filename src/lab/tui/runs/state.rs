@@ -2,7 +2,7 @@
 
 use crate::domain::device::DeviceKind;
 use crate::runs::{Filter, RunId, RunSummary, SortKey, select};
-use crate::tui::actions::change::Undo;
+use crate::tui::actions::Undo;
 
 #[derive(Clone, Debug, Default)]
 pub struct Runs {

@@ -4,12 +4,8 @@ use super::chosen::chosen;
 use super::state::{Runs, order_of};
 use super::{ask, compare, confirm, details};
 use crate::runs::{RunId, RunSummary, SortKey};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::change::{Change, Changed};
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
-use crate::tui::shared::measured::is_of_collectives;
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::{Action, Change, Changed, Command, Effect, Move};
+use crate::tui::shared::{Shared, is_of_collectives};
 use crate::tui::state::State;
 
 pub fn update(state: &mut State, command: Command) -> Vec<Action> {

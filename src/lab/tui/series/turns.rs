@@ -12,15 +12,13 @@ use crate::tui::actions::keys::{Binding, row};
 use crate::tui::state::{Outcome, State, Window};
 use crate::tui::window::{Page, View};
 
-#[derive(Clone, Debug, Default)]
-pub struct Turns {
-    scroll: usize,
-}
+#[derive(Clone, Debug)]
+pub struct Turns;
 
 /// The last series there was, or how the one that is going stands.
 pub fn show(state: &mut State) -> Vec<Action> {
     match state.series.series {
-        Some(_) => state.windows.show(Turns::default()),
+        Some(_) => state.windows.show(Turns),
         None => {
             let text = "there are no two runs to compare yet: g starts those of this step, A those with all steps but one";
             state.shared.inform(text);
@@ -56,12 +54,8 @@ impl Window for Turns {
         (command == Command::Stop).then(|| state.series.next(&state.shared) == Next::Over)
     }
 
-    fn scroll(&self) -> Option<usize> {
-        Some(self.scroll)
-    }
-
-    fn scroll_to(&mut self, line: usize) {
-        self.scroll = line;
+    fn scrolls(&self) -> bool {
+        true
     }
 }
 

@@ -10,3 +10,9 @@ pub mod ranks;
 pub mod scaling_chart;
 pub mod state;
 pub mod watched;
+
+pub use course::Mark;
+pub use curves::{Along, Curve, Curves};
+pub use measured::{has_steps, is_of_collectives};
+pub use state::{DataInfo, Hardware, Playing, Shared, kind_of};
+pub use watched::Watched;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::runs::RunId;
-use crate::tui::widgets::looks::RUN_COLOURS;
+use crate::tui::widgets::RUN_COLOURS;
 
 /// With the run on the screen and the baseline there is a colour for each.
 pub const MOST_PINS: usize = RUN_COLOURS - 2;

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::runs::scaling::{Point, Scaling};
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 /// Columns left of the drawing, for the speed-ups.
 const LABELS: usize = 7;

@@ -10,8 +10,8 @@ use crate::domain::step::Step;
 use crate::launch::Preset;
 use crate::runs::recording::Position;
 use crate::runs::{RunId, RunSummary};
+use crate::tui::widgets::Theme;
 use crate::tui::widgets::notice::Notice;
-use crate::tui::widgets::theme::Theme;
 
 #[derive(Clone, Debug)]
 pub struct Shared {

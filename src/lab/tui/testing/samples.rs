@@ -18,10 +18,10 @@ use crate::runs::{Attempt, RunId, RunRecord, RunSummary, RunUpdate, Tally};
 use crate::tui::app::start;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
-use crate::tui::shared::state::DataInfo;
+use crate::tui::shared::DataInfo;
 use crate::tui::state::State;
 use crate::tui::testing::printed::Printed;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 pub const START: f64 = 1_700_000_000.0;
 

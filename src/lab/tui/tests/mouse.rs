@@ -94,7 +94,7 @@ fn the_wheel_scrolls_what_is_under_it_and_leaves_the_focus() {
     assert_eq!((state.focus, state.shared.step), (Pane::Steps, Step::InitAndPin));
     type_text(&mut state, "?");
     mouse(&mut state, MouseEventKind::ScrollDown, (60, 20));
-    assert!(matches!(state.windows.get(), Some(crate::tui::help::windows::Keys { scroll: 3, .. })));
+    assert!(state.windows.has::<crate::tui::help::windows::Keys>() && state.windows.scroll() == Some(3));
 }
 
 #[test]

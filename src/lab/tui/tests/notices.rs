@@ -92,15 +92,14 @@ fn a_window_is_paged_by_what_it_shows() {
         press(&mut state, KeyCode::PageDown);
         // The last line of one page is the first of the next.
         let shown = usize::from(rows) - 5;
-        let scroll = state.windows.get::<crate::tui::help::windows::Keys>().unwrap().scroll;
-        assert_eq!(scroll, shown - 1);
+        assert_eq!(state.windows.scroll(), Some(shown - 1));
         press(&mut state, KeyCode::End);
-        let scroll = state.windows.get::<crate::tui::help::windows::Keys>().unwrap().scroll;
+        let scroll = state.windows.scroll();
         assert!(text(&state, columns, rows).contains("the shown runs to a file"), "the last line is not there");
         press(&mut state, KeyCode::Down);
-        assert!(matches!(state.windows.get(), Some(crate::tui::help::windows::Keys { scroll: same, .. }) if *same == scroll));
+        assert!(state.windows.has::<crate::tui::help::windows::Keys>() && state.windows.scroll() == scroll);
         press(&mut state, KeyCode::Home);
-        assert!(matches!(state.windows.get(), Some(crate::tui::help::windows::Keys { scroll: 0, .. })));
+        assert!(state.windows.has::<crate::tui::help::windows::Keys>() && state.windows.scroll() == Some(0));
         press(&mut state, KeyCode::Esc);
     }
 }

@@ -71,7 +71,7 @@ fn failed_ranks_come_first() {
     // A host by its name: the rank that failed there.
     go_to(&mut state, "node39");
     assert_eq!(state.log.tab, LogTab::Process(317));
-    state.windows.show(Details { run: RunId(1), is_training: true, scroll: 0 });
+    state.windows.show(Details { run: RunId(1), is_training: true });
     let details = window(&state, 120, 140);
     let at = |words: &str| details.find(words).unwrap_or_else(|| panic!("no {words} in {details}"));
     assert!(at("failed first rank 317 on node39") < at("rank 44 on node05: process 317 is gone"));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::tui::actions::{Binding, Command, On};
 use crate::tui::app::keymap::{Scope, table};
-use crate::tui::{collectives, devices, exercise, faults, forms, help, lesson, log, next_run, queue, runs, series, simulate};
+use crate::tui::{collectives, devices, exercise, faults, forms, help, lesson, next_run, queue, runs, series, simulate, state};
 
 /// The key tables of all windows.
 fn tables() -> Vec<&'static [Binding]> {
@@ -12,7 +12,6 @@ fn tables() -> Vec<&'static [Binding]> {
         collectives::keys::PLAYER,
         collectives::keys::CHART,
         collectives::keys::FORM,
-        devices::ask::KEYS,
         devices::details::KEYS,
         exercise::windows::OWN,
         exercise::windows::DIFF,
@@ -24,12 +23,9 @@ fn tables() -> Vec<&'static [Binding]> {
         help::windows::SEARCH,
         help::windows::PALETTE,
         lesson::reading::KEYS,
-        log::ask::KEYS,
-        log::find::KEYS,
         next_run::confirm_start::KEYS,
         next_run::edit::KEYS,
         queue::KEYS,
-        runs::ask::KEYS,
         runs::compare::KEYS,
         runs::confirm::STOP,
         runs::confirm::DELETE,
@@ -40,6 +36,7 @@ fn tables() -> Vec<&'static [Binding]> {
         series::confirm::KEYS,
         series::turns::KEYS,
         simulate::KEYS,
+        state::typed_line::KEYS,
     ]
 }
 
@@ -53,7 +50,7 @@ fn each_window_stands_in_the_list() {
 
 /// How many kinds of windows the files of a folder have.
 fn windows_in(folder: &Path) -> usize {
-    let is_one = |line: &&str| line.starts_with("impl Window for ");
+    let is_one = |line: &&str| line.starts_with("impl") && line.contains(" Window for ");
     let of_file = |file: &Path| std::fs::read_to_string(file).map_or(0, |text| text.lines().filter(is_one).count());
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     paths.map(|path| if path.is_dir() { windows_in(&path) } else { of_file(&path) }).sum()

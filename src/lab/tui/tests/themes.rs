@@ -11,7 +11,7 @@ use crate::tui::message::Message;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{picture, press};
-use crate::tui::widgets::looks::{Background, Look};
+use crate::tui::widgets::{Background, Look};
 
 fn cells(state: &State) -> Vec<Cell> {
     picture(state, 120, 40).backend().buffer().content.clone()

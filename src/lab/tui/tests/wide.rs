@@ -16,8 +16,9 @@ use crate::tui::app::layout::places;
 use crate::tui::app::places::wish;
 use crate::tui::app::view;
 use crate::tui::message::Message;
-use crate::tui::shared::state::DataInfo;
-use crate::tui::state::{State, Window};
+use crate::tui::shared::DataInfo;
+use crate::tui::state::typed_line::TypedLine;
+use crate::tui::state::{OpenWindow, State, Window};
 use crate::tui::testing::printed::Printed;
 use crate::tui::testing::samples;
 use crate::tui::tests::picture;
@@ -73,42 +74,50 @@ fn views(name: &str) -> Vec<(String, State)> {
     }
     let run = RunId(2);
     let typed = || name.repeat(3);
-    let modes: [Box<dyn Window>; 14] = [
-        Box::new(crate::tui::runs::details::Details { run, is_training: true, scroll: 0 }),
-        Box::new(crate::tui::runs::details::Details { run, is_training: false, scroll: 9 }),
-        Box::new(crate::tui::runs::compare::Compare { run, scroll: 0 }),
-        Box::new(crate::tui::runs::confirm::Confirm { run, what: crate::tui::runs::confirm::What::Delete }),
-        Box::new(crate::tui::devices::details::Details { scroll: 0 }),
-        Box::new(crate::tui::devices::details::Details { scroll: 20 }),
-        Box::new(crate::tui::devices::ask::Ask { text: typed() }),
-        Box::new(crate::tui::log::ask::Ask {
-            prompt: crate::tui::actions::command::Prompt::Search,
-            regex: true,
-            text: typed(),
-            error: Some(typed()),
-            before: None,
-            from: crate::runs::Place::End,
-        }),
-        Box::new(crate::tui::next_run::edit::Edit {
-            field: state.next_run.field,
-            text: typed(),
-            error: Some(typed()),
-            untouched: false,
-        }),
-        Box::new(crate::tui::runs::ask::Ask { what: crate::tui::runs::ask::Asked::Name(run), text: typed(), error: None }),
-        Box::new(crate::tui::help::windows::Palette { typed: typed(), chosen: 0 }),
-        Box::new(crate::tui::help::windows::Keys { scroll: 0, words: typed(), typing: true }),
-        Box::new(crate::tui::exercise::windows::Diff { number: 4, of: crate::exercise::Track::default(), mine: true, scroll: 3 }),
-        Box::new(crate::tui::exercise::windows::Own::default()),
+    let modes: [(usize, Box<dyn Window>); 14] = [
+        (0, Box::new(crate::tui::runs::details::Details { run, is_training: true })),
+        (9, Box::new(crate::tui::runs::details::Details { run, is_training: false })),
+        (0, Box::new(crate::tui::runs::compare::Compare { run })),
+        (0, Box::new(crate::tui::runs::confirm::Confirm { run, what: crate::tui::runs::confirm::What::Delete })),
+        (0, Box::new(crate::tui::devices::details::Details)),
+        (20, Box::new(crate::tui::devices::details::Details)),
+        (0, Box::new(TypedLine::new(crate::tui::devices::filter::DeviceFilter, typed()))),
+        (
+            0,
+            Box::new(TypedLine {
+                purpose: crate::tui::log::ask::Ask {
+                    prompt: crate::tui::actions::command::Prompt::Search,
+                    regex: true,
+                    before: None,
+                    from: crate::runs::Place::End,
+                },
+                text: typed(),
+                error: Some(typed()),
+            }),
+        ),
+        (
+            0,
+            Box::new(crate::tui::next_run::edit::Edit {
+                field: state.next_run.field,
+                text: typed(),
+                error: Some(typed()),
+                untouched: false,
+            }),
+        ),
+        (0, Box::new(TypedLine::new(crate::tui::runs::ask::Asked::Name(run), typed()))),
+        (0, Box::new(crate::tui::help::windows::Palette { typed: typed(), chosen: 0 })),
+        (0, Box::new(crate::tui::help::windows::Keys { words: typed(), typing: true })),
+        (3, Box::new(crate::tui::exercise::windows::Diff { number: 4, of: crate::exercise::Track::default(), mine: true })),
+        (0, Box::new(crate::tui::exercise::windows::Own::default())),
     ];
-    for mode in modes {
+    for (scroll, mode) in modes {
         for slot in [Pane::Log, Pane::Devices] {
             let mut view = State { slot, focus: slot, zoom: true, ..state.clone() };
-            view.windows.put_back(0, mode.clone());
+            view.windows.put_back(0, OpenWindow { window: mode.clone(), scroll });
             view.exercise.path = format!("/home/{name}/main.rs");
             view.exercise.program = format!("// {name}{name}{name}\n").repeat(30);
             view.exercise.stage = crate::tui::exercise::state::Stage::Broken(typed());
-            if view.windows.get::<crate::tui::devices::ask::Ask>().is_some() {
+            if view.windows.get::<TypedLine<crate::tui::devices::filter::DeviceFilter>>().is_some() {
                 view.devices.filter = typed();
             }
             views.push((format!("{mode:?} over {slot:?}"), view));

@@ -8,9 +8,17 @@ pub mod looks;
 pub mod markdown;
 pub mod notice;
 pub mod page;
+pub mod plot;
 pub mod prompt;
 pub mod question;
 pub mod sheet;
 pub mod slot;
 pub mod table;
 pub mod theme;
+
+pub use frame::{Focus, flow};
+pub use looks::{Background, Look, RUN_COLOURS};
+pub use prompt::Prompt;
+pub use sheet::Sheet;
+pub use table::fitting;
+pub use theme::{Theme, bar, sign, to_ascii};

@@ -8,9 +8,8 @@ use crate::domain::run::RunState;
 use crate::runs::RunId;
 use crate::tui::chart::draw::trace::View;
 use crate::tui::chart::state::Chart;
-use crate::tui::shared::curves::Curves;
-use crate::tui::shared::state::Shared;
-use crate::tui::widgets::theme::{Theme, sign};
+use crate::tui::shared::{Curves, Shared};
+use crate::tui::widgets::{Theme, sign};
 
 /// The mark, as in the table of runs where that has one, and the word. `None` for a run that finished or is still learning.
 pub fn ending(chart: &Chart, shared: &Shared, run: RunId) -> Option<(&'static str, &'static str)> {

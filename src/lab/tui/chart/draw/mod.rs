@@ -11,7 +11,7 @@ mod trace;
 
 use crate::tui::actions::Pane;
 use crate::tui::chart::state::{Chart, other_kinds, shown as shown_runs};
-use crate::tui::shared::state::{Shared, kind_of};
+use crate::tui::shared::{Shared, kind_of};
 use crate::tui::widgets::frame::{self, Focus, behind_name};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};

@@ -17,9 +17,8 @@ use crate::tui::chart::draw::marks::handovers;
 use crate::tui::chart::draw::scale::Scale;
 use crate::tui::chart::draw::trace::{Trace, View};
 use crate::tui::chart::graph::{Graph, decimals};
-use crate::tui::shared::curves::{Along, Curve, Curves};
-use crate::tui::widgets::frame::flow;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::shared::{Along, Curve, Curves};
+use crate::tui::widgets::{Theme, flow, plot};
 
 /// A run as the chart shows it.
 pub struct ShownRun<'a> {
@@ -55,7 +54,6 @@ struct Parts {
     ticks: Vec<(f64, String)>,
     gutter: u16,
     title: Rect,
-    left: Rect,
     /// Where the curves are.
     plot: Rect,
     axis: Rect,
@@ -73,10 +71,10 @@ fn parts(area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) -> 
             .areas(area);
     let ticks = scale.ticks(usize::from(body.height / 3).clamp(3, 8), |tick, step| graph.tick(tick, step));
     let gutter = ticks.iter().map(|(_, label)| columns::width(label)).max().unwrap_or(1).max(4) as u16;
-    let [left, plot] = Layout::horizontal([Constraint::Length(gutter + 1), Constraint::Fill(1)]).areas(body);
+    let [_, plot] = Layout::horizontal([Constraint::Length(gutter + 1), Constraint::Fill(1)]).areas(body);
     let (from, to) = common.window;
     let view = View { along: common.along, from, to, scale, width: plot.width, height: plot.height };
-    Parts { heading, ticks, gutter, title, left, plot, axis, below, view }
+    Parts { heading, ticks, gutter, title, plot, axis, below, view }
 }
 
 /// What lies along the curves under the pointer.
@@ -88,26 +86,17 @@ pub fn x_at(area: Rect, graph: Graph, log: bool, common: &Common, at: Position) 
 }
 
 pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) {
-    let Parts { heading, ticks, gutter, title, left, plot, axis, below, view } = parts(area, graph, log, chosen, common);
-    let (theme, scale) = (common.theme, view.scale);
+    let Parts { heading, ticks, gutter, title, plot, axis, below, view } = parts(area, graph, log, chosen, common);
+    let theme = common.theme;
     frame.render_widget(Paragraph::new(heading), title);
     if plot.width < 4 || plot.height < 2 {
         return;
     }
     let buffer = frame.buffer_mut();
-    for row in 0..plot.height {
-        buffer.set_string(left.right() - 1, plot.y + row, "│", theme.dim());
-    }
-    for (tick, label) in &ticks {
-        if let Some(row) = scale.place(*tick).and_then(|place| view.row(place)) {
-            let label = format!("{label:>width$}┤", width = gutter as usize);
-            buffer.set_string(left.x, plot.y + row, label, theme.dim());
-        }
-    }
     let bound =
         lower_bound(graph, &ticks, &view).filter(|bound| columns::width(bound) <= usize::from(gutter)).unwrap_or_default();
-    let line = format!("{bound:>width$}└{}", "─".repeat(plot.width as usize), width = gutter as usize);
-    buffer.set_string(axis.x, axis.y, line, theme.dim());
+    let rows = ticks.into_iter().filter_map(|(tick, label)| Some((view.row(view.scale.place(tick)?)?, label)));
+    plot::axes(buffer, plot, axis.x, rows, &bound, theme.dim());
     x_axis(buffer, Rect { x: plot.x, width: plot.width, ..axis }, below.y, &view, common);
     let trace = |run: &ShownRun| {
         let curve = graph.curve(run.curves);
@@ -170,7 +159,7 @@ impl Pen<'_> {
     }
 
     fn is_empty(&self, (column, row): Cell) -> bool {
-        is_blank(self.buffer, Position::new(self.plot.x + column, self.plot.y + row))
+        plot::is_blank(&self.buffer[(self.plot.x + column, self.plot.y + row)])
     }
 
     fn marker(&self, run: &ShownRun) -> Marker {
@@ -204,13 +193,7 @@ impl Pen<'_> {
             }
             context.draw(&Points { coords: &trace.lone, color: colour });
         });
-        // A cell that was dim loses its dimness.
-        let mut apart = Buffer::empty(self.plot);
-        lines.render(self.plot, &mut apart);
-        for at in self.plot.positions().filter(|at| !is_blank(&apart, *at)) {
-            self.buffer[at] = apart[at].clone();
-            self.buffer[at].set_style(style);
-        }
+        plot::overlay(self.buffer, self.plot, lines, style);
     }
 
     /// The run's letter at the end of its curve, and along it where there are no colours.
@@ -265,10 +248,6 @@ impl Pen<'_> {
             self.put(spot.and_then(|spot| self.view.cell(spot)), "•", run.style.add_modifier(Modifier::BOLD));
         }
     }
-}
-
-fn is_blank(buffer: &Buffer, at: Position) -> bool {
-    matches!(buffer[at].symbol(), " " | "\u{2800}")
 }
 
 /// Where the curve was measured nearest to the cursor, and the value; the newest one without a cursor.

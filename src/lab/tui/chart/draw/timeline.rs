@@ -3,7 +3,7 @@
 //! An epoch appears once its processes have reported it.
 
 use crate::tui::chart::state::Chart;
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::{Shared, Watched};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
@@ -14,9 +14,7 @@ use crate::columns::wrap;
 use crate::domain::phase::Phase;
 use crate::domain::units;
 use crate::tui::shared::phases::{MeanStep, Straggler, straggler};
-use crate::tui::shared::watched::Watched;
-use crate::tui::widgets::frame::flow;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::{Theme, flow};
 
 /// Room for a table of milliseconds below the bars.
 const TABLE_WIDTH: u16 = 64;

@@ -3,7 +3,7 @@
 //! Two points with a gap between them are not joined.
 
 use crate::tui::chart::draw::scale::Scale;
-use crate::tui::shared::curves::{Along, Curve};
+use crate::tui::shared::{Along, Curve};
 
 /// What part of a curve is shown, in how many columns and rows.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,7 @@ use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::layout::{Wish, places};
 use crate::tui::chart::graph::{Graph, Tab};
 use crate::tui::message::Message;
-use crate::tui::shared::curves::Along;
+use crate::tui::shared::Along;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, type_text};

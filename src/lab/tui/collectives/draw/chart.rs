@@ -8,7 +8,7 @@ use super::super::state::Collectives;
 use super::figures::Shown;
 use super::{curves, table};
 use crate::columns::wrap;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 /// Rows of a plot that can be read, with its axis; of one that leaves room for explanations.
 const LEAST_PLOT: usize = 6;

@@ -4,7 +4,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Line as CanvasLine};
 
 use super::super::crossing::crossings;
@@ -12,7 +11,7 @@ use super::super::show::Show;
 use super::super::state::Collectives;
 use super::figures::{Shown, bandwidth, time};
 use crate::domain::units;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::{Theme, plot};
 
 /// Columns of the numbers at the axis.
 const GUTTER: u16 = 11;
@@ -120,24 +119,19 @@ fn cell(plot: Rect, x: f64, y: f64) -> (u16, u16) {
 
 fn put(buffer: &mut Buffer, at: (u16, u16), sign: &str, style: Style, only_where_empty: bool) {
     if let Some(cell) = buffer.cell_mut(at)
-        && (!only_where_empty || matches!(cell.symbol(), " " | "\u{2800}"))
+        && (!only_where_empty || plot::is_blank(cell))
     {
         cell.set_symbol(sign).set_style(style);
     }
 }
 
 fn axes(buffer: &mut Buffer, plot: Rect, own: &Collectives, x: Scale, y: Scale, theme: Theme, show: Show) {
-    for row in plot.y..plot.bottom() {
-        put(buffer, (plot.x - 1, row), "│", theme.dim(), false);
-    }
-    for tick in y.ticks(usize::from(plot.height / 2).max(2)) {
-        let row = cell(plot, 0.0, y.place(tick)).1;
-        let label = if show == Show::Time { tick_of_time(tick) } else { tick_of_bandwidth(tick) };
-        let label = format!("{label:>width$}┤", width = usize::from(GUTTER) - 1);
-        buffer.set_string(0, row, label, theme.dim());
-    }
-    let axis = format!("{:>width$}└{}", "", "─".repeat(plot.width.into()), width = usize::from(GUTTER) - 1);
-    buffer.set_string(0, plot.bottom(), axis, theme.dim());
+    let figure = if show == Show::Time { time } else { bandwidth };
+    let ticks = y.ticks(usize::from(plot.height / 2).max(2)).into_iter().map(|tick| {
+        // `10 µs`, without decimals where there are none.
+        (cell(plot, 0.0, y.place(tick)).1, figure(tick).replace(".0 ", " ").replace(".00 ", " "))
+    });
+    plot::axes(buffer, plot, 0, ticks, "", theme.dim());
     let mut end = 0;
     let sizes = own.measured.sizes();
     let places = sizes.iter().map(|bytes| (cell(plot, x.place((*bytes).max(1) as f64), 0.0).0, units::bytes(*bytes)));
@@ -150,15 +144,6 @@ fn axes(buffer: &mut Buffer, plot: Rect, own: &Collectives, x: Scale, y: Scale, 
             end = from + wide + 1;
         }
     }
-}
-
-/// `10 µs`, without decimals where there are none.
-fn tick_of_time(seconds: f64) -> String {
-    time(seconds).replace(".0 ", " ").replace(".00 ", " ")
-}
-
-fn tick_of_bandwidth(bytes_a_second: f64) -> String {
-    bandwidth(bytes_a_second).replace(".0 ", " ").replace(".00 ", " ")
 }
 
 /// Where another method becomes the fastest.
@@ -189,11 +174,7 @@ fn line(buffer: &mut Buffer, plot: Rect, method: &Shown, points: &[(f64, f64)], 
             }
         }
     });
-    let mut apart = Buffer::empty(plot);
-    canvas.render(plot, &mut apart);
-    for at in plot.positions().filter(|at| !matches!(apart[*at].symbol(), " " | "\u{2800}")) {
-        buffer[at] = apart[at].clone();
-    }
+    plot::overlay(buffer, plot, canvas, Style::new());
 }
 
 /// Cells of one style in a row are one piece of text.

@@ -17,8 +17,8 @@ use super::state::{Collectives, capital};
 use crate::columns::{cut, wrap};
 use crate::domain::run::RunState;
 use crate::domain::units;
-use crate::tui::shared::state::Shared;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::shared::Shared;
+use crate::tui::widgets::Theme;
 
 /// With fewer rows a problem has one.
 const LEAST_FOR_ALL: usize = 14;

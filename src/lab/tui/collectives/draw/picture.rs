@@ -13,7 +13,7 @@ use super::{round, whole};
 use crate::columns::{cut, left, right, wrap};
 use crate::domain::collective::Operation;
 use crate::domain::units;
-use crate::tui::widgets::theme::{Theme, bar};
+use crate::tui::widgets::{Theme, bar};
 
 /// Columns of `rank 12 `.
 const RANK: usize = 8;

@@ -8,7 +8,7 @@ use super::figures::time;
 use crate::columns::{cut, left, right};
 use crate::domain::collective::{MessageReport, Operation};
 use crate::domain::units;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 /// Columns before the line of time.
 const BEFORE: usize = 50;

@@ -7,8 +7,7 @@ use super::figures::{Shown, bandwidth, time};
 use crate::columns::{cut, left, right};
 use crate::domain::collective::bus_bandwidth;
 use crate::domain::{measured, units};
-use crate::tui::widgets::table::fitting;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::{Theme, fitting};
 
 /// Columns of letter and method.
 const METHOD: usize = 26;

@@ -8,7 +8,7 @@ use super::super::player::Player;
 use super::figures::time;
 use crate::columns::cut;
 use crate::domain::collective::Operation;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 /// Columns of `rank 12 `.
 const RANK: usize = 8;

@@ -7,14 +7,14 @@ use crate::domain::collective::{Algorithm, CollectivesSpec, Method};
 use crate::domain::job::{RunSpec, Workload};
 use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::effect::Effect;
+use crate::tui::actions::Effect;
 use crate::tui::app::update::update;
 use crate::tui::collectives::settings::{Field, Settings};
 use crate::tui::collectives::show::Show;
 use crate::tui::collectives::stage::Stage;
 use crate::tui::message::Message;
 use crate::tui::runs::confirm::{Confirm, What};
-use crate::tui::shared::state::Playing;
+use crate::tui::shared::Playing;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
@@ -28,7 +28,7 @@ fn asked(size: (u16, u16)) -> State {
 }
 
 fn started(effects: &[Effect]) -> (RunSpec, CollectivesSpec) {
-    let [Effect::StartCollectives(spec)] = effects else { panic!("{effects:?}") };
+    let [Effect::StartOther(spec)] = effects else { panic!("{effects:?}") };
     let Workload::Collectives(collectives) = &spec.workload else { panic!("{spec:?}") };
     ((**spec).clone(), collectives.clone())
 }

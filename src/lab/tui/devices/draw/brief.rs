@@ -8,7 +8,7 @@ use super::totals;
 use crate::columns::cut;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::tui::devices::state::DeviceRow;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 /// Index, a short bar, the load and a column between two devices.
 const LEAST: usize = INDEX + 4 + cells::NUMBER + 1;

@@ -6,7 +6,7 @@ use ratatui::text::Span;
 use crate::columns;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::domain::units;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 /// At this temperature GPUs begin to slow down.
 const HOT_CELSIUS: f64 = 85.0;

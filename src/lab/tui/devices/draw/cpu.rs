@@ -11,7 +11,7 @@ use crate::domain::{printable, units};
 use crate::tui::devices::draw::cells::{self, percent_bar};
 use crate::tui::devices::draw::graph;
 use crate::tui::devices::state::DeviceRow;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 /// The lines of a host, with the reason why it has no GPU if `why`.
 pub fn lines(view: View, row: DeviceRow, width: usize, why: bool) -> Vec<Line<'static>> {

@@ -14,7 +14,7 @@ use crate::columns;
 use crate::columns::cut;
 use crate::telemetry::Point;
 use crate::tui::devices::state::{Beside, DeviceRow};
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 const SPAN_S: f64 = 120.0;
 /// Below this width the time axis has no room for its words.

@@ -9,7 +9,7 @@ use crate::columns::{self, cut};
 use crate::domain::device::{DeviceSample, Reading};
 use crate::domain::units;
 use crate::tui::devices::state::DeviceRow;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 /// Columns of a cell: a number, a sign and a space, or the sign alone.
 const CELLS: [usize; 3] = [4, 2, 1];

@@ -4,8 +4,8 @@
 
 use crate::tui::actions::Pane;
 use crate::tui::devices::state::Devices;
+use crate::tui::shared::Shared;
 use crate::tui::shared::ranks;
-use crate::tui::shared::state::Shared;
 use crate::tui::widgets::frame::{self, Focus};
 use parts::{LEAST_GRAPH, Segment, View, is_gpu, joined, place_at};
 use ratatui::Frame;
@@ -16,7 +16,7 @@ use ratatui::widgets::Paragraph;
 use crate::columns::{self, cut};
 use crate::domain::device::Reading;
 use crate::tui::devices::state::{DeviceOrder, DeviceRow, PACKED_FROM};
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 mod brief;
 mod cells;

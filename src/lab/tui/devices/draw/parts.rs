@@ -5,8 +5,7 @@ use ratatui::text::{Line, Span};
 use crate::columns;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample};
 use crate::tui::devices::state::Devices;
-use crate::tui::widgets::frame::Focus;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::{Focus, Theme};
 
 /// What every part of the pane needs to draw.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 //! The device under the cursor is always in view.
 
 use super::parts::{Segment, View, is_gpu};
-use crate::tui::widgets::table::fitting;
+use crate::tui::widgets::fitting;
 use ratatui::text::{Line, Span};
 
 use crate::columns::cut;

@@ -9,7 +9,7 @@ use crate::columns::{self, cut};
 use crate::domain::device::{DeviceSample, TelemetrySample};
 use crate::domain::units;
 use crate::tui::devices::draw::cells::gib;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::Theme;
 
 /// One host by its name, several by their number.
 pub fn line(theme: Theme, samples: &[&TelemetrySample], width: usize) -> Line<'static> {

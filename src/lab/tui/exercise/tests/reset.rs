@@ -4,8 +4,7 @@ use crossterm::event::KeyCode;
 
 use crate::domain::step::Step;
 use crate::exercise::TEN_STEPS;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::news::News;
+use crate::tui::actions::{Effect, News};
 use crate::tui::app::update::update;
 use crate::tui::exercise::state::Stage;
 use crate::tui::message::Message;

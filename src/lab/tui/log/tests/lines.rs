@@ -7,6 +7,7 @@ use ratatui::style::Modifier;
 use crate::tui::app::update::update;
 use crate::tui::log::tests::pane::Desk;
 use crate::tui::message::Message;
+use crate::tui::state::typed_line::TypedLine;
 use crate::tui::tests::picture;
 
 fn toggle(desk: &mut Desk) {
@@ -69,7 +70,10 @@ fn what_is_no_expression_is_told_in_the_prompt_and_nothing_is_lost() {
         last_row(&desk)
     );
     desk.press(KeyCode::Enter);
-    assert!(matches!(desk.state.windows.get(), Some(Ask { text, error: Some(_), .. }) if text == "nan("), "the prompt stays");
+    assert!(
+        matches!(desk.state.windows.get(), Some(TypedLine::<Ask> { text, error: Some(_), .. }) if text == "nan("),
+        "the prompt stays"
+    );
     assert_eq!(desk.state.log.search.as_ref().unwrap().text(), "nan", "and so does the search");
     desk.type_text("|$)\n");
     assert!(desk.state.windows.is_empty() && desk.shows("match 3 of 3") && desk.shows("regex /nan(|$)"), "{}", desk.screen());

@@ -4,8 +4,7 @@ use crossterm::event::KeyCode;
 use ratatui::style::{Color, Modifier};
 
 use crate::runs::{Place, RunId};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::places::place_of;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;

@@ -8,15 +8,14 @@ use crate::domain::model::ModelSpec;
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::{Devices, RunId, RunStore, RunSummary};
-use crate::tui::actions::change::{Change, Changed, Undo};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Change, Changed, Effect, Pane, Undo};
 use crate::tui::app::update::update;
 use crate::tui::io::change::made;
 use crate::tui::message::Message;
-use crate::tui::runs::ask::{Ask, Asked};
+use crate::tui::runs::ask::Asked;
 use crate::tui::runs::confirm::{Confirm, What};
 use crate::tui::state::State;
+use crate::tui::state::typed_line::TypedLine;
 use crate::tui::testing::samples;
 use crate::tui::tests::{pane, picture, press, text, type_text, window};
 
@@ -317,7 +316,7 @@ fn names_notes_and_files_are_typed_and_sent() {
     press(&mut state, KeyCode::Enter);
     type_text(&mut state, "Xx");
     assert_eq!(press(&mut state, KeyCode::Enter), []);
-    assert!(matches!(state.windows.get(), Some(Ask { what: Asked::Export, error: Some(_), .. })));
+    assert!(matches!(state.windows.get(), Some(TypedLine { purpose: Asked::Export, error: Some(_), .. })));
     assert!(text(&state, 120, 40).contains("names no format"));
     press(&mut state, KeyCode::Backspace);
     let effects = press(&mut state, KeyCode::Enter);

@@ -3,8 +3,7 @@
 use crossterm::event::KeyCode;
 
 use crate::runs::{RunId, RunStore};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::pane::Pane;
+use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::update::update;
 use crate::tui::io::change::made;
 use crate::tui::message::Message;
