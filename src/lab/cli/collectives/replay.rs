@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json};
 use super::super::table::render;
-use super::asked::{List, ended, list, open};
+use super::options::{List, ended, list, open};
 use super::{json, schedule};
 use crate::domain::collective::{Method, Operation};
 use crate::domain::measured::MessageLog;

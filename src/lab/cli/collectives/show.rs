@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json, say};
-use super::asked::{List, ShapeFlags, buffer, from_one, list, open, whole_numbers};
+use super::options::{List, ShapeFlags, buffer, from_one, list, open, whole_numbers};
 use super::{json, schedule, table};
 use crate::domain::collective::{Algorithm, Method};
 use crate::domain::run::RunState;
