@@ -67,11 +67,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Err(Usage(format!("run {} {what}", told.id)).into());
     }
     if args.json {
-        let all: Vec<_> = logs.iter().map(|log| json::log(told.id, log)).collect();
-        match all.as_slice() {
-            [one] => print_json(one)?,
-            all => print_json(&all)?,
-        };
+        print_json(&json::one_or_all(logs.iter().map(|log| json::log(told.id, log)).collect()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let texts: Vec<String> = logs.iter().map(|log| text(&told, log)).collect();
