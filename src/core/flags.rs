@@ -6,6 +6,7 @@ use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::domain::benchmark::{BENCHMARK_SETTINGS, BenchmarkSpec, Style};
+use crate::domain::collective::{COLLECTIVES_SETTINGS, CollectivesSpec, Method};
 use crate::domain::model::ModelSpec;
 use crate::domain::nvcnn::{NvcnnSpec, PHOTO_SETTINGS};
 use crate::domain::setting::Setting;
@@ -13,6 +14,9 @@ use crate::domain::setting::Setting;
 /// Which settings have a flag, and what they are without one.
 pub trait Flagged: 'static {
     type Spec: Clone + 'static;
+
+    /// Whether these are the flags of a program of the ranks, with the names and values that it is given.
+    const IS_PROGRAM: bool = false;
 
     fn settings() -> impl Iterator<Item = &'static Setting<Self::Spec>>;
 
@@ -48,10 +52,10 @@ impl<F: Flagged> Flags<F> {
     /// # Errors
     /// As [`Flags::spec`].
     pub fn put_into(&self, spec: &mut F::Spec, is_wanted: impl Fn(&str) -> bool) -> Result<(), String> {
-        let wanted = self.given.iter().filter(|(setting, _)| is_wanted(setting.flag));
-        wanted
-            .into_iter()
-            .try_for_each(|(setting, text)| setting.set(spec, text).map_err(|error| format!("--{}: {error}", setting.flag)))
+        let mut wanted = self.given.iter().filter(|(setting, _)| is_wanted(setting.flag));
+        wanted.try_for_each(|(setting, text)| {
+            set::<F>(setting, spec, text).map_err(|error| format!("--{}: {error}", name::<F>(setting)))
+        })
     }
 
     /// The flags that were given, in the order of the table.
@@ -65,6 +69,14 @@ impl<F: Flagged> Flags<F> {
     }
 }
 
+fn name<F: Flagged>(setting: &Setting<F::Spec>) -> &'static str {
+    setting.program.filter(|_| F::IS_PROGRAM).unwrap_or(setting.flag)
+}
+
+fn set<F: Flagged>(setting: &Setting<F::Spec>, spec: &mut F::Spec, text: &str) -> Result<(), String> {
+    if F::IS_PROGRAM { setting.set_stored(spec, text) } else { setting.set(spec, text) }
+}
+
 /// One or two flags of a setting, whose help shows its default if there are `defaults`. What the table refuses is refused in its words, and clap names the flag.
 fn args<F: Flagged>(setting: &'static Setting<F::Spec>, defaults: Option<&F::Spec>) -> Vec<Arg> {
     let defaults = defaults.filter(|_| !setting.is_switch() && !setting.help.contains("[default"));
@@ -72,12 +84,12 @@ fn args<F: Flagged>(setting: &'static Setting<F::Spec>, defaults: Option<&F::Spe
         Some(default) => format!("{} [default: {default}]", setting.help),
         None => setting.help.to_owned(),
     };
-    let mut arg = Arg::new(setting.flag).long(setting.flag).help(help);
+    let mut arg = Arg::new(setting.flag).long(name::<F>(setting)).help(help);
     if let Some(short) = setting.short {
         arg = arg.short(short);
     }
     if !setting.is_switch() {
-        let check = |text: &str| setting.set(&mut F::default_spec(), text).map(|()| text.to_owned());
+        let check = |text: &str| set::<F>(setting, &mut F::default_spec(), text).map(|()| text.to_owned());
         return vec![arg.value_name(setting.value_name).value_parser(ValueParser::new(check)).allow_negative_numbers(true)];
     }
     let arg = arg.action(ArgAction::SetTrue);
@@ -148,6 +160,53 @@ impl Flagged for Benchmark {
 
     fn adjusted(command: Command) -> Command {
         command.mut_arg("cuda", |cuda| cuda.conflicts_with("no-cuda"))
+    }
+}
+
+/// The flags of `hvd-lab collectives run`. Those of the shape are shared with other verbs, which have no spec.
+pub enum Collectives {}
+
+impl Flagged for Collectives {
+    type Spec = CollectivesSpec;
+
+    fn settings() -> impl Iterator<Item = &'static Setting<CollectivesSpec>> {
+        COLLECTIVES_SETTINGS.iter().filter(|setting| !["servers", "ranks-per-host", "check"].contains(&setting.flag))
+    }
+
+    fn default_spec() -> CollectivesSpec {
+        CollectivesSpec::usual(1)
+    }
+
+    fn adjusted(command: Command) -> Command {
+        // Before the flags of the shape, which the verb has declared by now.
+        command.mut_arg("algorithm", |algorithm| algorithm.display_order(0))
+    }
+}
+
+/// The flags of `hvd-measure collectives`, which has the defaults of nccl-tests.
+pub enum MeasuredCollectives {}
+
+impl Flagged for MeasuredCollectives {
+    type Spec = CollectivesSpec;
+
+    const IS_PROGRAM: bool = true;
+
+    fn settings() -> impl Iterator<Item = &'static Setting<CollectivesSpec>> {
+        COLLECTIVES_SETTINGS.iter()
+    }
+
+    fn default_spec() -> CollectivesSpec {
+        CollectivesSpec { methods: vec!["ring".into(), "mpi".into()], factor: 2, log_bytes: None, ..CollectivesSpec::usual(1) }
+    }
+
+    fn adjusted(command: Command) -> Command {
+        let rows = Method::ALL.map(|method| format!("{:<23} {}", method.name(), method.description()));
+        let what = "What to measure: names with commas between them, or `all` for everything that works here";
+        let (help, long_help) =
+            (format!("{what} [default: ring,mpi]"), format!("{what} [default: ring,mpi]\n\n{}", rows.join("\n")));
+        command.mut_arg("algorithm", |algorithm| algorithm.help(help).long_help(long_help)).mut_arg("link", |link| {
+            link.value_name("BITS").help("Bits a second of the network that each rank was given: said in the header")
+        })
     }
 }
 
@@ -316,5 +375,6 @@ mod tests {
     fn what_a_form_sets_is_what_the_flags_of_its_arguments_ask_for() {
         check_round_trip::<Benchmark>(&BENCHMARK_SETTINGS);
         check_round_trip::<Photos>(&PHOTO_SETTINGS);
+        check_round_trip::<MeasuredCollectives>(&COLLECTIVES_SETTINGS);
     }
 }

@@ -103,28 +103,8 @@ impl Workload {
         }
     }
 
-    pub fn training(&self) -> Option<&TrainingSpec> {
-        if let Workload::Training(training) = self { Some(training) } else { None }
-    }
-
     pub fn training_mut(&mut self) -> Option<&mut TrainingSpec> {
         if let Workload::Training(training) = self { Some(training) } else { None }
-    }
-
-    pub fn collectives(&self) -> Option<&CollectivesSpec> {
-        if let Workload::Collectives(collectives) = self { Some(collectives) } else { None }
-    }
-
-    pub fn benchmark(&self) -> Option<&BenchmarkSpec> {
-        if let Workload::Benchmark(benchmark) = self { Some(benchmark) } else { None }
-    }
-
-    pub fn nvcnn(&self) -> Option<&NvcnnSpec> {
-        if let Workload::Nvcnn(nvcnn) = self { Some(nvcnn) } else { None }
-    }
-
-    pub fn command(&self) -> Option<&CommandSpec> {
-        if let Workload::Command(command) = self { Some(command) } else { None }
     }
 
     /// Whether there are steps in it to judge. What another version wrote may have some.
@@ -171,27 +151,27 @@ impl Workload {
 impl RunSpec {
     /// The settings of a training run; `None` of any other.
     pub fn training(&self) -> Option<&TrainingSpec> {
-        self.workload.training()
+        if let Workload::Training(training) = &self.workload { Some(training) } else { None }
     }
 
     /// What a run of collectives measures; `None` of any other.
     pub fn collectives(&self) -> Option<&CollectivesSpec> {
-        self.workload.collectives()
+        if let Workload::Collectives(collectives) = &self.workload { Some(collectives) } else { None }
     }
 
     /// What a benchmark measures; `None` of any other.
     pub fn benchmark(&self) -> Option<&BenchmarkSpec> {
-        self.workload.benchmark()
+        if let Workload::Benchmark(benchmark) = &self.workload { Some(benchmark) } else { None }
     }
 
     /// What is trained or tested on photos; `None` of any other.
     pub fn nvcnn(&self) -> Option<&NvcnnSpec> {
-        self.workload.nvcnn()
+        if let Workload::Nvcnn(nvcnn) = &self.workload { Some(nvcnn) } else { None }
     }
 
     /// The user's own program; `None` of any other run.
     pub fn command(&self) -> Option<&CommandSpec> {
-        self.workload.command()
+        if let Workload::Command(command) = &self.workload { Some(command) } else { None }
     }
 
     /// Bits a second of the network that each rank is given; `None` for what is there.
@@ -223,7 +203,7 @@ impl RunSpec {
 
     /// As a training run of its own; `None` where it is no training.
     pub fn training_job(&self) -> Option<TrainingJob> {
-        let workload = self.workload.training()?.clone();
+        let workload = self.training()?.clone();
         Some(Job { resources: self.resources.clone(), workload })
     }
 

@@ -29,6 +29,8 @@ pub struct Setting<W: 'static> {
     /// The word for an empty field.
     absent: Option<&'static str>,
     unit: Unit,
+    /// How the screen writes it, where that is not how it is typed.
+    screen: Option<fn(&W) -> String>,
     field: fn(&mut W) -> &mut dyn Value,
     /// Sets what follows from a new value.
     then: fn(&mut W),
@@ -78,6 +80,7 @@ impl<W: Clone + 'static> Setting<W> {
             problem: |_| None,
             absent: None,
             unit: Unit::PLAIN,
+            screen: None,
             field,
             then: |_| (),
             is_passed_on: |_| true,
@@ -115,6 +118,11 @@ impl<W: Clone + 'static> Setting<W> {
         self
     }
 
+    pub const fn on_screen(mut self, show: fn(&W) -> String) -> Setting<W> {
+        self.screen = Some(show);
+        self
+    }
+
     pub const fn with_off(mut self, flag: &'static str, help: &'static str) -> Setting<W> {
         self.off = Some((flag, help));
         self
@@ -147,14 +155,24 @@ impl<W: Clone + 'static> Setting<W> {
         self
     }
 
+    /// Its value as it is stored and as the ranks are given it; `None` for an empty field.
+    fn stored(&self, workload: &W) -> Option<String> {
+        (self.field)(&mut workload.clone()).text()
+    }
+
     /// Its value as it is typed; `None` for an empty field.
     pub fn text(&self, workload: &W) -> Option<String> {
-        (self.field)(&mut workload.clone()).text().map(self.unit.show)
+        self.stored(workload).map(self.unit.show)
     }
 
     /// Its value as it is shown: in words where the field is empty.
     pub fn get(&self, workload: &W) -> String {
         self.text(workload).or(self.absent.map(str::to_owned)).unwrap_or_default()
+    }
+
+    /// Its value as the screen writes it.
+    pub fn shown(&self, workload: &W) -> String {
+        self.screen.map_or_else(|| self.get(workload), |show| show(workload))
     }
 
     /// Takes a typed value.
@@ -172,6 +190,18 @@ impl<W: Clone + 'static> Setting<W> {
         Ok(())
     }
 
+    /// Takes a typed value, or one as the ranks are given it.
+    ///
+    /// # Errors
+    /// As [`Setting::set`].
+    pub fn set_stored(&self, workload: &mut W, text: &str) -> Result<(), String> {
+        self.set(workload, text).or_else(|error| {
+            (self.field)(workload).put(text).map_err(|_| error)?;
+            (self.then)(workload);
+            Ok(())
+        })
+    }
+
     pub fn is_switch(&self) -> bool {
         matches!(self.values, Values::Switch)
     }
@@ -179,7 +209,7 @@ impl<W: Clone + 'static> Setting<W> {
     /// The value above or below, as text; values at the end of a scale or list stay, names and switches go round.
     pub fn next(&self, workload: &W, up: bool) -> String {
         let text = self.get(workload);
-        let number = text.parse::<f64>();
+        let number = self.stored(workload).unwrap_or_default().parse::<f64>();
         match self.values {
             Values::Count(least, most) => {
                 let value = text.parse::<usize>().unwrap_or(least);
@@ -215,7 +245,7 @@ impl<W: Clone + 'static> Setting<W> {
     /// Goes to the value above or below.
     pub fn step(&self, workload: &mut W, up: bool) {
         // It cannot fail: the next value is one that the setting accepts.
-        let _ = self.set(workload, &self.next(workload, up));
+        let _ = self.set_stored(workload, &self.next(workload, up));
     }
 }
 
@@ -228,11 +258,10 @@ impl<W> fmt::Debug for Setting<W> {
 /// The flags of the program of the ranks that ask for these settings: those with a value, and those that are switched on.
 pub fn arguments<W: Clone>(settings: &[Setting<W>], workload: &W) -> (Vec<[String; 2]>, Vec<String>) {
     let passed_on = || settings.iter().filter(|setting| (setting.is_passed_on)(workload));
-    let raw = |setting: &Setting<W>| (setting.field)(&mut workload.clone()).text();
     let values = passed_on().filter(|setting| !setting.is_switch());
     let switches = passed_on().filter(|setting| setting.is_switch() && setting.text(workload).is_some_and(|text| text == "on"));
     (
-        values.filter_map(|setting| Some([format!("--{}", setting.program?), raw(setting)?])).collect(),
+        values.filter_map(|setting| Some([format!("--{}", setting.program?), setting.stored(workload)?])).collect(),
         switches.filter_map(|setting| Some(format!("--{}", setting.program?))).collect(),
     )
 }

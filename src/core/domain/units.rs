@@ -30,7 +30,13 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         "g" => Some(1 << 30),
         _ => None,
     });
-    bytes.ok_or_else(|| format!("`{text}` is not a size: use bytes, or K, M or G, such as 8, 1K or 16M"))
+    bytes.ok_or_else(|| format!("`{text}` is not a size: expected a size such as 8, 1K or 16M"))
+}
+
+/// `8`, `1K`, `16M`: exactly, as [`parse_bytes`] takes it.
+pub fn exact_bytes(bytes: u64) -> String {
+    let unit = [(30, "G"), (20, "M"), (10, "K")].into_iter().find(|(shift, _)| bytes > 0 && bytes.trailing_zeros() >= *shift);
+    unit.map_or(bytes.to_string(), |(shift, letter)| format!("{}{letter}", bytes >> shift))
 }
 
 /// Bits a second as `tc` takes them: `200mbit`, `1gbit`.

@@ -11,8 +11,8 @@ use crate::course::{Claim, Outcome, ProgressFile, check_collectives};
 use crate::runs::{Measurement, RunId, RunStore};
 
 mod advise;
-mod asked;
 mod json;
+mod options;
 mod replay;
 mod run;
 mod schedule;
@@ -55,7 +55,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// `hvd-lab check` of such a run: what the lesson says, and what the run shows of it.
 pub(super) fn check(home: &Path, store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result<ExitCode> {
-    let Measurement { record, spec, measured, .. } = asked::open(store, Some(id))?;
+    let Measurement { record, spec, measured, .. } = options::open(store, Some(id))?;
     let claims = check_collectives(&spec, &measured);
     match ProgressFile::of(home).update(|progress| progress.note_collectives(id, &claims)) {
         Ok(((), reading)) => reading.note.iter().for_each(|note| say(note)),

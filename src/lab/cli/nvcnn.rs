@@ -47,10 +47,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return follow::show_line(&launch::preview(&store, &request)?, args.json);
     }
     let id = args.starting.start(&store, request)?;
-    match args.starting.detach {
-        true => follow::leave(&store, id, args.json),
-        false => follow::follow(&store, id, Follower::new(store.folder(id)), View::new(args.json)),
+    if args.starting.detach {
+        return follow::leave(&store, id, args.json);
     }
+    follow::follow(&store, id, Follower::new(store.folder(id)), View::new(args.json))
 }
 
 fn request(args: &Args) -> Result<RunRecord, Usage> {

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use serde_json::{Value, json};
+
 use super::output::{Usage, print, print_exact, print_json};
 use crate::domain::bounds::{MAX_BATCH_SIZE, MAX_COUNT};
 use crate::domain::model::ModelSpec;
@@ -15,10 +17,9 @@ use crate::simulate::{
     Cluster, Engine, Layers, MAX_RANKS, Method, Own, OwnError, Predicted, Scaling, Simulation, Terms, Validation, numbers,
 };
 
-mod simulated;
 mod table;
 
-use simulated::Simulated;
+use table::Simulated;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -141,43 +142,44 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.list {
-        let numbers = numbers();
-        match (args.json, args.csv) {
-            (true, _) => print_json(&serde_json::json!({
-                "constants": numbers.constants, "networks": numbers.networks, "rates": numbers.rates,
-            }))?,
-            (_, true) => return Err(Usage("--list has no --csv: use --json, or neither".into()).into()),
-            _ => print(&table::list(numbers))?,
-        };
-    } else if args.validate {
-        let validation = Validation::new(numbers()).map_err(Usage)?;
-        match (args.json, args.csv) {
-            (true, _) => print_json(&table::validation_json(&validation))?,
-            (_, true) => print_exact(&table::validation_csv(&validation))?,
-            _ => print(&table::validation(&validation))?,
-        };
-    } else if args.from.is_empty() || args.network.is_some() || args.within.is_some() {
-        let simulated = simulated(&args)?;
-        match (args.json, args.csv) {
-            (true, _) => print_json(&table::scaling_json(&simulated))?,
-            (_, true) => print_exact(&table::scaling_csv(&simulated.scaling))?,
-            _ => print(&table::scaling(&simulated))?,
-        };
-    } else {
-        let own = own(&args)?;
-        refuse_of_a_network(&args)?;
-        let sizes = args.np.as_ref().map_or(USUAL_SIZES_HERE.to_vec(), |Sizes(sizes)| sizes.clone());
-        if !own.has_messages() && sizes.iter().any(|ranks| *ranks > 1) {
-            let missing = "--from tells nothing of messages yet: name a training run on two ranks too (`hvd-lab run --np 2`), or one of \
-                           collectives (`hvd-lab collectives run --np 2`)";
-            return Err(Usage(missing.into()).into());
+        if args.csv {
+            return Err(Usage("--list has no --csv: use --json, or neither".into()).into());
         }
-        let predicted: Vec<Predicted> = sizes.iter().map(|ranks| own.predict(*ranks)).collect();
-        match (args.json, args.csv) {
-            (true, _) => print_json(&table::own_json(&own, &predicted))?,
-            (_, true) => print_exact(&table::own_csv(&predicted))?,
-            _ => print(&table::own(&own, &predicted))?,
-        };
+        let numbers = numbers();
+        let json = json!({ "constants": numbers.constants, "networks": numbers.networks, "rates": numbers.rates });
+        return show(&args, &table::list(numbers), &json, "");
+    }
+    if args.validate {
+        let validation = Validation::new(numbers()).map_err(Usage)?;
+        let (json, csv) = (table::validation_json(&validation), table::validation_csv(&validation));
+        return show(&args, &table::validation(&validation), &json, &csv);
+    }
+    if args.from.is_empty() || args.network.is_some() || args.within.is_some() {
+        let simulated = simulated(&args)?;
+        let (json, csv) = (table::scaling_json(&simulated), table::scaling_csv(&simulated.scaling));
+        return show(&args, &table::scaling(&simulated), &json, &csv);
+    }
+    let own = own(&args)?;
+    refuse_of_a_network(&args)?;
+    let sizes = args.np.as_ref().map_or(USUAL_SIZES_HERE.to_vec(), |Sizes(sizes)| sizes.clone());
+    if !own.has_messages() && sizes.iter().any(|ranks| *ranks > 1) {
+        let missing = "--from tells nothing of messages yet: name a training run on two ranks too (`hvd-lab run --np 2`), or one of \
+                       collectives (`hvd-lab collectives run --np 2`)";
+        return Err(Usage(missing.into()).into());
+    }
+    let predicted: Vec<Predicted> = sizes.iter().map(|ranks| own.predict(*ranks)).collect();
+    let (json, csv) = (table::own_json(&own, &predicted), table::own_csv(&predicted));
+    show(&args, &table::own(&own, &predicted), &json, &csv)
+}
+
+/// Prints what was asked for: the text, unless --json or --csv was given.
+fn show(args: &Args, text: &str, json: &Value, csv: &str) -> anyhow::Result<ExitCode> {
+    if args.json {
+        print_json(json)?;
+    } else if args.csv {
+        print_exact(csv)?;
+    } else {
+        print(text)?;
     }
     Ok(ExitCode::SUCCESS)
 }

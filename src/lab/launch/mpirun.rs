@@ -11,7 +11,7 @@ use super::hosts::{hosts_of, listed};
 use super::setup::Setup;
 use super::{Flavour, LaunchError, Ranks, binding, libraries, presets, rank_networks, user_program};
 use crate::domain::benchmark::BENCHMARK_SETTINGS;
-use crate::domain::collective::CollectivesSpec;
+use crate::domain::collective::{COLLECTIVES_SETTINGS, CollectivesSpec};
 use crate::domain::event::SECRET_VARIABLE;
 use crate::domain::job::{Resources, RunSpec, TrainingJob, Workload};
 use crate::domain::nvcnn::PHOTO_SETTINGS;
@@ -275,7 +275,7 @@ fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<
             let job = TrainingJob { resources: spec.resources.clone(), workload: training.clone() };
             trainer_flags(&job, data, LaunchError::text(log_dir)?)
         }
-        Workload::Collectives(collectives) => collectives_flags(collectives),
+        Workload::Collectives(collectives) => table_flags(&COLLECTIVES_SETTINGS, collectives),
         Workload::Benchmark(benchmark) => table_flags(&BENCHMARK_SETTINGS, benchmark),
         Workload::Nvcnn(nvcnn) => table_flags(&PHOTO_SETTINGS, nvcnn),
         Workload::Command(command) => command.argv[1..].to_vec(),
@@ -283,29 +283,6 @@ fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<
     };
     let command = setup.command.map(str::to_owned);
     Ok([LaunchError::text(&setup.program)?].into_iter().chain(command).chain(flags).collect())
-}
-
-/// The flags of `hvd-measure collectives`.
-fn collectives_flags(collectives: &CollectivesSpec) -> Vec<String> {
-    let mut flags = Vec::new();
-    let mut add = |name: &str, value: String| flags.extend([format!("--{name}"), value]);
-    add("algorithm", collectives.methods.join(","));
-    add("servers", collectives.shape.servers.to_string());
-    add("ranks-per-host", collectives.shape.ranks_per_host.to_string());
-    add("min-bytes", collectives.min_bytes.to_string());
-    add("max-bytes", collectives.max_bytes.to_string());
-    add("factor", collectives.factor.to_string());
-    add("iterations", collectives.iterations.to_string());
-    add("warmup", collectives.warmup.to_string());
-    add("check", "1".into());
-    if let Some(bytes) = collectives.log_bytes {
-        add("log-bytes", bytes.to_string());
-    }
-    if let Some(bits) = collectives.link_bits {
-        add("link-bits", bits.to_string());
-    }
-    flags.push("--events".into());
-    flags
 }
 
 /// The flags that the table of a workload makes.

@@ -48,19 +48,18 @@ impl Images {
 /// # Errors
 /// As [`expected`].
 pub(super) fn named(workload: &Workload) -> Result<Images, LaunchError> {
-    let photos = match workload.benchmark().filter(|benchmark| benchmark.takes_photos()) {
-        Some(benchmark) => Some(&benchmark.data_dir),
-        None => workload.nvcnn().map(|nvcnn| &nvcnn.data_dir),
+    let (folder, are_photos) = match workload {
+        Workload::Benchmark(benchmark) => (&benchmark.data_dir, benchmark.takes_photos()),
+        Workload::Nvcnn(nvcnn) => (&nvcnn.data_dir, true),
+        _ => return Ok(Images::none()),
     };
-    if let Some(folder) = photos {
-        let drawn =
-            |folder: &String| images::generated_by(Path::new(folder)).map_or(folder.clone(), |_| format!("{folder} (generated)"));
-        return Ok(Images { label: folder.as_ref().map_or("synthetic".to_owned(), drawn), ..Images::none() });
-    }
-    match workload.benchmark().map(|benchmark| benchmark.data_dir.as_deref()) {
-        Some(Some(folder)) => expected(&DataSource::Auto, Some(Path::new(folder)), true),
-        Some(None) => Ok(Images { label: "synthetic".into(), ..Images::none() }),
-        None => Ok(Images::none()),
+    match folder {
+        None => Ok(Images { label: "synthetic".into(), ..Images::none() }),
+        Some(folder) if are_photos => {
+            let label = images::generated_by(Path::new(folder)).map_or(folder.clone(), |_| format!("{folder} (generated)"));
+            Ok(Images { label, ..Images::none() })
+        }
+        Some(folder) => expected(&DataSource::Auto, Some(Path::new(folder)), true),
     }
 }
 

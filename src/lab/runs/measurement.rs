@@ -29,9 +29,9 @@ impl Measurement {
     /// # Errors
     /// [`StoreError::NoCollectives`] of any other run.
     pub fn of(folder: &RunFolder, record: RunRecord) -> Result<Measurement, StoreError> {
-        let workload = &record.spec.workload;
-        let found = workload.collectives().cloned().zip(measured(folder, &record));
-        let (spec, measured) = found.ok_or_else(|| StoreError::NoCollectives { id: record.id, workload: workload.title() })?;
+        let found = record.spec.collectives().cloned().zip(measured(folder, &record));
+        let (spec, measured) =
+            found.ok_or_else(|| StoreError::NoCollectives { id: record.id, workload: record.spec.workload.title() })?;
         Ok(Measurement { id: record.id, record, spec, measured })
     }
 }

@@ -157,6 +157,13 @@ pub struct Stop {
     pub code: u8,
 }
 
+impl Stop {
+    /// A flag that cannot be used, in one line.
+    pub fn refusal(program: &str, problem: &str) -> Stop {
+        Stop { text: format!("{program}: {problem}"), code: 2 }
+    }
+}
+
 impl Config {
     /// Reads the flags and checks all that can be known before training. `args` starts with the program's name.
     ///
@@ -172,15 +179,12 @@ impl Config {
         // The first folder is made below, and only its user should be able to read it. The lab has said so already where
         // the group is wrong.
         let _ = access::settle();
-        let config = Config::try_parse_from(args).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
-            _ => refusal(&in_plain_words(&one_line(&error, "hvd-train"))),
-        })?;
+        let config: Config = read_flags("hvd-train", args)?;
         if config.build_info {
             return Ok(config);
         }
         match config.problem() {
-            Some(problem) => Err(refusal(&problem)),
+            Some(problem) => Err(Stop::refusal("hvd-train", &problem)),
             None => {
                 config.ranks_per_host.into_iter().for_each(comm::simulate_hosts);
                 mistake::listen();
@@ -324,12 +328,19 @@ pub fn try_writing(folder: &Path) -> std::io::Result<()> {
     files::try_writing(folder)
 }
 
-fn refusal(problem: &str) -> Stop {
-    Stop { text: format!("hvd-train: {problem}"), code: 2 }
+/// Reads the flags of a program of the ranks. `args` starts with its name, and so do the lines of its errors.
+///
+/// # Errors
+/// A [`Stop`] with code 0 for --help and --version, and code 2 with one line for anything that cannot be used.
+pub fn read_flags<P: Parser, T: Into<OsString> + Clone>(program: &str, args: impl IntoIterator<Item = T>) -> Result<P, Stop> {
+    P::try_parse_from(args).map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
+        _ => Stop::refusal(program, &in_plain_words(&one_line(&error, program))),
+    })
 }
 
 /// clap explains in paragraphs; the first says it all, and a suggestion is worth keeping.
-pub fn one_line(error: &clap::Error, program: &str) -> String {
+fn one_line(error: &clap::Error, program: &str) -> String {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
     let words: Vec<&str> = first.split_whitespace().collect();

@@ -6,15 +6,13 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 
-use super::config::{Stop, one_line};
+use super::config::{Stop, read_flags};
 use super::model::Model;
 use super::optimizer::Optimizer;
 use crate::comm::{self, StallLimits, Starved};
 use crate::domain::event::ConfigReport;
 use crate::domain::nvcnn::{NvcnnSpec, Schedule};
-use crate::domain::settings::in_plain_words;
 use crate::domain::step::StepSet;
 use crate::flags::NvcnnFlags;
 use crate::host::starved;
@@ -58,11 +56,8 @@ impl Args {
     /// # Errors
     /// A [`Stop`] with code 0 for --help and --version, and code 2 with one line for anything that cannot be used.
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<(Args, NvcnnSpec), Stop> {
-        let args = Args::try_parse_from(args).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
-            _ => stop(2, &in_plain_words(&one_line(&error, PROGRAM))),
-        })?;
-        let spec = args.flags.spec().map_err(|problem| stop(2, &problem))?;
+        let args: Args = read_flags(PROGRAM, args)?;
+        let spec = args.flags.spec().map_err(|problem| Stop::refusal(PROGRAM, &problem))?;
         spec.ranks_per_host.and_then(NonZeroUsize::new).into_iter().for_each(comm::simulate_hosts);
         Ok((args, spec))
     }

@@ -103,6 +103,11 @@ impl Method {
         Method::ALL.into_iter().filter(|method| method.algorithm().is_some() || *method == Method::Mpi)
     }
 
+    /// Whether a list that [`Method::parse_list`] reads asks for every method.
+    pub fn names_all(text: &str) -> bool {
+        text.split(',').any(|name| name.trim() == "all")
+    }
+
     /// Methods by their names, separated by commas, in this order and each once; `all` stands for every method.
     ///
     /// # Errors

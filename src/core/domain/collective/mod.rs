@@ -22,6 +22,7 @@ mod report;
 mod ring;
 mod schedule;
 mod settings;
+mod table;
 mod terms;
 
 pub use advice::{Advice, AdviceRow, Lead};
@@ -35,6 +36,7 @@ pub use proof::{Fault, prove};
 pub use report::{AllreduceReport, LinkReport, LinkRow, MessageReport, MessagesReport, bus_bandwidth};
 pub use schedule::{Message, Operation, Schedule, chunk};
 pub use settings::CollectivesSpec;
+pub use table::COLLECTIVES_SETTINGS;
 pub use terms::Terms;
 
 #[cfg(test)]

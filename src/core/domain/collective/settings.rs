@@ -37,12 +37,41 @@ pub struct CollectivesSpec {
     /// Bits a second of the network that each rank is given, in a network namespace of its own; `None` for what is there.
     #[serde(default)]
     pub link_bits: Option<u64>,
+    /// 1 to compare every number of a result with the sum that it should be, which every run of the lab does; 0 to leave that out.
+    #[serde(skip, default = "checked")]
+    pub check: usize,
     /// Settings that another version of the lab wrote, kept as they came.
     #[serde(flatten)]
     pub newer: Map<String, Value>,
 }
 
+fn checked() -> usize {
+    1
+}
+
 impl CollectivesSpec {
+    /// The lab's own methods and MPI's choice, from 1 KiB to 16 MiB.
+    pub fn usual(np: usize) -> CollectivesSpec {
+        CollectivesSpec {
+            methods: Method::usual().map(|method| method.to_string()).collect(),
+            shape: Shape::usual(np),
+            min_bytes: 1 << 10,
+            max_bytes: 1 << 24,
+            factor: 4,
+            iterations: 20,
+            warmup: 5,
+            log_bytes: Some(1 << 16),
+            link_bits: None,
+            check: checked(),
+            newer: Map::new(),
+        }
+    }
+
+    /// The methods that this version knows.
+    pub fn known_methods(&self) -> impl Iterator<Item = Method> {
+        self.methods.iter().filter_map(|name| name.parse().ok())
+    }
+
     /// The sizes of the buffers in bytes, smallest first, as nccl-tests steps through them.
     pub fn sizes(&self) -> Vec<u64> {
         let next = |bytes: &u64| bytes.checked_mul(self.factor).filter(|next| next > bytes);
@@ -60,7 +89,7 @@ impl CollectivesSpec {
 
     /// Whether an algorithm that is listed has servers, or rings of hosts.
     pub fn uses(&self, needs: fn(Algorithm) -> bool) -> bool {
-        self.methods.iter().filter_map(|name| name.parse::<Method>().ok()?.algorithm()).any(needs)
+        self.known_methods().filter_map(Method::algorithm).any(needs)
     }
 
     /// Bytes of memory that so many ranks on a host need together: two buffers of the largest size, and what is received and not yet
@@ -91,7 +120,7 @@ impl CollectivesSpec {
 
     /// Whether one of MPI's own algorithms is asked for by name, which the library must be told before it starts.
     pub fn forces_mpi(&self) -> bool {
-        self.methods.iter().any(|name| matches!(name.parse(), Ok(Method::MpiForced(_))))
+        self.known_methods().any(|method| matches!(method, Method::MpiForced(_)))
     }
 
     /// The first thing in it that cannot be measured with so many ranks, in one sentence.
@@ -107,6 +136,7 @@ impl CollectivesSpec {
                 self.factor < 2 && self.max_bytes > self.min_bytes,
                 format!("a factor of {} never gets to {most}: use 2 or more", self.factor),
             ),
+            (self.check > 1, format!("--check is {}: use 0 or 1", self.check)),
             (self.iterations == 0, "0 iterations measure nothing: use 1 or more".to_owned()),
             (self.shape.servers == 0, "0 servers add up nothing: use 1 or more".to_owned()),
             (self.shape.servers > np.max(1), self.shape.too_many_servers(np)),
@@ -153,15 +183,10 @@ impl CollectivesSpec {
     pub fn sample() -> CollectivesSpec {
         CollectivesSpec {
             methods: vec!["ring".into(), "mpi".into()],
-            shape: Shape { servers: 1, ranks_per_host: 1 },
-            min_bytes: 1 << 10,
             max_bytes: 1 << 20,
             factor: 32,
-            iterations: 20,
-            warmup: 5,
             log_bytes: Some(1 << 10),
-            link_bits: None,
-            newer: Map::new(),
+            ..CollectivesSpec::usual(2)
         }
     }
 }

@@ -90,6 +90,18 @@ impl<T: Value + Default> Value for Option<T> {
     }
 }
 
+/// Words with commas between them.
+impl Value for Vec<String> {
+    fn text(&self) -> Option<String> {
+        Some(self.join(","))
+    }
+
+    fn put(&mut self, text: &str) -> Result<(), String> {
+        *self = text.split(',').map(str::to_owned).collect();
+        Ok(())
+    }
+}
+
 impl Value for Option<String> {
     fn text(&self) -> Option<String> {
         self.clone()
@@ -108,8 +120,9 @@ impl Value for Option<String> {
 /// How people write a value, where that is not how it is stored.
 #[derive(Clone, Copy)]
 pub struct Unit {
-    pub(super) read: fn(&str) -> Result<String, String>,
-    pub(super) show: fn(String) -> String,
+    /// From the text that is typed to the text of the stored value.
+    pub read: fn(&str) -> Result<String, String>,
+    pub show: fn(String) -> String,
 }
 
 impl Unit {
@@ -117,6 +130,11 @@ impl Unit {
     /// Whole seconds, `M:SS` or `H:MM:SS`.
     pub const SECONDS: Unit =
         Unit { read: |text| Ok(units::parse_clock(text)?.to_string()), show: |text| units::clock(text.parse().unwrap_or(0.0)) };
+    /// Bytes, such as `1K` or `16M`.
+    pub const BYTES: Unit = Unit {
+        read: |text| Ok(units::parse_bytes(text)?.to_string()),
+        show: |text| units::exact_bytes(text.parse().unwrap_or(0)),
+    };
     /// Bits a second, such as `1gbit`.
     pub const SPEED: Unit =
         Unit { read: |text| Ok(units::parse_bits(text)?.to_string()), show: |text| units::link_speed(text.parse().unwrap_or(0)) };

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json};
 use super::super::table::render;
-use super::asked::{ShapeFlags, buffer, from_one, newest, open, whole_numbers};
+use super::options::{ShapeFlags, buffer, from_one, newest, open, whole_numbers};
 use super::{json, table};
 use crate::domain::collective::{Advice, AdviceRow, Algorithm, Apart, Refused};
 use crate::domain::event::Event;
@@ -64,10 +64,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let shape = args.shape.shape(np, &Algorithm::ALL)?;
     let advice = Advice::new(&told.measured.machine, whole_numbers(args.size), np, shape);
-    match args.json {
-        true => print_json(&as_json(&told, &advice))?,
-        false => print(&text(&told, &advice))?,
-    };
+    if args.json {
+        print_json(&as_json(&told, &advice))?;
+    } else {
+        print(&text(&told, &advice))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -93,6 +93,11 @@ pub fn schedule(algorithm: Algorithm, schedule: &Schedule, shape: Shape) -> Valu
     })
 }
 
+/// One object, or an array of several.
+pub fn one_or_all(mut all: Vec<Value>) -> Value {
+    if all.len() == 1 { all.remove(0) } else { Value::Array(all) }
+}
+
 pub fn log(id: RunId, log: &MessageLog) -> Value {
     json!({
         "run": id,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print_done, print_json};
 use super::super::table::render;
-use super::asked::{List, ended, list, open};
+use super::options::{List, ended, list, open};
 use super::{json, schedule};
 use crate::domain::collective::{Method, Operation};
 use crate::domain::measured::MessageLog;
@@ -67,11 +67,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Err(Usage(format!("run {} {what}", told.id)).into());
     }
     if args.json {
-        let all: Vec<_> = logs.iter().map(|log| json::log(told.id, log)).collect();
-        match all.as_slice() {
-            [one] => print_json(one)?,
-            all => print_json(&all)?,
-        };
+        print_json(&json::one_or_all(logs.iter().map(|log| json::log(told.id, log)).collect()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let texts: Vec<String> = logs.iter().map(|log| text(&told, log)).collect();

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use super::super::follow::{self, Lines, View};
 use super::super::output::{Usage, print, print_json_text, say};
 use super::super::settings::{Place, Starting};
-use super::asked::{self, ShapeFlags, bytes};
+use super::options::ShapeFlags;
 use super::{json, table};
 use crate::domain::collective::{CollectivesSpec, Method};
 use crate::domain::event::{Event, EventLine};
 use crate::domain::history::{History, Keep};
 use crate::domain::job::Workload;
 use crate::domain::measured::{Measured, MeasuredRow};
-use crate::domain::units;
+use crate::flags::{Collectives, Flags};
 use crate::launch::{self, Machine};
 use crate::runs::{Follower, RunRecord, RunStore, busy_host};
 
@@ -36,32 +36,10 @@ Ctrl-C stops the run. Press it again to leave at once. Exit code: 0 finished, 1 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Names of algorithms, separated by commas [default: all of the lab's, and mpi].
-    #[arg(long, value_name = "LIST", value_parser = wanted)]
-    algorithm: Option<Wanted>,
     #[command(flatten)]
     shape: ShapeFlags,
-    /// The smallest buffer of a rank, such as 8, 1K or 16M.
-    #[arg(short = 'b', long, value_name = "SIZE", default_value = "1K", value_parser = bytes)]
-    min_bytes: u64,
-    /// The largest.
-    #[arg(short = 'e', long, value_name = "SIZE", default_value = "16M", value_parser = bytes)]
-    max_bytes: u64,
-    /// Each size is this many times the one before.
-    #[arg(short = 'f', long, value_name = "N", default_value_t = 4)]
-    factor: u64,
-    /// Allreduces that are timed at each size.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
-    iterations: usize,
-    /// Allreduces before them that are not timed.
-    #[arg(short = 'w', long, value_name = "N", default_value_t = 5)]
-    warmup: usize,
-    /// The buffer whose messages are logged, once for each of the lab's algorithms; 0 for no log.
-    #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = bytes)]
-    log_bytes: u64,
-    /// Give each rank a network of this speed, made on this machine without root, such as 200mbit or 1gbit.
-    #[arg(long, value_name = "SPEED", value_parser = bits)]
-    link: Option<u64>,
+    #[command(flatten)]
+    flags: Flags<Collectives>,
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
@@ -69,22 +47,6 @@ pub struct Args {
     /// Event lines as they come, then the table; with --dry-run one JSON object.
     #[arg(long)]
     json: bool,
-}
-
-/// Algorithms that were asked for.
-#[derive(Clone, Debug)]
-struct Wanted {
-    methods: Vec<Method>,
-    /// Every one that can run here, and no complaint about the others.
-    all: bool,
-}
-
-fn bits(text: &str) -> Result<u64, String> {
-    units::parse_bits(text)
-}
-
-fn wanted(text: &str) -> Result<Wanted, String> {
-    Ok(Wanted { methods: asked::methods(text)?, all: text.split(',').any(|name| name.trim() == "all") })
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -102,49 +64,30 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut live = Live { np, spec, history: History::new(Keep::Everything), has_begun: false };
     let code = follow::follow(&store, id, Follower::new(store.folder(id)), View::of_lines(args.json, &mut live))?;
     let measured = live.measured();
-    match args.json {
-        true => {
-            _ = print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?
-        }
-        false if !measured.rows.is_empty() => {
-            let disturbed = store.record(id)?.disturbed().map(|part| format!("# * {}\n", busy_host::note(part)));
-            print(&(disturbed.unwrap_or_default() + &table::ending(&measured)))?;
-        }
-        false => {}
+    if args.json {
+        print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?;
+    } else if !measured.rows.is_empty() {
+        let disturbed = store.record(id)?.disturbed().map(|part| format!("# * {}\n", busy_host::note(part)));
+        print(&(disturbed.unwrap_or_default() + &table::ending(&measured)))?;
     }
-    if measured.wrong() > 0 {
-        say(&match measured.wrong() {
-            1 => format!("run {id}: 1 number is not the sum that it should be"),
-            wrong => format!("run {id}: {wrong} numbers are not the sum that they should be"),
-        });
-        return Ok(ExitCode::FAILURE);
+    match measured.wrong() {
+        0 => return Ok(code),
+        1 => say(&format!("run {id}: 1 number is not the sum that it should be")),
+        wrong => say(&format!("run {id}: {wrong} numbers are not the sum that they should be")),
     }
-    Ok(code)
+    Ok(ExitCode::FAILURE)
 }
 
 fn request(args: &Args) -> Result<RunRecord, Usage> {
     let resources = args.place.resources()?;
-    let methods = match &args.algorithm {
-        None => Method::usual().collect(),
-        Some(Wanted { methods, all: false }) => methods.clone(),
-        Some(Wanted { methods, all: true }) => {
-            let has_gpus = Machine::detect().gpus >= resources.np;
-            methods.iter().copied().filter(|method| *method != Method::Nccl || has_gpus).collect()
-        }
-    };
-    let algorithms: Vec<_> = methods.iter().filter_map(|method| method.algorithm()).collect();
-    let spec = CollectivesSpec {
-        methods: methods.iter().map(Method::to_string).collect(),
-        shape: args.shape.shape(resources.np, &algorithms)?,
-        min_bytes: args.min_bytes,
-        max_bytes: args.max_bytes,
-        factor: args.factor,
-        iterations: args.iterations,
-        warmup: args.warmup,
-        log_bytes: (args.log_bytes > 0).then_some(args.log_bytes),
-        link_bits: args.link,
-        newer: Default::default(),
-    };
+    let mut spec = args.flags.spec().map_err(Usage)?;
+    let asks_for_all = args.flags.text("algorithm").is_some_and(Method::names_all);
+    // `all` is every one that can run here, without a complaint about the others.
+    if asks_for_all && Machine::detect().gpus < resources.np {
+        spec.methods.retain(|name| name != Method::Nccl.name());
+    }
+    let algorithms: Vec<_> = spec.known_methods().filter_map(Method::algorithm).collect();
+    spec.shape = args.shape.shape(resources.np, &algorithms)?;
     args.starting.request(&args.place, resources, Workload::Collectives(spec), "collectives")
 }
 

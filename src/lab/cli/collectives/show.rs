@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_json, say};
-use super::asked::{List, ShapeFlags, buffer, from_one, list, open, whole_numbers};
+use super::options::{List, ShapeFlags, buffer, from_one, list, open, whole_numbers};
 use super::{json, schedule, table};
 use crate::domain::collective::{Algorithm, Method};
 use crate::domain::run::RunState;
@@ -114,11 +114,8 @@ fn show_schedules(methods: &[Method], args: &Args) -> anyhow::Result<()> {
     let elements = usize::try_from(args.size.map_or(1 << 10, whole_numbers) / 4)?;
     let schedules: Vec<_> = algorithms.iter().map(|algorithm| (*algorithm, algorithm.schedule(np, elements, shape))).collect();
     if args.json {
-        let all: Vec<_> = schedules.iter().map(|(algorithm, found)| json::schedule(*algorithm, found, shape)).collect();
-        match all.as_slice() {
-            [one] => print_json(one)?,
-            all => print_json(&all)?,
-        };
+        let all = schedules.iter().map(|(algorithm, found)| json::schedule(*algorithm, found, shape)).collect();
+        print_json(&json::one_or_all(all))?;
         return Ok(());
     }
     let texts: Vec<String> = schedules.iter().map(|(algorithm, found)| schedule::text(*algorithm, found, shape)).collect();

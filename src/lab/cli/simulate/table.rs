@@ -3,10 +3,21 @@
 use serde_json::{Value, json};
 
 use super::super::table::{or_dash, render};
-use super::simulated::Simulated;
 use crate::domain::units;
 use crate::runs::busy_host;
-use crate::simulate::{Bound, Numbers, Own, Predicted, Scaling, Validation};
+use crate::simulate::{Bound, Numbers, Own, Predicted, Scaling, Simulation, Validation};
+
+/// A simulation with what is said about it.
+pub struct Simulated {
+    pub simulation: Simulation,
+    /// Where the rate of one GPU is from.
+    pub rate_source: String,
+    pub within: String,
+    pub network: String,
+    pub nics: usize,
+    pub epoch_images: usize,
+    pub scaling: Scaling,
+}
 
 /// With a decimal, as published efficiencies have.
 fn percent(part: f64) -> String {

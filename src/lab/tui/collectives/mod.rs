@@ -2,11 +2,11 @@
 
 pub mod crossing;
 pub mod draw;
+pub mod duration;
 pub mod form;
 pub mod keys;
 pub mod log;
 pub mod player;
-pub mod settings;
 pub mod show;
 pub mod stage;
 pub mod state;

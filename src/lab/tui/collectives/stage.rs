@@ -1,14 +1,14 @@
 //! The window of the collectives: over all panes, with the keys of what it shows.
 
 use super::draw;
-use super::form::Form;
+use super::form::{Form, usual};
 use super::keys::{CHART, HELP, PLAYER};
-use super::settings::Settings;
 use super::show::Show;
 use super::state::Collectives;
 use crate::runs::RunId;
 use crate::tui::actions::{Action, Binding, Command, Move};
 use crate::tui::shared::Shared;
+use crate::tui::shared::run_form::RunForm;
 use crate::tui::state::{FRAME, Outcome, Page, State, View, Window};
 
 /// Rows of the screen's header and footer, and of the frame.
@@ -49,8 +49,8 @@ impl Window for Stage {
             Command::Measure => {
                 own.player.pause();
                 // The form, as it was left.
-                let settings = own.asked.clone().unwrap_or_else(|| Settings::usual(shared.spec.resources.np.max(2)));
-                windows.show_over(Form { settings, chosen: 0 });
+                let spec = own.asked.clone().unwrap_or_else(|| usual(shared.spec.resources.np.max(2)));
+                windows.show_over(Form(RunForm::new(spec)));
             }
             // The question, or the help, takes the place of the window.
             Command::Stop => {

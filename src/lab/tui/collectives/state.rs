@@ -4,9 +4,9 @@
 
 use super::log::Log;
 use super::player::Player;
-use super::settings::Settings;
 use super::show::Show;
 use crate::domain::collective::{Algorithm, Shape};
+use crate::domain::job::RunSpec;
 use crate::domain::measured::{Comparison, Measured};
 use crate::runs::RunId;
 
@@ -39,7 +39,7 @@ pub struct Collectives {
     pub is_starting: bool,
     pub show: Show,
     /// What the form was asked for last.
-    pub asked: Option<Settings>,
+    pub asked: Option<RunSpec>,
     /// What the links between its ranks are, where they were made for it.
     pub link: Option<String>,
 }

@@ -80,7 +80,7 @@ pub fn started(own: &mut Collectives, windows: &mut Windows, run: RunId) -> Opti
     let stage = windows.get_mut::<Stage>().filter(|_| was_asked)?;
     let asked = own.asked.clone()?;
     stage.run = Some(run);
-    let (ranks, shape, link) = (asked.np, Some(asked.spec.shape), asked.spec.link());
+    let (ranks, shape, link) = (asked.resources.np, asked.collectives().map(|spec| spec.shape), asked.collectives()?.link());
     *own = Collectives { run: Some(run), ranks, shape, link, asked: Some(asked), show: own.show, ..Collectives::default() };
     own.take_log();
     read(own, run)

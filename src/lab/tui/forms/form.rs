@@ -4,11 +4,8 @@
 
 use crossterm::event::KeyCode as K;
 use ratatui::style::Style;
-use ratatui::text::Line;
 
-use super::fields::Field;
 use super::state::Forms;
-use crate::columns::left;
 use crate::domain::benchmark::{BenchmarkSpec, Style as Script};
 use crate::domain::job::{Job, Resources, RunSpec, Workload};
 use crate::domain::model::ModelSpec;
@@ -19,23 +16,14 @@ use crate::tui::actions::command::{Command, Move, Typing};
 use crate::tui::actions::effect::Effect;
 use crate::tui::actions::keys::On::{Code, Ctrl, Text};
 use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, row};
+use crate::tui::shared::run_form::{RunForm, busy};
 use crate::tui::shared::state::Shared;
 use crate::tui::state::{Outcome, State, Window};
-use crate::tui::widgets::form;
 use crate::tui::window::{Page, View};
-
-/// Columns of the flags.
-const FLAG: usize = 26;
-/// The longest path that can be typed.
-const LONGEST: usize = 4096;
 
 /// What the next benchmark, or the next training on photos, does.
 #[derive(Clone, Debug)]
-pub struct Form {
-    pub spec: Box<RunSpec>,
-    /// The row under the cursor.
-    chosen: usize,
-}
+pub struct Form(pub RunForm);
 
 /// The form of the next benchmark, as it was left.
 pub fn benchmark(state: &mut State) -> Vec<Action> {
@@ -58,7 +46,7 @@ fn of(shared: &Shared, workload: Workload) -> RunSpec {
 
 /// The form with these settings.
 pub fn open(state: &mut State, spec: RunSpec) -> Vec<Action> {
-    state.windows.show(Form { spec: Box::new(spec), chosen: 0 });
+    state.windows.show(Form(RunForm::new(spec)));
     Vec::new()
 }
 
@@ -82,22 +70,20 @@ impl Window for Form {
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
-        let title = if self.spec.nvcnn().is_some() { "Train on photos (hvd-lab nvcnn)" } else { "Benchmark (hvd-lab bench)" };
-        Some(Page::view(title, columns, 84, |width| lines(self, &state.shared, width)))
+        let title = if self.0.spec.nvcnn().is_some() { "Train on photos (hvd-lab nvcnn)" } else { "Benchmark (hvd-lab bench)" };
+        let shared = &state.shared;
+        Some(Page::view(title, columns, 84, |width| self.0.lines(shared, &said(&self.0, shared), width)))
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
-        let fields = Field::all(&self.spec);
-        let field = fields.get(self.chosen).copied().unwrap_or(Field::Np);
         match command {
             Command::Back => {
-                keep(&mut state.forms, (*self.spec).clone());
+                keep(&mut state.forms, self.0.spec.clone());
                 return Outcome::CLOSE;
             }
-            Command::StartRun => return start(self, &mut state.forms, &mut state.shared),
-            Command::Move(by @ (Move::Left | Move::Right)) => field.step(&mut self.spec, by == Move::Right),
-            Command::Move(by) => self.chosen = by.within(self.chosen, fields.len()),
-            Command::Type(typing) => type_into(field, &mut self.spec, typing),
+            Command::StartRun => return start(&self.0, &mut state.forms, &mut state.shared),
+            Command::Move(by) => self.0.go(by, &state.shared),
+            Command::Type(typing) => self.0.take_key(typing, &state.shared),
             _ => {}
         }
         Outcome::STAY
@@ -109,74 +95,27 @@ fn keep(forms: &mut Forms, spec: RunSpec) {
     *kept = Some(spec);
 }
 
-/// Into a folder. Space turns a switch, as in other forms.
-fn type_into(field: Field, spec: &mut RunSpec, typing: Typing) {
-    match field.folder(spec) {
-        Some(folder) => {
-            let mut text = folder.take().unwrap_or_default();
-            typing.into(&mut text, LONGEST);
-            *folder = (!text.is_empty()).then_some(text);
-        }
-        None if typing == Typing::Insert(' ') => field.step(spec, true),
-        None => {}
-    }
-}
-
 /// As the verb starts it, and refuses it.
-fn start(form: &Form, forms: &mut Forms, shared: &mut Shared) -> Outcome {
-    let refused = match (form.spec.problem(), shared.going()) {
-        (Some(problem), _) => Some(problem),
-        _ if shared.replay.is_some() => Some("this is a recording: nothing starts here. q leaves it".to_owned()),
-        _ if shared.is_starting() => Some("a run is starting already: wait until it appears".to_owned()),
-        (None, Some(run)) => {
-            Some(format!("run {run} is still running, and what you measure at the same time means nothing. Wait, or stop it"))
-        }
-        (None, None) => None,
-    };
-    if let Some(refused) = refused {
-        shared.error(refused);
+fn start(form: &RunForm, forms: &mut Forms, shared: &mut Shared) -> Outcome {
+    if let Some(refusal) = form.refusal(shared) {
+        shared.error(refusal);
         return Outcome::STAY;
     }
-    keep(forms, (*form.spec).clone());
+    keep(forms, form.spec.clone());
     shared.starting.run = true;
-    Outcome::Close(vec![Effect::StartOther(form.spec.clone()).into()])
-}
-
-fn lines(window: &Form, shared: &Shared, width: usize) -> Vec<Line<'static>> {
-    let mut spec = (*window.spec).clone();
-    let fields = Field::all(&spec);
-    let row = |(place, field): (usize, &Field)| {
-        let value = field.value(&spec);
-        let cursor = if place == window.chosen && field.folder(&mut spec.clone()).is_some() { "_" } else { "" };
-        format!(" {}{value}{cursor} ", left(&format!("--{}", field.flag()), FLAG))
-    };
-    let rows: Vec<String> = fields.iter().enumerate().map(row).collect();
-    let is_folder = fields.get(window.chosen).is_some_and(|field| field.folder(&mut spec).is_some());
-    form::lines(shared.theme, &rows, window.chosen, &said(&spec, shared, is_folder), (width, form::room(shared.size.1)))
+    Outcome::Close(vec![Effect::StartOther(Box::new(form.spec.clone())).into()])
 }
 
 /// What is wrong with it, else what to know of it.
-fn said(spec: &RunSpec, shared: &Shared, is_folder: bool) -> Vec<(String, Style)> {
+fn said(form: &RunForm, shared: &Shared) -> Vec<(String, Style)> {
     let theme = shared.theme;
-    let mut said = Vec::new();
-    if is_folder {
-        said.push(("Type a folder; Backspace takes letters away, Ctrl-U all of them.".to_owned(), theme.dim()));
-    }
-    match (spec.problem(), shared.going()) {
-        (Some(problem), _) => said.push((format!("Cannot start: {problem}"), theme.warn())),
-        (None, Some(run)) => {
-            said.push((
-                format!("Run {run} is still running, and what you measure at the same time means nothing."),
-                theme.warn(),
-            ));
-        }
-        (None, None) => {
-            let verb = if spec.nvcnn().is_some() { "nvcnn" } else { "bench" };
-            said.push((
-                format!("`hvd-lab {verb} --help` says what each flag does. The run shows up in the table of runs."),
-                theme.dim(),
-            ));
-        }
-    }
-    said
+    let verb = if form.spec.nvcnn().is_some() { "nvcnn" } else { "bench" };
+    let help = || format!("`hvd-lab {verb} --help` says what each flag does. The run shows up in the table of runs.");
+    let state = match (form.spec.problem(), busy(shared)) {
+        (Some(problem), _) => (format!("Cannot start: {problem}"), theme.warn()),
+        (None, Some(busy)) => (busy, theme.warn()),
+        (None, None) => (help(), theme.dim()),
+    };
+    let typing = ("Type a folder; Backspace takes letters away, Ctrl-U all of them.".to_owned(), theme.dim());
+    form.is_on_folder(shared).then_some(typing).into_iter().chain([state]).collect()
 }

@@ -1,6 +1,5 @@
 //! Forms that start a benchmark or a training on photos: their fields, which are flags, and what they start.
 
-pub mod fields;
 pub mod form;
 pub mod state;
 #[cfg(test)]

@@ -6,9 +6,9 @@ use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::job::{RunSpec, Workload};
 use crate::tui::actions::effect::Effect;
 use crate::tui::app::update::update;
-use crate::tui::forms::fields::Field;
 use crate::tui::forms::form::Form;
 use crate::tui::message::Message;
+use crate::tui::shared::run_form::RunRow;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
@@ -21,7 +21,7 @@ fn opened(key: &str) -> State {
 }
 
 fn spec(state: &State) -> RunSpec {
-    (*state.windows.get::<Form>().unwrap().spec).clone()
+    state.windows.get::<Form>().unwrap().0.spec.clone()
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_folder_is_typed_letter_by_letter_and_what_cannot_run_is_refused_in_the_verb
 fn every_field_shows_a_value_and_can_be_turned_up_and_down() {
     for key in ["B", "I"] {
         let before = spec(&opened(key));
-        for field in Field::all(&before) {
+        for field in RunRow::all(&before, 0) {
             assert!(!field.value(&before).is_empty(), "{field:?}");
             let mut spec = before.clone();
             if field.folder(&mut spec).is_some() {

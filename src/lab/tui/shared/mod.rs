@@ -7,6 +7,7 @@ pub mod measured;
 pub mod phases;
 pub mod pins;
 pub mod ranks;
+pub mod run_form;
 pub mod scaling_chart;
 pub mod state;
 pub mod watched;

@@ -9,33 +9,53 @@ use crate::simulate::{Cluster, Engine, Method, Numbers, Scaling, Simulation, Ter
 use crate::tui::shared::state::Shared;
 
 /// A row of the form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
-    Model,
-    PerNode,
-    Within,
-    Network,
-    Cards,
-    Library,
-    Fusion,
-    Overlap,
-    Fp16,
-    Hierarchical,
-    Largest,
+pub struct Field {
+    pub name: &'static str,
+    pub value: fn(&Machine) -> String,
+    /// To the value before or after this one; a switch turns either way.
+    pub step: fn(&mut Machine, bool, &Shared),
 }
 
-pub const FIELDS: [Field; 11] = [
-    Field::Model,
-    Field::PerNode,
-    Field::Within,
-    Field::Network,
-    Field::Cards,
-    Field::Library,
-    Field::Fusion,
-    Field::Overlap,
-    Field::Fp16,
-    Field::Hierarchical,
-    Field::Largest,
+const fn row(name: &'static str, value: fn(&Machine) -> String, step: fn(&mut Machine, bool, &Shared)) -> Field {
+    Field { name, value, step }
+}
+
+pub static FIELDS: [Field; 11] = [
+    row(
+        "model",
+        |machine| machine.source.title(numbers()),
+        |machine, up, shared| machine.source = beside(&machine.sources(shared), &machine.source, up),
+    ),
+    row(
+        "GPUs a node",
+        |machine| machine.per_node.to_string(),
+        |machine, up, _| machine.per_node = beside(&PER_NODE, &machine.per_node, up),
+    ),
+    row(
+        "in a node",
+        |machine| machine.within.clone(),
+        |machine, up, _| machine.within = beside(&networks(true), &machine.within, up),
+    ),
+    row(
+        "network",
+        |machine| machine.network.clone(),
+        |machine, up, _| machine.network = beside(&networks(false), &machine.network, up),
+    ),
+    row("cards a node", |machine| machine.cards.to_string(), |machine, up, _| machine.cards = beside(&CARDS, &machine.cards, up)),
+    row(
+        "library",
+        |machine| machine.method.engine.to_string(),
+        |machine, up, _| machine.method.engine = beside(&Engine::ALL, &machine.method.engine, up),
+    ),
+    row("fusion", |machine| switch(machine.method.fusion), |machine, _, _| machine.method.fusion ^= true),
+    row("overlap", |machine| switch(machine.method.overlap), |machine, _, _| machine.method.overlap ^= true),
+    row("fp16", |machine| switch(machine.method.fp16), |machine, _, _| machine.method.fp16 ^= true),
+    row("hierarchical", |machine| switch(machine.method.hierarchical), |machine, _, _| machine.method.hierarchical ^= true),
+    row(
+        "ranks, up to",
+        |machine| machine.largest.to_string(),
+        |machine, up, _| machine.largest = beside(&LARGEST, &machine.largest, up),
+    ),
 ];
 
 /// Where the speed of one GPU is from.
@@ -91,44 +111,6 @@ impl Machine {
             Some(Source::Measured { run: run.id, model, batch, images_per_s: run.figures.images_per_sec? })
         });
         (0..numbers().rates.len()).map(Source::Published).chain(measured).collect()
-    }
-
-    /// The value before, or the next one.
-    pub fn step(&mut self, field: Field, up: bool, shared: &Shared) {
-        let networks = |within: bool| -> Vec<String> {
-            numbers().networks.iter().filter(|network| network.within == within).map(|network| network.name.clone()).collect()
-        };
-        match field {
-            Field::Model => self.source = beside(&self.sources(shared), &self.source, up),
-            Field::PerNode => self.per_node = beside(&PER_NODE, &self.per_node, up),
-            Field::Within => self.within = beside(&networks(true), &self.within, up),
-            Field::Network => self.network = beside(&networks(false), &self.network, up),
-            Field::Cards => self.cards = beside(&CARDS, &self.cards, up),
-            Field::Library => self.method.engine = beside(&Engine::ALL, &self.method.engine, up),
-            Field::Fusion => self.method.fusion ^= true,
-            Field::Overlap => self.method.overlap ^= true,
-            Field::Fp16 => self.method.fp16 ^= true,
-            Field::Hierarchical => self.method.hierarchical ^= true,
-            Field::Largest => self.largest = beside(&LARGEST, &self.largest, up),
-        }
-    }
-
-    /// What the form shows of a setting.
-    pub fn row(&self, field: Field) -> (&'static str, String) {
-        let switch = |is_on: bool| if is_on { "on" } else { "off" }.to_owned();
-        match field {
-            Field::Model => ("model", self.source.title(numbers())),
-            Field::PerNode => ("GPUs a node", self.per_node.to_string()),
-            Field::Within => ("in a node", self.within.clone()),
-            Field::Network => ("network", self.network.clone()),
-            Field::Cards => ("cards a node", self.cards.to_string()),
-            Field::Library => ("library", self.method.engine.to_string()),
-            Field::Fusion => ("fusion", switch(self.method.fusion)),
-            Field::Overlap => ("overlap", switch(self.method.overlap)),
-            Field::Fp16 => ("fp16", switch(self.method.fp16)),
-            Field::Hierarchical => ("hierarchical", switch(self.method.hierarchical)),
-            Field::Largest => ("ranks, up to", self.largest.to_string()),
-        }
     }
 
     /// Powers of two up to the largest number of ranks, not more than fit one below the other.
@@ -189,6 +171,14 @@ impl Source {
             }
         }
     }
+}
+
+fn networks(within: bool) -> Vec<String> {
+    numbers().networks.iter().filter(|network| network.within == within).map(|network| network.name.clone()).collect()
+}
+
+fn switch(is_on: bool) -> String {
+    if is_on { "on" } else { "off" }.to_owned()
 }
 
 fn beside<T: Clone + PartialEq>(all: &[T], now: &T, up: bool) -> T {

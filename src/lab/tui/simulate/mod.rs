@@ -71,7 +71,7 @@ impl Window for Simulator {
             Command::Move(by) => self.chosen = by.within(self.chosen, FIELDS.len()),
             Command::Turn => self.shows_chart ^= true,
             Command::Lower | Command::Higher => {
-                self.machine.step(FIELDS[self.chosen], command == Command::Higher, &state.shared);
+                (FIELDS[self.chosen].step)(&mut self.machine, command == Command::Higher, &state.shared);
                 self.simulated = self.machine.simulated().map(Box::new);
                 state.simulated = Some(self.machine.clone());
             }
@@ -92,12 +92,11 @@ const BESIDE: usize = 30;
 
 fn lines(window: &Simulator, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let form: Vec<(String, bool)> = FIELDS
-        .into_iter()
+        .iter()
         .enumerate()
         .map(|(place, field)| {
-            let (name, value) = window.machine.row(field);
             let sign = if place == window.chosen { "▶" } else { " " };
-            (format!("{sign} {}{value}", left(name, NAME)), place == window.chosen)
+            (format!("{sign} {}{}", left(field.name, NAME), (field.value)(&window.machine)), place == window.chosen)
         })
         .collect();
     let is_narrow = width < FORM + 2 + BESIDE;

@@ -9,12 +9,14 @@ use crate::domain::run::RunState;
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::Effect;
 use crate::tui::app::update::update;
-use crate::tui::collectives::settings::{Field, Settings};
+use crate::tui::collectives::duration::takes_s;
+use crate::tui::collectives::form::usual;
 use crate::tui::collectives::show::Show;
 use crate::tui::collectives::stage::Stage;
 use crate::tui::message::Message;
 use crate::tui::runs::confirm::{Confirm, What};
 use crate::tui::shared::Playing;
+use crate::tui::shared::run_form::RunRow;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
@@ -74,25 +76,25 @@ fn one_key_opens_it_and_one_starts_what_it_says() {
 
 #[test]
 fn every_setting_steps_both_ways_and_stays_one_that_can_run() {
-    for field in Settings::fields(8) {
-        let mut settings = Settings::usual(4);
+    let before = usual(4);
+    for row in RunRow::all(&before, 8) {
+        let mut spec = before.clone();
         for up in [true, false] {
             for _ in 0..70 {
-                settings.step(field, up);
-                let is_sensible = !matches!(field, Field::Smallest | Field::Largest | Field::Method(_));
-                assert!(!is_sensible || settings.job().problem().is_none(), "{field:?}: {:?}", settings.job().problem());
+                row.step(&mut spec, up);
+                let is_sensible = !["min-bytes", "max-bytes", "algorithm"].contains(&row.flag());
+                assert!(!is_sensible || spec.problem().is_none(), "{row:?}: {:?}", spec.problem());
             }
         }
-        let before = Settings::usual(4);
         let mut turned = before.clone();
-        turned.step(field, true);
-        assert_ne!(turned.value(field), before.value(field), "{field:?}");
+        row.step(&mut turned, true);
+        assert_ne!(row.value(&turned), row.value(&before), "{row:?}");
     }
     // Methods stand in their order, however they were switched on.
-    let mut settings = Settings::usual(2);
-    Method::ALL.iter().for_each(|method| settings.step(Field::Method(*method), true));
-    settings.step(Field::Method(Method::ALL[0]), true);
-    assert_eq!(settings.spec.methods[0], "ring");
+    let mut spec = usual(2);
+    Method::ALL.iter().for_each(|method| RunRow::Method(*method).step(&mut spec, true));
+    RunRow::Method(Method::ALL[0]).step(&mut spec, true);
+    assert_eq!(spec.collectives().unwrap().methods[0], "ring");
 }
 
 #[test]
@@ -139,16 +141,20 @@ fn nothing_starts_beside_a_run_or_in_a_recording() {
 fn the_time_it_takes_is_what_was_measured_or_a_guess() {
     let state = opened(4, (80, 24));
     let measured = &state.collectives.measured;
-    let mut settings = Settings::usual(4);
-    settings.spec.methods = vec!["ring".into()];
-    (settings.spec.min_bytes, settings.spec.max_bytes) = (1 << 22, 1 << 22);
-    (settings.spec.iterations, settings.spec.warmup) = (1000, 0);
-    let (seconds, is_measured) = settings.takes_s(measured);
+    let spec = CollectivesSpec {
+        methods: vec!["ring".into()],
+        min_bytes: 1 << 22,
+        max_bytes: 1 << 22,
+        iterations: 1000,
+        warmup: 0,
+        ..CollectivesSpec::usual(4)
+    };
+    let (seconds, is_measured) = takes_s(&spec, 4, measured);
     // 1000 times 2.645 ms, and the start.
     assert!(is_measured && (seconds - 2.0 - 2.645).abs() < 0.01, "{seconds}");
-    settings.np = 2;
-    assert!(!settings.takes_s(measured).1, "other ranks, other times");
-    assert!(settings.takes_s(measured).0.is_finite());
+    let (seconds, is_measured) = takes_s(&spec, 2, measured);
+    assert!(!is_measured, "other ranks, other times");
+    assert!(seconds.is_finite());
 }
 
 #[test]

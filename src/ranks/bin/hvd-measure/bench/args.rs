@@ -4,12 +4,10 @@ use std::ffi::OsString;
 
 use clap::Parser;
 use clap::builder::TypedValueParser;
-use clap::error::ErrorKind;
 use hvd_lab::comm::Compression;
 use hvd_lab::domain::benchmark::BenchmarkSpec;
-use hvd_lab::domain::settings::in_plain_words;
 use hvd_lab::flags::{Benchmark, Flagged, Flags};
-use hvd_lab::trainer::config::{Stop, one_line};
+use hvd_lab::trainer::config::{Stop, read_flags};
 use hvd_lab::trainer::distributed::{AllreduceOptions, FUSION_THRESHOLD_MB};
 
 /// Begins the lines of this command's errors.
@@ -58,12 +56,9 @@ impl Args {
     /// # Errors
     /// A [`Stop`] with code 0 for --help and --version, and code 2 with one line for anything that cannot be used.
     pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Args, Stop> {
-        let args = Args::try_parse_from(args).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stop { text: error.render().to_string(), code: 0 },
-            _ => refusal(&in_plain_words(&one_line(&error, PROGRAM))),
-        })?;
+        let args: Args = read_flags(PROGRAM, args)?;
         let problem = args.flags.spec().map_or_else(Some, |spec| spec.problem());
-        problem.map_or(Ok(args), |problem| Err(refusal(&problem)))
+        problem.map_or(Ok(args), |problem| Err(Stop::refusal(PROGRAM, &problem)))
     }
 
     /// How gradients are averaged; `None` where they are not.
@@ -79,8 +74,4 @@ impl Args {
     pub fn spec(&self) -> BenchmarkSpec {
         self.flags.spec().unwrap_or_else(|_| Benchmark::default_spec())
     }
-}
-
-fn refusal(problem: &str) -> Stop {
-    Stop { text: format!("{PROGRAM}: {problem}"), code: 2 }
 }

@@ -49,7 +49,6 @@ pub struct Bench<'a> {
     comm: &'a MpiComm,
     peers: &'a MpiPoint<'a>,
     spec: &'a CollectivesSpec,
-    check: bool,
     /// What this rank gives, never changed.
     source: Vec<f32>,
     target: Vec<f32>,
@@ -65,11 +64,11 @@ struct Work<'a> {
 }
 
 impl<'a> Bench<'a> {
-    pub fn new(comm: &'a MpiComm, peers: &'a MpiPoint<'a>, spec: &'a CollectivesSpec, check: bool) -> Bench<'a> {
+    pub fn new(comm: &'a MpiComm, peers: &'a MpiPoint<'a>, spec: &'a CollectivesSpec) -> Bench<'a> {
         let largest = spec.sizes().into_iter().chain(spec.log_bytes).max().unwrap_or_default();
         let source: Vec<f32> = (0..(largest / 4) as usize).map(|place| given(peers.rank(), place)).collect();
         let target = source.clone();
-        Bench { comm, peers, spec, check, source, target, scratch: Vec::new() }
+        Bench { comm, peers, spec, source, target, scratch: Vec::new() }
     }
 
     /// The methods take turns, so that whatever disturbs the machine meanwhile disturbs all of them.
@@ -83,7 +82,7 @@ impl<'a> Bench<'a> {
         let executor = |way: &Way<'_>| self.executor(way, elements);
         let mut works: Vec<Work<'_>> =
             ways.iter().map(|way| Work { way, executor: executor(way), seconds: Vec::new(), wrong: None }).collect();
-        if self.check {
+        if self.spec.check == 1 {
             for work in &mut works {
                 self.once(work, elements)?;
                 if let By::Gpu(gpu) = &work.way.by {

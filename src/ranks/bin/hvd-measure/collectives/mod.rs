@@ -13,32 +13,32 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use hvd_lab::comm::{self, Communicator, MpiComm, StallLimits, allgather_numbers};
-use hvd_lab::domain::collective::{CollectivesSpec, Method};
+use hvd_lab::domain::collective::CollectivesSpec;
 use hvd_lab::domain::event::{Event, TopologyReport};
 use hvd_lab::host::{self, cpu::host_memory};
+use hvd_lab::trainer::config::read_flags;
 use hvd_lab::trainer::launch::{Failure, Launch};
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::{device, host_report, startup};
 
+use args::Args;
 pub use args::PROGRAM;
-use args::{Args, Request};
 use link::Link;
 use measure::{Bench, Way};
 use table::Table;
 
 pub fn main(flags: Vec<OsString>) -> ExitCode {
     let launched = Instant::now();
-    let read = Args::read(flags).and_then(|args| Ok((args.events, args.build_info, args.request()?)));
-    let read = read.and_then(|(events, build_info, request)| {
-        let schedule = request.schedule().map(once::read_schedule).transpose()?;
-        Ok((events, build_info, request, schedule))
+    let read = read_flags(PROGRAM, flags).and_then(|args: Args| {
+        let schedule = args.schedule.as_deref().map(once::read_schedule).transpose()?;
+        Ok((args, schedule))
     });
-    let (events, request, schedule) = match read {
-        Ok((_, true, ..)) => return startup::print_build_info(),
-        Ok((events, _, request, schedule)) => (events, request, schedule),
+    let (args, schedule) = match read {
+        Ok((args, _)) if args.build_info => return startup::print_build_info(),
+        Ok(read) => read,
         Err(stop) => return startup::refuse_flags(&stop),
     };
-    let launch = Launch { program: PROGRAM, during: "measuring", events };
+    let launch = Launch { program: PROGRAM, during: "measuring", events: args.events };
     // Messages are sent between ranks that are awake: a late one is a failure of the launch, which the launcher sees.
     let comm = match MpiComm::connect(StallLimits::default(), |_| {}) {
         Ok(comm) => comm,
@@ -47,13 +47,13 @@ pub fn main(flags: Vec<OsString>) -> ExitCode {
     let report = launch.reporter(&comm);
     let measured = match schedule {
         Some(schedule) => once::run(&schedule, &comm),
-        None => run(&request, &comm, &report, launched),
+        None => run(&args, &comm, &report, launched),
     };
     launch.end(&comm, &report, measured)
 }
 
 /// Measures all of it. A wrong sum is a failure, at the end.
-fn run(request: &Request, comm: &MpiComm, report: &Reporter, launched: Instant) -> Result<(), Failure> {
+fn run(args: &Args, comm: &MpiComm, report: &Reporter, launched: Instant) -> Result<(), Failure> {
     let topology = comm.topology();
     let (cores, found) = device::bind(&topology);
     report.event(Event::Topology(TopologyReport {
@@ -73,20 +73,23 @@ fn run(request: &Request, comm: &MpiComm, report: &Reporter, launched: Instant) 
 
     let local_sizes = allgather_numbers(comm, &[topology.local_size.0])?.concat();
     let local_size = local_sizes.into_iter().min().unwrap_or_default();
-    let ways = ways(request, comm, report)?;
-    let methods: Vec<Method> = ways.iter().map(|way| way.method).collect();
-    let spec = request.spec(&methods, local_size);
+    let mut spec = args.spec();
+    let ways = ways(&spec, args.asks_for_all(), comm, report)?;
+    spec.methods = ways.iter().map(|way| way.method.to_string()).collect();
+    if !args.says_ranks_per_host() {
+        spec.shape.ranks_per_host = local_size;
+    }
     if let Some(problem) = spec.problem(topology.size.0) {
         return Err(Failure::refused(problem));
     }
     refuse_what_does_not_fit(&spec, comm)?;
 
     let peers = comm.point_to_point();
-    let table = Table { report, spec: &spec, ranks: topology.size.0, check: request.check };
+    let table = Table { report, spec: &spec, ranks: topology.size.0 };
     table.begin(&comm::library_version());
     let began = Instant::now();
     let mut link = Link::new(comm, &peers, &spec);
-    let mut bench = Bench::new(comm, &peers, &spec, request.check);
+    let mut bench = Bench::new(comm, &peers, &spec);
     let mut rows = Vec::new();
     for bytes in spec.sizes() {
         if topology.size.0 >= 2 {
@@ -118,13 +121,14 @@ fn run(request: &Request, comm: &MpiComm, report: &Reporter, launched: Instant) 
 }
 
 /// How each method is done. With `all`, what does not work here is left out.
-fn ways<'a>(request: &Request, comm: &'a MpiComm, report: &Reporter) -> Result<Vec<Way<'a>>, Failure> {
-    let numbers = (request.largest() / 4) as usize;
+fn ways<'a>(spec: &CollectivesSpec, all: bool, comm: &'a MpiComm, report: &Reporter) -> Result<Vec<Way<'a>>, Failure> {
+    let largest = spec.max_bytes.max(spec.log_bytes.unwrap_or_default());
+    let numbers = (largest / 4) as usize;
     let mut ways = Vec::new();
-    for &method in &request.methods {
+    for method in spec.known_methods() {
         match Way::new(method, comm, numbers) {
             Ok(way) => ways.push(way),
-            Err(why) if request.is_all => report.line(&format!("# {method} is left out: {why}")),
+            Err(why) if all => report.line(&format!("# {method} is left out: {why}")),
             Err(why) => return Err(Failure::refused(format!("--algorithm {method} cannot be measured: {why}"))),
         }
     }

@@ -11,7 +11,7 @@ use hvd_lab::host::read;
 use hvd_lab::trainer::config::Stop;
 use hvd_lab::trainer::launch::Failure;
 
-use super::args::refusal;
+use super::args::PROGRAM;
 
 /// Schedules are for reading: one of more bytes is none.
 const MOST_BYTES: u64 = 1 << 20;
@@ -24,7 +24,7 @@ const MOST_ELEMENTS: usize = 1 << 20;
 /// # Errors
 /// A file that cannot be read, or is no allreduce.
 pub fn read_schedule(path: &Path) -> Result<Schedule, Stop> {
-    let wrong = |why: String| refusal(&format!("--schedule {}: {why}", path.display()));
+    let wrong = |why: String| Stop::refusal(PROGRAM, &format!("--schedule {}: {why}", path.display()));
     let text = read::small_text(path, MOST_BYTES).map_err(|error| wrong(error.to_string()))?;
     let (sizes, plan) = text.split_once('\n').ok_or_else(|| wrong("its first line is not `RANKS NUMBERS`".into()))?;
     let mut sizes = sizes.split_whitespace().map(str::parse::<usize>);

@@ -11,16 +11,14 @@ pub struct Table<'a> {
     pub report: &'a Reporter,
     pub spec: &'a CollectivesSpec,
     pub ranks: usize,
-    pub check: bool,
 }
 
 impl Table<'_> {
     /// What is measured, and the columns.
     pub fn begin(&self, library: &str) {
-        let CollectivesSpec { min_bytes, max_bytes, factor, iterations, warmup, shape, link_bits, .. } = self.spec;
+        let CollectivesSpec { min_bytes, max_bytes, factor, iterations, warmup, shape, link_bits, check, .. } = self.spec;
         let line = |text: &str| self.report.line(text);
         line(&format!("# {PROGRAM} {}, {library}", env!("CARGO_PKG_VERSION")));
-        let check = u8::from(self.check);
         line(&format!(
             "# nranks {} minBytes {min_bytes} maxBytes {max_bytes} step: {factor}(factor) warmup iters: {warmup} iters: \
              {iterations} validation: {check} servers: {} ranks per host: {}",

@@ -1,7 +1,7 @@
 //! What the verbs of collectives are asked for: algorithms, sizes, shapes, and a run that measured some.
 
 use super::super::output::{Usage, say};
-use crate::domain::collective::{Algorithm, Method, Shape};
+use crate::domain::collective::{Algorithm, Method, Shape, UnknownMethod};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::runs::{Measurement, RunId, RunStore};
@@ -47,17 +47,13 @@ pub fn from_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count > 0).ok_or_else(|| format!("`{text}` is not a number from 1"))
 }
 
-pub fn bytes(text: &str) -> Result<u64, String> {
-    units::parse_bytes(text)
-}
-
 /// The size of one buffer, which has at least one number.
 pub fn buffer(text: &str) -> Result<u64, String> {
-    let bytes = bytes(text)?;
-    match bytes < NUMBER_BYTES {
-        true => Err(format!("a buffer of {bytes} B holds no number: use {NUMBER_BYTES} B (one float32) or more")),
-        false => Ok(bytes),
+    let bytes = units::parse_bytes(text)?;
+    if bytes < NUMBER_BYTES {
+        return Err(format!("a buffer of {bytes} B holds no number: use {NUMBER_BYTES} B (one float32) or more"));
     }
+    Ok(bytes)
 }
 
 const NUMBER_BYTES: u64 = 4;
@@ -70,11 +66,6 @@ pub fn whole_numbers(bytes: u64) -> u64 {
         say(&format!("--size: {bytes} B is rounded down to {whole} B, {numbers} of {NUMBER_BYTES} B"));
     }
     whole
-}
-
-/// Known by this version, in their order and each once.
-pub fn methods(text: &str) -> Result<Vec<Method>, String> {
-    Method::parse_list(text).map_err(|error| error.to_string())
 }
 
 /// The run of this number, or the newest that measures collectives.
@@ -108,10 +99,10 @@ pub fn newest(store: &RunStore, fits: impl Fn(RunId) -> bool) -> Option<RunId> {
     store.ids().into_iter().rev().find(|id| is_one(*id) && fits(*id))
 }
 
-/// Names of methods.
+/// Names of methods that this version knows, each once.
 #[derive(Clone, Debug)]
 pub struct List(pub Vec<Method>);
 
-pub fn list(text: &str) -> Result<List, String> {
-    methods(text).map(List)
+pub fn list(text: &str) -> Result<List, UnknownMethod> {
+    Method::parse_list(text).map(List)
 }
