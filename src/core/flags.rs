@@ -77,7 +77,9 @@ fn set<F: Flagged>(setting: &Setting<F::Spec>, spec: &mut F::Spec, text: &str) -
     if F::IS_PROGRAM { setting.set_stored(spec, text) } else { setting.set(spec, text) }
 }
 
-/// One or two flags of a setting, whose help shows its default if there are `defaults`. What the table refuses is refused in its words, and clap names the flag.
+/// One or two flags of a setting, whose help shows its default if there are `defaults`.
+///
+/// What the table refuses is refused in its words, and clap names the flag.
 fn args<F: Flagged>(setting: &'static Setting<F::Spec>, defaults: Option<&F::Spec>) -> Vec<Arg> {
     let defaults = defaults.filter(|_| !setting.is_switch() && !setting.help.contains("[default"));
     let help = match defaults.and_then(|defaults| setting.text(defaults)) {

@@ -1,5 +1,7 @@
 //! The form of the next run of collectives: what to measure, and how long that should take.
 
+use crate::tui::actions::{Action, Binding, Command, Effect, Move};
+use crate::tui::shared::Shared;
 use ratatui::style::Style;
 
 use super::duration::takes_s;
@@ -9,14 +11,8 @@ use super::state::Collectives;
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::job::{Job, Resources, RunSpec, Workload};
 use crate::domain::units;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::Binding;
 use crate::tui::shared::run_form::{RunForm, busy};
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{Page, View};
+use crate::tui::state::{Outcome, Page, State, View, Window};
 
 /// What the next run measures.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! The keys of the window of the collectives.
 
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Binding, Command, DOWN, ENTER, LEFT, Move, RIGHT, UP, row};
 use crossterm::event::KeyCode as K;
 
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, RIGHT, SPACE, UP, row};
+use crate::tui::actions::keys::SPACE;
 
 use Command as C;
 

@@ -2,6 +2,9 @@
 //!
 //! No letter means anything but itself: folders are typed.
 
+use crate::tui::actions::On::{Code, Ctrl, Text};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command, Command as C, ENTER, Effect, Move, Typing, row};
+use crate::tui::shared::Shared;
 use crossterm::event::KeyCode as K;
 use ratatui::style::Style;
 
@@ -10,16 +13,8 @@ use crate::domain::benchmark::{BenchmarkSpec, Style as Script};
 use crate::domain::job::{Job, Resources, RunSpec, Workload};
 use crate::domain::model::ModelSpec;
 use crate::domain::nvcnn::NvcnnSpec;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command as C;
-use crate::tui::actions::command::{Command, Move, Typing};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, ENTER, row};
 use crate::tui::shared::run_form::{RunForm, busy};
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{Page, View};
+use crate::tui::state::{Outcome, Page, State, View, Window};
 
 /// What the next benchmark, or the next training on photos, does.
 #[derive(Clone, Debug)]

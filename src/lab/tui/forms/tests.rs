@@ -1,10 +1,10 @@
 //! The forms on the whole screen: found, filled in, refused and started.
 
+use crate::tui::actions::Effect;
 use crossterm::event::KeyCode;
 
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::job::{RunSpec, Workload};
-use crate::tui::actions::effect::Effect;
 use crate::tui::app::update::update;
 use crate::tui::forms::form::Form;
 use crate::tui::message::Message;

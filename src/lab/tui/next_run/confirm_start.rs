@@ -2,17 +2,13 @@
 //!
 //! Never starts a run that cannot train: the reason is said instead.
 
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, Effect, row};
+use crate::tui::shared::Shared;
 use crossterm::event::KeyCode as K;
 
 use crate::runs::RunId;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, row};
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{Question, View};
+use crate::tui::state::{Outcome, Question, State, View, Window};
 
 /// Another run is going: start one beside it?
 #[derive(Clone, Debug, PartialEq)]

@@ -2,18 +2,14 @@
 //!
 //! Never leaves a setting with a value that means nothing.
 
+use crate::tui::actions::On::{Code, Ctrl, Text};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command, DOWN, ENTER, Effect, Move, Typing, UP, row};
+use crate::tui::shared::Shared;
 use crossterm::event::KeyCode as K;
 
 use super::fields::Field;
 use crate::domain::job::TrainingJob;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move, Typing};
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Code, Ctrl, Text};
-use crate::tui::actions::keys::{BACKSPACE, Binding, DOWN, ENTER, UP, row};
-use crate::tui::shared::state::Shared;
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::View;
+use crate::tui::state::{Outcome, State, View, Window};
 
 /// Longer than any value.
 const MOST: usize = 24;

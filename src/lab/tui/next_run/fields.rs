@@ -6,7 +6,7 @@ use crate::domain::job::{Resources, TrainingJob};
 use crate::domain::setting::next_name;
 use crate::domain::settings::setting;
 use crate::launch::Preset;
-use crate::tui::actions::command::Direction;
+use crate::tui::actions::Direction;
 
 /// A line of the settings: the preset, or one row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

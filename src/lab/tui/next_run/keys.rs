@@ -1,10 +1,10 @@
 //! The keys of the panes Steps and Next run.
 
+use crate::tui::actions::On::{Char, Code};
+use crate::tui::actions::{Binding, Command, DOWN, Direction, ENTER, LEFT, Move, RIGHT, UP, row};
 use crossterm::event::KeyCode as K;
 
-use crate::tui::actions::command::{Command, Direction, Move};
-use crate::tui::actions::keys::On::{Char, Code};
-use crate::tui::actions::keys::{Binding, DOWN, ENTER, LEFT, RIGHT, SPACE, UP, row};
+use crate::tui::actions::keys::SPACE;
 
 use Command as C;
 

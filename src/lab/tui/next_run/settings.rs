@@ -3,8 +3,8 @@
 //! Never shows a value that the run would not use.
 
 use super::state::NextRun;
-use crate::tui::actions::pane::Pane;
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::{Direction, Pane};
+use crate::tui::shared::Shared;
 use crate::tui::widgets::frame::{self, Focus};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -15,7 +15,6 @@ use ratatui::widgets::Paragraph;
 use super::edit::Edit;
 use crate::columns;
 use crate::columns::{cut, wrap};
-use crate::tui::actions::command::Direction;
 use crate::tui::next_run::fields::Field;
 
 const LABEL: usize = 15;

@@ -1,7 +1,7 @@
 //! Where the cursor is among the settings.
 
 use super::fields::Field;
-use crate::tui::actions::command::Move;
+use crate::tui::actions::Move;
 
 #[derive(Clone, Debug)]
 pub struct NextRun {

@@ -2,8 +2,8 @@
 //!
 //! Never hides that a step has no effect: it says which other step it needs.
 
-use crate::tui::actions::pane::Pane;
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::Pane;
+use crate::tui::shared::{Mark, Shared};
 use crate::tui::widgets::frame::{self, Focus};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -12,7 +12,6 @@ use ratatui::widgets::Paragraph;
 
 use crate::columns::{cut, wrap};
 use crate::domain::step::{Step, StepSet};
-use crate::tui::shared::course::Mark;
 
 pub fn draw(frame: &mut Frame, area: Rect, shared: &Shared, focus: Focus) {
     let theme = shared.theme;

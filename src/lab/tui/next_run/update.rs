@@ -4,9 +4,8 @@ use super::edit::{Edit, data_changed};
 use super::fields::Field;
 use crate::domain::job::TrainingJob;
 use crate::domain::step::{Step, StepSet};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Direction};
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::{Action, Command, Direction};
+use crate::tui::shared::Shared;
 use crate::tui::state::State;
 
 /// A key of the pane Steps.

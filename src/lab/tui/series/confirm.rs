@@ -1,5 +1,7 @@
 //! Whether to start runs that take turns: before and after a step, or all steps but one.
 
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, Effect, row};
 use crossterm::event::KeyCode as K;
 
 use super::draw::steps_of;
@@ -7,13 +9,7 @@ use super::turns;
 use super::update::is_going;
 use crate::course::{Purpose, Series};
 use crate::domain::units;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::effect::Effect;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, row};
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{Question, View};
+use crate::tui::state::{Outcome, Question, State, View, Window};
 
 /// Start these runs, one after the other?
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 //! Never draws a table of its own: the course writes it, as for a terminal.
 
 use super::state::SeriesView;
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::Shared;
 use ratatui::text::{Line, Span};
 
 use crate::columns::wrap;

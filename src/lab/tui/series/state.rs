@@ -3,7 +3,7 @@
 //! Never reads a file: what is kept comes in as messages.
 
 use crate::course::{Next, Results, Series};
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::Shared;
 
 #[derive(Clone, Debug, Default)]
 pub struct SeriesView {

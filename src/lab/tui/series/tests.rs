@@ -1,12 +1,12 @@
 //! Runs that take turns: one key begins them, one after the other, and what they show is put side by side.
 
+use crate::tui::actions::Effect;
 use crossterm::event::KeyCode;
 
 use crate::course::{Contrast, Fact, Purpose, Results, Series, SideBySide, Without};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::{RunId, RunSummary, RunUpdate};
-use crate::tui::actions::effect::Effect;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::state::State;

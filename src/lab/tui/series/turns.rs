@@ -1,16 +1,13 @@
 //! Runs that take turns: how they stand, and what they show.
 
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, row};
 use crossterm::event::KeyCode as K;
 
 use super::draw::lines;
 use super::update::cancel;
 use crate::course::Next;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::Command;
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, row};
-use crate::tui::state::{Outcome, State, Window};
-use crate::tui::window::{Page, View};
+use crate::tui::state::{Outcome, Page, State, View, Window};
 
 #[derive(Clone, Debug)]
 pub struct Turns;

@@ -5,9 +5,8 @@
 use super::state::SeriesView;
 use crate::course::{Next, Results, Series};
 use crate::runs::RunId;
-use crate::tui::actions::action::Action;
-use crate::tui::actions::effect::Effect;
-use crate::tui::shared::state::Shared;
+use crate::tui::actions::{Action, Effect};
+use crate::tui::shared::Shared;
 
 /// What waits will not begin; the run that is going is stopped.
 pub fn cancel(own: &SeriesView, shared: &Shared) -> Vec<Action> {

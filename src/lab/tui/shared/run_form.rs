@@ -1,5 +1,6 @@
 //! The form of a run that does not train: its rows, the one under the cursor, and why it cannot start.
 
+use crate::tui::actions::{Move, Typing};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
@@ -10,7 +11,6 @@ use crate::domain::collective::{COLLECTIVES_SETTINGS, CollectivesSpec, Method, S
 use crate::domain::job::{RunSpec, Workload};
 use crate::domain::nvcnn::{NvcnnSpec, PHOTO_SETTINGS};
 use crate::domain::setting::Setting;
-use crate::tui::actions::command::{Move, Typing};
 use crate::tui::widgets::form;
 
 /// Columns of the names of the settings.

@@ -2,6 +2,7 @@
 //!
 //! Files are read elsewhere; updates come in as messages.
 
+use crate::tui::shared::Curves;
 use std::collections::BTreeMap;
 
 use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport};
@@ -10,7 +11,6 @@ use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::user_metrics::LoggedSoFar;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::shared::curves::Curves;
 use crate::tui::shared::phases::{EPOCHS, Phases};
 
 /// A run that is being followed, or was.

@@ -6,7 +6,7 @@ use crate::domain::model::ModelSpec;
 use crate::domain::run::RunState;
 use crate::runs::RunId;
 use crate::simulate::{Cluster, Engine, Method, Numbers, Scaling, Simulation, Terms, numbers};
-use crate::tui::shared::state::Shared;
+use crate::tui::shared::Shared;
 
 /// A row of the form.
 pub struct Field {

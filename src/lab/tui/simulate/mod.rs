@@ -6,6 +6,8 @@ pub mod fields;
 #[cfg(test)]
 mod tests;
 
+use crate::tui::actions::On::{Char, Code, Ctrl};
+use crate::tui::actions::{Action, Binding, Command, DOWN, LEFT, Move, RIGHT, UP, row};
 use crossterm::event::KeyCode as K;
 use ratatui::text::{Line, Span};
 
@@ -15,14 +17,9 @@ use crate::domain::units;
 use crate::runs::RunId;
 use crate::runs::scaling::{Point, Scaling as Drawing};
 use crate::simulate::{Bound, Scaling, numbers};
-use crate::tui::actions::action::Action;
-use crate::tui::actions::command::{Command, Move};
-use crate::tui::actions::keys::On::{Char, Code, Ctrl};
-use crate::tui::actions::keys::{Binding, DOWN, LEFT, RIGHT, UP, row};
 use crate::tui::shared::scaling_chart;
-use crate::tui::state::{Outcome, State, Window};
+use crate::tui::state::{Outcome, Page, State, View, Window};
 use crate::tui::widgets::theme::Theme;
-use crate::tui::window::{Page, View};
 
 /// A machine, and what is simulated of it; or why nothing can be.
 #[derive(Clone, Debug)]

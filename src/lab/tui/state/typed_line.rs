@@ -1,5 +1,6 @@
 //! A line that is typed at the foot of the screen: one window for a search, a filter, a name, a file or a rank.
 
+use crate::tui::state::View;
 use std::any::Any;
 use std::fmt::Debug;
 
@@ -10,7 +11,6 @@ use crate::runs::RunId;
 use crate::tui::actions::On::{self, Code, Ctrl, Text};
 use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Typing, row};
 use crate::tui::widgets::Prompt;
-use crate::tui::window::View;
 
 /// The purpose of a line, which gives the keys their meaning.
 pub trait Purpose: Any + Clone + Debug {
