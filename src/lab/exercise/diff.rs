@@ -72,7 +72,7 @@ impl Diff {
             shown_until = group.last().map_or(start, |op| op.old_range().end);
             blocks.extend(group.iter().map(|op| block(&diff, op)));
         }
-        let left = diff.old_slices().len() - shown_until;
+        let left = diff.old_len() - shown_until;
         if !blocks.is_empty() && left > 0 {
             blocks.push(Block::Gap(left));
         }
@@ -108,7 +108,7 @@ impl Diff {
     }
 }
 
-fn block<'a>(diff: &'a TextDiff<'a, 'a, 'a, str>, op: &DiffOp) -> Block {
+fn block<'a>(diff: &'a TextDiff<'a, 'a, str>, op: &DiffOp) -> Block {
     let (mut same, mut removed, mut added) = (Vec::new(), Vec::new(), Vec::new());
     for change in diff.iter_inline_changes(op) {
         let mut parts: Vec<Part> = Vec::new();
@@ -136,7 +136,7 @@ pub fn side_by_side<'a>(removed: &'a [Line], added: &'a [Line]) -> Vec<(Option<&
     let (mut removed, mut added) = (removed, added);
     while let [line, rest @ ..] = removed {
         let likeness = |other: &Line| {
-            if few && short(line) && short(other) { TextDiff::from_chars(&line.text(), &other.text()).ratio() } else { 0.0 }
+            if few && short(line) && short(other) { TextDiff::from_chars(line.text(), other.text()).ratio() } else { 0.0 }
         };
         let alike = added.iter().map(likeness).enumerate().filter(|(_, likeness)| *likeness > ALIKE);
         let (taken, twin) = match alike.max_by(|(_, one), (_, other)| one.total_cmp(other)) {
