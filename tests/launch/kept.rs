@@ -152,7 +152,7 @@ fn a_comparison_is_written_in_every_format() {
     let (lab, _supervisor) = lab();
     let text = ok(&lab, &["compare", "--published"]);
     assert!(text.contains("1.90x") && text.contains("95 %") && text.contains("published: Scaling Deep"), "{text}");
-    for (name, part) in [("a.md", "| 1.90× |"), ("a.csv", ",1.9,0.95,"), ("a.json", "\"speedup\": 1.9"), ("a.svg", "</svg>")] {
+    for (name, part) in [("a.md", "| 1.90x |"), ("a.csv", ",1.9,0.95,"), ("a.json", "\"speedup\": 1.9"), ("a.svg", "</svg>")] {
         let file = lab.home().join(name);
         ok(&lab, &["compare", "--out", file.to_str().unwrap()]);
         let written = std::fs::read_to_string(&file).unwrap();

@@ -14,12 +14,12 @@ fn two_runs_from_their_keys_to_what_the_second_gained() {
     lab.wait_for("run 1: 640 images/s on 1 rank, the baseline");
     lab.press("+r");
     // While it still trains.
-    lab.wait_for("run 2 so far: 2.00× run 1 on 2 ranks, 100 % efficiency ██████████ of 2×");
+    lab.wait_for("run 2 so far: 2.00x run 1 on 2 ranks, 100 % efficiency ██████████ of 2x");
     lab.wait_for("by training time");
     lab.wait_for("run 2 ✓ finished");
-    lab.wait_for("run 2: 2.00× run 1 on 2 ranks, 100 % efficiency ██████████ of 2×");
+    lab.wait_for("run 2: 2.00x run 1 on 2 ranks, 100 % efficiency ██████████ of 2x");
     lab.press("v");
-    lab.wait_for("Run 2 trained 2.00× as many images per second as run 1, on 2 ranks instead of 1");
+    lab.wait_for("Run 2 trained 2.00x as many images per second as run 1, on 2 ranks instead of 1");
     lab.press("\x1b");
     lab.wait("the comparison closed", |seen| !seen.terminal.screen().contents().contains("What it gained"));
     lab.press("P");

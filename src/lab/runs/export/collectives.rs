@@ -82,7 +82,7 @@ pub fn markdown(all: &Measurements) -> String {
             units::figure(report.busbw(cell.run.measured.ranks) / 1e9),
             dash(cell.row.predicted_s.ok().map(units::short_time)),
             dash(cell.row.error().map(|error| format!("{:+.0} %", error * 100.0))),
-            dash(cell.times_as_fast.map(|ratio| format!("{ratio:.2}×"))),
+            dash(cell.times_as_fast.map(|ratio| format!("{ratio:.2}x"))),
         ]
     });
     text += &markup::table(&["run", "algorithm", "size", "median", "busbw GB/s", "predicted", "error", "faster"], rows);

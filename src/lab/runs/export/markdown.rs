@@ -58,7 +58,7 @@ fn dash(text: Option<String>) -> String {
 }
 
 fn times(ratio: f64) -> String {
-    format!("{ratio:.2}×")
+    format!("{ratio:.2}x")
 }
 
 fn measured(row: &Row, run: &RunSummary) -> Vec<String> {

@@ -21,7 +21,7 @@ pub fn write(report: &Report) -> String {
         FRAME.left
     ));
     for speedup in ticks(scaling.speedup_end) {
-        svg.tick_at_y(y(speedup), &format!("{speedup}×"));
+        svg.tick_at_y(y(speedup), &format!("{speedup}x"));
     }
     for np in ticks(scaling.np_end).into_iter().filter(|np| np.fract() == 0.0 && *np > 0.0) {
         svg.tick_at_x(x(np), &np.to_string());
@@ -60,7 +60,7 @@ fn points(
         svg.put(format_args!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="5" fill="{fill}" stroke="{colour}" stroke-width="2"/>"#));
         let below = last.filter(|(np, _)| *np == point.np).map_or(y, |(_, last)| y.max(last + 15.0));
         last = Some((point.np, below));
-        svg.label(x + beside, below + 4.0, anchor, colour, &format!("{} {:.2}×", point.label, point.speedup));
+        svg.label(x + beside, below + 4.0, anchor, colour, &format!("{} {:.2}x", point.label, point.speedup));
     }
 }
 

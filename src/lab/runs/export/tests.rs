@@ -174,7 +174,7 @@ fn the_drawing_is_well_formed_and_shows_what_can_be_compared() {
             "the published results on 2 nodes and on 4 GPUs; nobody sees 2 and 27,600 in one drawing"
         );
         let said: String = elements.iter().map(|(_, text)| format!("{text}\n")).collect();
-        assert!(said.contains("run 2 1.80×") && said.contains("DLI lab, 4 x V100: solution 4.02×"), "{said}");
+        assert!(said.contains("run 2 1.80x") && said.contains("DLI lab, 4 x V100: solution 4.02x"), "{said}");
         assert!(said.contains("2 runs left out"), "{said}");
     });
     with("svg", &[], |text| assert!(!text.contains("published")));

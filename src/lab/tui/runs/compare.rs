@@ -149,7 +149,7 @@ fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary)
     let heading = [format!("run {}", baseline.id), format!("run {}", run.id)];
     figure(page, "", heading, "");
     let pair = |value: &dyn Fn(&RunSummary) -> Option<String>| [baseline, run].map(|run| value(run).unwrap_or("–".into()));
-    let times = |ratio: f64| format!("{ratio:.2}×");
+    let times = |ratio: f64| format!("{ratio:.2}x");
     let gained = &row.comparison;
     let speedup = gained.speedup.map(|ratio| format!("{} speed-up", times(ratio))).unwrap_or_default();
     figure(page, "images/s", pair(&RunSummary::shown_rate), &speedup);
@@ -211,7 +211,7 @@ fn publication(page: &mut Sheet, source: &Source) {
         let figures = [
             cell(Some(row.np.to_string()), 5),
             cell(row.rate(), 14),
-            cell(row.speedup.map(|ratio| format!("{ratio:.2}×")), 8),
+            cell(row.speedup.map(|ratio| format!("{ratio:.2}x")), 8),
             cell(row.scaling_efficiency().map(units::percent), 6),
             cell(row.duration(), 11),
             cell(row.test_accuracy(), 11),

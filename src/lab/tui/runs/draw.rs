@@ -117,9 +117,9 @@ fn accuracy(part: Option<f64>) -> String {
 fn times(ratio: f64) -> String {
     // As many digits as fit beside each other.
     match ratio {
-        ..9.995 => format!("{ratio:.2}×"),
-        ..99.95 => format!("{ratio:.1}×"),
-        _ => format!("{ratio:.0}×"),
+        ..9.995 => format!("{ratio:.2}x"),
+        ..99.95 => format!("{ratio:.1}x"),
+        _ => format!("{ratio:.0}x"),
     }
 }
 

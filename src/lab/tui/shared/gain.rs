@@ -27,14 +27,14 @@ pub struct Gain {
 }
 
 impl Gain {
-    /// `1.82×`
+    /// `1.82x`
     pub fn times(&self) -> String {
-        format!("{:.2}×", self.speedup)
+        format!("{:.2}x", self.speedup)
     }
 
-    /// `2×`, `1.5×`: the speed-up that is ideal.
+    /// `2x`, `1.5x`: the speed-up that is ideal.
     pub fn of(&self) -> String {
-        if self.ideal.fract() == 0.0 { format!("{:.0}×", self.ideal) } else { format!("{:.1}×", self.ideal) }
+        if self.ideal.fract() == 0.0 { format!("{:.0}x", self.ideal) } else { format!("{:.1}x", self.ideal) }
     }
 
     /// `on 2 ranks`

@@ -86,7 +86,7 @@ impl Grid<'_> {
         let mut steps = Some(0.5).filter(|_| end < 1.5).into_iter().chain(steps);
         let step = steps.find(|step| end / step < 6.0).unwrap_or(end);
         let ticks = (0..6).map(|index| f64::from(index) * step).filter(|tick| *tick <= end);
-        ticks.filter_map(|tick| Some((self.row(tick)?, format!("{tick}×")))).collect()
+        ticks.filter_map(|tick| Some((self.row(tick)?, format!("{tick}x")))).collect()
     }
 
     fn lines(&self, theme: Theme) -> Vec<Line<'static>> {

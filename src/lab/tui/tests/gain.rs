@@ -54,14 +54,14 @@ fn training(rate: f64, steps: usize) -> State {
 fn a_run_that_trains_says_what_it_gained_so_far() {
     let state = training(1820.0, 60);
     let [first, second] = header(&state, 140);
-    let said = " run 2 so far: 1.82× run 1 on 2 ranks, 91 % efficiency █████████▏ of 2×";
+    let said = " run 2 so far: 1.82x run 1 on 2 ranks, 91 % efficiency █████████▏ of 2x";
     assert!(second.starts_with(said), "{second}");
     assert!(second.ends_with("next run: np 2 · wrn-10-1 · Fashion-MNIST "), "{second}");
     assert!(first.contains("Step 1/10: Init and pin a device") && first.contains("run 2 ▶ running  epoch 1/3"), "{first}");
     let [first, second] = header(&state, 80);
-    assert!(second.starts_with(" run 2 so far: 1.82× run 1, 91 % efficiency █████████▏ of 2×"), "{second}");
+    assert!(second.starts_with(" run 2 so far: 1.82x run 1, 91 % efficiency █████████▏ of 2x"), "{second}");
     assert!(second.ends_with("next run: np 2 ") && first.contains("run 2 ▶ running  epoch 1/3"), "{first}\n{second}");
-    assert!(text(&state, 200, 60).contains(" 1.82× "), "the table says it too");
+    assert!(text(&state, 200, 60).contains(" 1.82x "), "the table says it too");
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn the_first_moments_of_a_run_say_nothing_of_its_speed() {
 fn a_finished_run_says_what_it_gained() {
     let state = one_and(samples::finished(2, 4, 1.0), 3000.0);
     for (width, said) in [
-        (120, " run 2: 3.00× run 1 on 4 ranks, 75 % efficiency ███████▌·· of 4×"),
-        (80, " run 2: 3.00× run 1 on 4 ranks, 75 % efficiency ███████▌·· of 4×     next: np 2 "),
+        (120, " run 2: 3.00x run 1 on 4 ranks, 75 % efficiency ███████▌·· of 4x"),
+        (80, " run 2: 3.00x run 1 on 4 ranks, 75 % efficiency ███████▌·· of 4x     next: np 2 "),
     ] {
         let [first, second] = header(&state, width);
         assert!(second.starts_with(said), "{second}");
@@ -109,11 +109,11 @@ fn an_efficiency_over_100_percent_is_a_dash_with_its_reason() {
     let state = one_and(samples::finished(2, 2, 1.0), 2100.0);
     let [_, second] = header(&state, 120);
     assert!(
-        second.starts_with(" run 2: 2.10× run 1 on 2 ranks, efficiency – over 100 %: the baseline was too slow (other"),
+        second.starts_with(" run 2: 2.10x run 1 on 2 ranks, efficiency – over 100 %: the baseline was too slow (other"),
         "{second}"
     );
     let [_, second] = header(&state, 80);
-    assert!(second.starts_with(" run 2: 2.10× run 1, efficiency – over 100 %: the baseline was too slow "), "{second}");
+    assert!(second.starts_with(" run 2: 2.10x run 1, efficiency – over 100 %: the baseline was too slow "), "{second}");
     assert!(!text(&state, 200, 60).contains("105 %"));
 }
 
@@ -122,9 +122,9 @@ fn a_busy_machine_is_named_where_there_is_room() {
     let mut run = samples::finished(2, 2, 1.0);
     run.record.as_mut().unwrap().attempts[0].others_cpu = Some(0.6);
     let state = one_and(run, 1200.0);
-    let busy = "1.20× run 1 on 2 ranks, 60 % efficiency ██████···· of 2× (other programs used 60 % of the cores)";
+    let busy = "1.20x run 1 on 2 ranks, 60 % efficiency ██████···· of 2x (other programs used 60 % of the cores)";
     assert!(header(&state, 140)[1].contains(busy), "{}", header(&state, 140)[1]);
-    assert!(header(&state, 80)[1].contains("60 % efficiency ██████···· of 2×"), "{}", header(&state, 80)[1]);
+    assert!(header(&state, 80)[1].contains("60 % efficiency ██████···· of 2x"), "{}", header(&state, 80)[1]);
 }
 
 #[test]

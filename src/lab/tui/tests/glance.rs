@@ -242,7 +242,7 @@ fn the_projector_has_its_words_on_the_smallest_screen() {
     let mut state = sized(samples::running(), SMALLEST);
     type_text(&mut state, "P");
     let shown = text(&state, 60, 16);
-    for words in ["against run 1", "scaling efficiency", "of 2×"] {
+    for words in ["against run 1", "scaling efficiency", "of 2x"] {
         assert!(shown.contains(words), "{words}:\n{shown}");
     }
     let mut empty = sized(samples::never_used(), SMALLEST);

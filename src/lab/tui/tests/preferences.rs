@@ -89,7 +89,7 @@ fn the_projector_shows_step_and_speed_up_large_and_keeps_the_lowest_lines_free()
     for (width, height) in [(80, 24), (120, 40), (200, 60)] {
         let shown = text(&state, width, height);
         assert!(shown.contains("run 2 (two ranks) against run 1") && shown.contains("96 % scaling efficiency"), "{shown}");
-        assert!(shown.contains("2 ranks against 1") && shown.contains(" 1.92× of 2×"), "{shown}");
+        assert!(shown.contains("2 ranks against 1") && shown.contains(" 1.92x of 2x"), "{shown}");
         assert!(!shown.contains("Next run"));
         // The figure fills the room there is.
         let rows = shown.lines().filter(|line| line.contains('█')).count();

@@ -158,7 +158,7 @@ fn how(chart: &Chart) -> String {
     match (chart.tab, range.magnification()) {
         (Tab::Timeline, _) => String::new(),
         (_, 1) => format!(" by {} ", range.along.name()),
-        (_, larger) => format!(" by {}, {larger}× ", range.along.name()),
+        (_, larger) => format!(" by {}, {larger}x ", range.along.name()),
     }
 }
 

@@ -75,7 +75,7 @@ fn place(own: &Collectives, log: &Log, theme: Theme, width: usize) -> Vec<Line<'
     };
     let rate = match (player.is_playing, log.is_measured) {
         (_, true) => format!("1 s shows {}", time(player.rate(log))),
-        (true, false) => format!("speed {}×", player.speed()),
+        (true, false) => format!("speed {}x", player.speed()),
         (false, false) => String::new(),
     };
     let place = format!("{sign} round {} of {}  message {arrived} of {all}  {at}  {rate}", log.round(arrived) + 1, log.rounds);

@@ -53,7 +53,7 @@ fn figure(own: &Collectives, method: &str, bytes: u64, column: usize) -> String 
         1 => bandwidth(bus_bandwidth(report.bytes, report.median_s, own.ranks)),
         2 => bandwidth(report.bytes as f64 / report.median_s),
         3 if report.median_s <= fastest() => "fastest".to_owned(),
-        3 => format!("{:.2}×", report.median_s / fastest()),
+        3 => format!("{:.2}x", report.median_s / fastest()),
         4 => report.wrong.map_or_else(none, |wrong| wrong.to_string()),
         5 => row.predicted_s.map_or_else(|_| none(), time),
         _ => row.error().map_or_else(none, |error| format!("{:+.0} %", 100.0 * error)),

@@ -13,9 +13,9 @@ fn a_comparison_says_what_differs_and_what_cannot_be_compared() {
     type_text(&mut state, "v");
     let screen = text(&state, 120, 60);
     for expected in [
-        "3.81× speed-up",
+        "3.81x speed-up",
         "95 % scaling efficiency",
-        "3.81× to the target accuracy",
+        "3.81x to the target accuracy",
         "GPU-seconds",
         "1-8,10, not 1-10",
         "without 9 Warm the rate up",
@@ -23,7 +23,7 @@ fn a_comparison_says_what_differs_and_what_cannot_be_compared() {
         "libtorch 2.12.0, not libtorch 2.11.0",
         "■ run 2",
         "ideal ·",
-        "Run 2 trained 3.81× as many images per second as run 1, on 4 ranks instead of 1: 95 % scaling efficiency.",
+        "Run 2 trained 3.81x as many images per second as run 1, on 4 ranks instead of 1: 95 % scaling efficiency.",
     ] {
         assert!(screen.contains(expected), "no `{expected}` in\n{screen}");
     }
@@ -40,13 +40,13 @@ fn a_drawing_of_scaling_has_round_ticks() {
         let screen = text(&state, 120, 60);
         let tick =
             |line: &str| Some(line.split('┤').next()?.split_whitespace().last()?.to_owned()).filter(|_| line.contains('┤'));
-        screen.lines().filter_map(tick).filter(|tick| tick.ends_with('×')).collect::<Vec<String>>()
+        screen.lines().filter_map(tick).filter(|tick| tick.ends_with('x')).collect::<Vec<String>>()
     };
-    assert_eq!(ticks(two_versions()), ["4×", "3×", "2×", "1×", "0×"]);
+    assert_eq!(ticks(two_versions()), ["4x", "3x", "2x", "1x", "0x"]);
     let eight = samples::finished(2, 16, 12_000.0);
-    assert_eq!(ticks(vec![samples::finished(1, 1, 1000.0), eight]), ["15×", "10×", "5×", "0×"]);
+    assert_eq!(ticks(vec![samples::finished(1, 1, 1000.0), eight]), ["15x", "10x", "5x", "0x"]);
     let alike = vec![samples::finished(1, 4, 1000.0), samples::finished(2, 4, 1010.0)];
-    assert_eq!(ticks(alike), ["1×", "0.5×", "0×"]);
+    assert_eq!(ticks(alike), ["1x", "0.5x", "0x"]);
 }
 
 #[test]

@@ -345,7 +345,7 @@ fn a_run_that_cannot_be_compared_has_a_dash_and_its_reason_stands_in_the_header(
     let shown = |state: &State| {
         let screen = text(state, 120, 40);
         let row = |id: &str| screen.lines().rfind(|line| line.contains("finished") && line.contains(id)).unwrap_or("").to_owned();
-        (row(" 2 ✓").contains("1.99×"), row(" 3 ✓").contains("1.99×"), screen.contains("speed-up – (its ranks do not share"))
+        (row(" 2 ✓").contains("1.99x"), row(" 3 ✓").contains("1.99x"), screen.contains("speed-up – (its ranks do not share"))
     };
     assert_eq!(shown(&state), (false, true, false), "{}", text(&state, 120, 40));
     press(&mut state, KeyCode::Down);
