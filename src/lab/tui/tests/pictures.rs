@@ -217,7 +217,7 @@ fn every_state_says_what_was_gained_and_what_the_devices_do() {
         match case.runs {
             0 => assert!(line.contains("no run yet"), "{}:\n{shown}", case.name()),
             1 => assert!(line.contains("the baseline"), "{}:\n{shown}", case.name()),
-            _ => assert!(line.contains("x of ") && line.contains("% efficiency"), "{}:\n{shown}", case.name()),
+            _ => assert!(line.contains("x ") && line.contains("% efficiency"), "{}:\n{shown}", case.name()),
         }
         assert!(!line.contains("xnext") && !line.contains("x next"), "{}: parts touch\n{line}", case.name());
         for row in state.devices.rows() {
