@@ -85,10 +85,10 @@ pub fn percentile_99(mut seconds: Vec<f64>) -> f64 {
 pub fn key_to_frame(lab: &mut Lab, turn: usize) -> f64 {
     // Not in step with the lines.
     std::thread::sleep(Duration::from_millis(7 + (turn % 11) as u64));
-    let (key, shown) = if turn.is_multiple_of(2) { ("\x1b[B", "Step 2/10") } else { ("\x1b[A", "Step 1/10") };
+    let (key, shown) = if turn.is_multiple_of(2) { ("\x1b[B", "Every rank prints") } else { ("\x1b[A", "Every process thinks") };
     let began = Instant::now();
     lab.press(key);
-    lab.wait(shown, |seen| seen.terminal.screen().rows(0, 60).next().is_some_and(|row| row.contains(shown)));
+    lab.wait(shown, |seen| seen.terminal.screen().rows(0, 60).any(|row| row.contains(shown)));
     began.elapsed().as_secs_f64()
 }
 

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use super::bounds::{Bounded, MAX_BATCH_SIZE, MAX_EPOCHS, at_least_one, figure, first};
 use super::images::FASHION_MNIST;
 use super::model::ModelSpec;
-use super::step::StepSet;
+use super::schedule::{LearningRateSchedule, steps_per_epoch};
+use super::step::{Step, StepSet};
 
 /// What is trained, on what, and for how long. `launch::mpirun` turns it into the trainer's argument vector.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,7 +91,27 @@ impl DataSource {
 /// The flag of `hvd-train` that puts one fixed batch of noise in place of all images.
 pub const SYNTHETIC: &str = "--synthetic";
 
+/// Training images of Fashion-MNIST and of MNIST; as many are generated.
+const ALL_IMAGES: usize = 60_000;
+
 impl TrainingSpec {
+    /// Training images of an epoch.
+    pub fn images(&self) -> usize {
+        self.train_images.unwrap_or(ALL_IMAGES)
+    }
+
+    /// Optimizer steps of each of `np` ranks in an epoch.
+    pub fn steps_per_epoch(&self, np: usize) -> usize {
+        steps_per_epoch(self.images(), self.batch_size, if self.steps.is_effective(Step::FewerSteps) { np } else { 1 })
+    }
+
+    /// The last epoch in which the rate of `np` ranks climbs, counted from 1; `None` where it does not.
+    pub fn last_warmup_epoch(&self, np: usize) -> Option<usize> {
+        let warmup_epochs = if self.steps.is_effective(Step::Warmup) { self.warmup_epochs } else { 0.0 };
+        let (initial_lr, steps_per_epoch) = (self.base_lr, self.steps_per_epoch(np));
+        LearningRateSchedule { initial_lr, size: np, warmup_epochs, steps_per_epoch }.last_warmup_epoch()
+    }
+
     /// What is wrong if the model takes other images than there are.
     pub fn misfit(&self) -> Option<String> {
         let (model, takes) = (self.model, self.model.input());

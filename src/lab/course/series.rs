@@ -56,8 +56,6 @@ pub enum Next {
     Over,
 }
 
-/// Images of the whole training set, which a run uses without another number.
-const ALL_IMAGES: usize = 60_000;
 /// Turns of a series: of any kind there are fewer.
 const MAX_TURNS: usize = 1_000;
 
@@ -155,7 +153,7 @@ impl Series {
 
 /// Images that the ranks of a job train in an epoch: without step 5 each trains all of them.
 fn images_of_epoch(training: &TrainingSpec, np: usize) -> f64 {
-    let images = training.train_images.unwrap_or(ALL_IMAGES);
+    let images = training.images();
     let ranks = if training.steps.is_effective(Step::FewerSteps) { 1 } else { np };
     images as f64 * ranks as f64
 }

@@ -18,6 +18,7 @@
 //! HVD_LAB_HOME/trash/0007-1700000000123/    a run that was deleted, as it was
 //! ```
 
+mod accuracy;
 pub mod batch_job;
 pub mod busy_host;
 mod comparable;
@@ -44,6 +45,7 @@ mod supervision;
 mod thinned;
 mod trash;
 
+pub use accuracy::{AccuracyChange, accuracy_change};
 pub use comparable::{Work, gained, gained_so_far, no_efficiency, work};
 pub use compare::{Difference, Row, differences};
 pub use error::{StoreError, remedy};

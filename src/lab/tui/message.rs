@@ -24,6 +24,8 @@ pub enum Message {
     Resize(u16, u16),
     /// Unix time in seconds, once a second while a run is going.
     Tick(f64),
+    /// What was said some seconds ago needs to be read no longer.
+    NewsIsOld,
     /// All runs, newest last.
     Runs(Vec<RunSummary>),
     /// What the followed run has written since the last time.

@@ -18,7 +18,7 @@ use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
 mod actions;
 mod app;
@@ -172,6 +172,9 @@ async fn show(options: Options) -> anyhow::Result<()> {
     let session = home.map(|home| session::path(&home));
     let mut keeper = Keeper::start(session.as_deref());
     session::settle(&mut state, session.as_deref(), options.tour, terminal::needs_ascii());
+    if state.shared.replay.is_none() {
+        state.shared.now_s = host::now_s();
+    }
     if state.shared.replay.is_none() && launch::is_being_built() {
         state.shared.inform("the trainer is still being built: a run started now waits for it");
     }
@@ -215,6 +218,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 changed = false;
                 next_frame = Instant::now() + FRAME;
             }
+            let news_left = state.shared.news_left_s().map(Duration::from_secs_f64);
             let message = tokio::select! {
                 biased;
                 _ = terminate.recv() => Message::Leave,
@@ -239,6 +243,8 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 () = sleep_until(next_frame), if changed => continue,
                 Some(key) = keys.recv() => key,
                 Some(message) = messages.recv() => message,
+                // One wake-up for each piece of news, however long the screen is idle.
+                () = sleep(news_left.unwrap_or_default()), if news_left.is_some() => Message::NewsIsOld,
                 _ = beat.tick(), if state.collectives.player.is_playing && state.windows.has::<Stage>() => Message::Beat(host::now_s()),
                 _ = second.tick(), if state.shared.shows_time() || state.windows.each_second().is_some() => Message::Tick(host::now_s()),
             };
@@ -246,6 +252,10 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 next_frame = Instant::now();
             }
             changed = true;
+            // News that comes with it is as old as the clock says. A recording has a clock of its own.
+            if state.shared.replay.is_none() {
+                state.shared.now_s = host::now_s();
+            }
             let is_input = matches!(message, Message::Key(_) | Message::Mouse(_) | Message::Paste(_));
             let effects = update(&mut state, message);
             if is_input {

@@ -1,85 +1,121 @@
-//! The speed-up of the shown run in the words of the header, in several lengths.
+//! The first line on top: what the ranks gained, about the two runs that answer it.
+//!
+//! No figure stands there of a run that shared its machine: the reason does.
 
-use crate::tui::state::State;
-use ratatui::text::{Line, Span};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Span;
 
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
-use crate::runs::busy_host;
-use crate::tui::shared::gain::{Gain, shortened};
-use crate::tui::shared::is_of_collectives;
-use crate::tui::widgets::Theme;
+use crate::runs::{RunSummary, accuracy_change};
+use crate::tui::replay;
+use crate::tui::shared::gain::{Gain, Pair, shortened};
+use crate::tui::shared::{Shared, Watched, has_steps, is_of_collectives};
+use crate::tui::state::State;
+use crate::tui::widgets::fitted::{self, Part};
+use crate::tui::widgets::{bar, sign};
 
-/// Columns of the bar of what was gained against what is ideal.
-const BAR: usize = 10;
+/// Columns of each of the two bars, the widest first; without any where none has room.
+const BARS: [usize; 4] = [24, 16, 10, 6];
 
-/// One line in several lengths.
-pub struct Wording {
-    /// The longest first.
-    pub texts: Vec<Line<'static>>,
-    /// It says why something went wrong, or is not known, which should be read to its end.
-    pub reason: bool,
+/// What goes first where there is no room, from the name of the program to what belongs to the answer.
+mod rank {
+    pub const BAR: u8 = 9;
+    pub const LAB: u8 = 8;
+    pub const STATE: u8 = 7;
+    pub const EPOCH: u8 = 6;
+    pub const LETTER: u8 = 5;
+    pub const PART_DONE: u8 = 4;
+    pub const MORE: u8 = 3;
+    pub const RUN: u8 = 2;
+    pub const IDEAL: u8 = 1;
+    pub const ANSWER: u8 = 0;
 }
 
-impl Wording {
-    fn one(line: Line<'static>, reason: bool) -> Wording {
-        Wording { texts: vec![line], reason }
-    }
-}
-
-pub fn wording(state: &State) -> Wording {
-    let (shared, theme) = (&state.shared, state.shared.theme);
-    if shared.is_starting() {
-        return Wording::one(Line::styled(" a run is starting …", theme.accent()), false);
-    }
-    let Some(watched) = &shared.watched else {
-        let text = if shared.listed { " no run yet: press " } else { " reading the runs … press " };
-        let (key, dim) = (|key| Span::styled(key, theme.key()), |text| Span::styled(text, theme.dim()));
-        return Wording::one(Line::from(vec![dim(text), key("r"), dim(" to run, "), key("?"), dim(" for help")]), false);
+pub fn parts(state: &State, width: usize) -> Vec<Part> {
+    let shared = &state.shared;
+    let lab = match shared.replay {
+        Some(_) => Part::new(rank::ANSWER, Span::styled(replay::REPLAY, shared.theme.warn().add_modifier(Modifier::BOLD))),
+        None => Part::new(rank::LAB, Span::styled(" hvd-lab ", shared.theme.key())),
     };
-    let id = watched.id;
-    let name = |so_far: bool| Span::styled(format!(" run {id}{}: ", if so_far { " so far" } else { "" }), theme.strong());
-    // Nothing can be gained yet, and this may take minutes: images are fetched, devices are waited for.
-    if let Some(status) = shared.status(id).filter(|status| status.state == RunState::Preparing) {
-        return Wording::one(Line::from(vec![name(false), Span::raw(status.message.clone())]), true);
+    let (Some(watched), false) = (&shared.watched, shared.is_starting()) else {
+        return std::iter::once(lab).chain(without_run(shared)).collect();
+    };
+    let mut parts = vec![lab];
+    parts.extend(how_it_stands(shared, watched));
+    let with_bars = |cells: usize| {
+        let answer = answer(shared, watched, cells);
+        parts.iter().cloned().chain(answer).collect::<Vec<Part>>()
+    };
+    let mut wider = BARS.into_iter().map(with_bars);
+    wider.find(|parts| fitted::width(parts) <= width).unwrap_or_else(|| with_bars(0))
+}
+
+fn words(rank: u8, text: impl Into<String>) -> Part {
+    Part::new(rank, Span::raw(text.into()))
+}
+
+fn without_run(shared: &Shared) -> Vec<Part> {
+    let theme = shared.theme;
+    if shared.is_starting() {
+        return vec![Part::new(rank::ANSWER, Span::styled(" a run is starting …", theme.accent()))];
     }
-    let failed = shared.status(id).filter(|status| status.state == RunState::Failed);
-    let Some(run) = shared.summary(id).filter(|_| failed.is_none()) else {
+    let text = if shared.listed { " no run yet: press " } else { " reading the runs … press " };
+    let part = |text: &'static str, style: Style| Part::new(rank::ANSWER, Span::styled(text, style));
+    vec![
+        part(text, theme.dim()),
+        part("r", theme.key()),
+        part(" to run, ", theme.dim()),
+        part("?", theme.key()),
+        part(" for help", theme.dim()),
+    ]
+}
+
+/// ` run 2 ▶ running  epoch 2/3 55 %`
+fn how_it_stands(shared: &Shared, watched: &Watched) -> Vec<Part> {
+    let theme = shared.theme;
+    let mut parts = vec![Part::new(rank::RUN, Span::styled(format!(" run {} ", watched.id), theme.strong()))];
+    let Some(status) = shared.status(watched.id) else { return parts };
+    parts.push(Part::new(rank::RUN, Span::styled(sign(status.state), theme.state(status.state))));
+    // Why a run failed begins with that word.
+    if status.state != RunState::Failed {
+        parts.push(Part::new(rank::STATE, Span::styled(format!(" {}", status.state.name()), theme.state(status.state))));
+    }
+    if status.state == RunState::Running
+        && let Some(config) = watched.config()
+    {
+        let epoch = match watched.is_testing() {
+            true => "  testing".to_owned(),
+            false => format!("  epoch {}/{}", watched.epoch().max(1), config.epochs),
+        };
+        parts.push(words(rank::EPOCH, epoch));
+        parts.push(words(rank::PART_DONE, format!(" {:.0} %", watched.progress() * 100.0)));
+    }
+    parts
+}
+
+fn answer(shared: &Shared, watched: &Watched, cells: usize) -> Vec<Part> {
+    let theme = shared.theme;
+    let status = shared.status(watched.id);
+    let said = |text: String, style: Style| vec![Part::new(rank::ANSWER, Span::styled(text, style))];
+    if let Some(status) = status.filter(|status| status.state == RunState::Failed) {
+        return said(format!(" failed: {}", cause(status)), theme.warn());
+    }
+    // Nothing can be gained yet, and this may take minutes: images are fetched, devices are waited for.
+    if let Some(status) = status.filter(|status| status.state == RunState::Preparing) {
+        return said(format!("  {}", status.message), theme.text());
+    }
+    let Some(run) = shared.summary(watched.id) else {
         // A run that has just started is not in the list yet.
-        let why = failed.map_or("its record has not been read yet".to_owned(), cause);
-        return Wording::one(Line::from(vec![name(false), Span::raw(why)]), true);
+        return said("  its record has not been read yet".into(), theme.dim());
     };
     if is_of_collectives(run) {
-        let key = Span::styled("C", theme.key());
-        let words = |what: &'static str, shows: &'static str| {
-            Line::from(vec![name(false), Span::raw(what), key.clone(), Span::raw(shows)])
-        };
-        let texts = vec![words("collectives; ", " shows their times and messages"), words("collectives; ", " shows them")];
-        return Wording { texts, reason: false };
+        return collectives(shared, run);
     }
-    match (shared.gain(run), shared.baseline()) {
-        (Ok(gain), _) => gained(theme, &name(gain.so_far), &gain),
-        (Err(_), Some(baseline)) if baseline.id == id => {
-            let rate = shared
-                .figures(run)
-                .images_per_sec
-                .map_or("no images/s yet".into(), |rate| format!("{} images/s", units::rate(rate)));
-            let ranks = units::counted(run.figures.np, "rank");
-            // Before there are others, what it is for is still to come.
-            let of = if shared.runs.len() > 1 { " of all other runs" } else { " of the runs to come" };
-            let text = format!("{rate} on {ranks}, the baseline{of}");
-            let texts = [text.clone(), text.replace(of, "")];
-            Wording { texts: texts.map(|text| Line::from(vec![name(false), Span::raw(text)])).into(), reason: false }
-        }
-        (Err(reason), _) => Wording::one(
-            Line::from(vec![
-                name(false),
-                Span::raw("speed-up "),
-                Span::styled("–", theme.strong()),
-                Span::raw(format!(" ({reason})")),
-            ]),
-            true,
-        ),
+    match shared.pair() {
+        Some(pair) if pair.has_other_ranks() => of_other_ranks(shared, pair, cells),
+        Some(pair) => of_as_many_ranks(shared, pair),
+        None => alone(shared, run),
     }
 }
 
@@ -92,32 +128,141 @@ fn cause(status: &RunStatus) -> String {
     }
 }
 
-fn gained(theme: Theme, name: &Span<'static>, gain: &Gain) -> Wording {
-    let line = |spans: Vec<Span<'static>>| {
-        let figure = Span::styled(gain.times(), theme.key());
-        Line::from_iter([name.clone(), figure, Span::raw(format!(" run {}", gain.baseline))].into_iter().chain(spans))
-    };
-    let on = Span::raw(format!(" {}", gain.on()));
-    match gain.efficiency {
-        Ok(part) => {
-            let efficiency = Span::raw(format!(", {} efficiency", units::percent(part)));
-            let [full, rest] = theme.gauge(gain.speedup / gain.ideal, BAR, theme.accent());
-            let bar = [Span::raw(" "), full, rest, Span::raw(format!(" of {}", gain.of()))];
-            let with_bar = |spans: Vec<Span<'static>>| line(spans.into_iter().chain(bar.clone()).collect());
-            let whole = with_bar(vec![on.clone(), efficiency.clone()]);
-            let busy = gain.disturbed.map(|part| format!(" ({})", busy_host::others_in_words(part)));
-            let busy = busy.map(|busy| Line::from_iter(whole.spans.iter().cloned().chain([Span::styled(busy, theme.warn())])));
-            let shorter = vec![whole, with_bar(vec![efficiency.clone()]), line(vec![efficiency]), line(Vec::new())];
-            Wording { texts: busy.into_iter().chain(shorter).collect(), reason: false }
+fn collectives(shared: &Shared, run: &RunSummary) -> Vec<Part> {
+    let status = shared.status(run.id).map_or(String::new(), |status| status.message.clone());
+    vec![
+        words(rank::ANSWER, "  collectives; "),
+        Part::new(rank::ANSWER, Span::styled("C", shared.theme.key())),
+        words(rank::ANSWER, " shows them"),
+        words(rank::MORE, format!("  {status}")),
+    ]
+}
+
+/// `1 rank 2959/s ████····  2 ranks 5581/s ███████·  1.89x of 2x, 94 %`
+fn of_other_ranks(shared: &Shared, pair: Pair, cells: usize) -> Vec<Part> {
+    let ideal = pair.after.figures.np as f64 / pair.before.figures.np.max(1) as f64;
+    if let Some(reason) = shared_machine(shared, &pair.runs()) {
+        return reason;
+    }
+    // As long as the faster run would be if more ranks cost nothing.
+    let most = shared.figures(pair.before).images_per_sec.map(|rate| rate * ideal);
+    let mut parts: Vec<Part> =
+        pair.runs().into_iter().flat_map(|run| measured(shared, run, most.map(|most| (most, cells)))).collect();
+    match shared.gain_over(pair.after, pair.before) {
+        Ok(gain) => {
+            let is_fair = pair.runs().into_iter().all(|run| shared.is_fair(run));
+            parts.extend(gained(shared, &gain, is_fair));
         }
+        Err(reason) => parts.push(Part::new(rank::MORE, Span::styled(format!("  {reason}"), shared.theme.dim()))),
+    }
+    parts
+}
+
+/// The figures of a run that another one, or another program, slowed down would be no answer.
+fn shared_machine(shared: &Shared, runs: &[&RunSummary]) -> Option<Vec<Part>> {
+    let [what, more] = runs.iter().find_map(|run| shared.shared_machine(run))?;
+    let warn = |rank: u8, text: String| Part::new(rank, Span::styled(text, shared.theme.warn()));
+    Some(vec![warn(rank::ANSWER, format!("  no speed-up: {what}")), warn(rank::MORE, more)])
+}
+
+/// The ranks of a run and its images per second, in the chart's letter and colour; dim until they are fair.
+fn measured(shared: &Shared, run: &RunSummary, bar_of: Option<(f64, usize)>) -> Vec<Part> {
+    let theme = shared.theme;
+    let (letter, colour) = (shared.pins.letter(run.id), shared.pins.slot(run.id).map_or(theme.accent(), |slot| theme.run(slot)));
+    let letter = letter.map_or(String::new(), |letter| format!("{letter} "));
+    let rate = shared.figures(run).images_per_sec;
+    let style = if shared.is_fair(run) { theme.text() } else { theme.dim() };
+    let mut parts = vec![
+        words(rank::ANSWER, "  "),
+        Part::new(rank::LETTER, Span::styled(letter, colour)),
+        Part::new(rank::ANSWER, Span::styled(ranks(run), style)),
+    ];
+    if let Some(rate) = rate {
+        parts.push(Part::new(rank::ANSWER, Span::styled(format!(" {}/s", units::rate(rate)), style)));
+    }
+    if let Some(((most, cells), rate)) = bar_of.filter(|(_, cells)| *cells > 0).zip(rate) {
+        let (full, rest) = bar(rate / most, cells);
+        parts.push(Part::new(rank::BAR, Span::styled(format!(" {full}"), colour)));
+        parts.push(Part::new(rank::BAR, Span::styled(rest, theme.dim())));
+    }
+    parts
+}
+
+fn ranks(run: &RunSummary) -> String {
+    units::counted(run.figures.np, "rank")
+}
+
+fn gained(shared: &Shared, gain: &Gain, is_fair: bool) -> Vec<Part> {
+    let theme = shared.theme;
+    let style = if is_fair { theme.key() } else { theme.dim() };
+    let mut parts = vec![
+        Part::new(rank::ANSWER, Span::styled(format!("  {}", gain.times()), style)),
+        words(rank::IDEAL, format!(" of {}", gain.of())),
+    ];
+    match gain.efficiency {
+        Ok(part) => parts.push(Part::new(rank::ANSWER, Span::styled(format!(", {}", units::percent(part)), style))),
         Err(reason) => {
-            let none = |reason: &str| Span::raw(format!(", efficiency – {reason}"));
-            let texts = vec![
-                line(vec![on.clone(), none(reason)]),
-                line(vec![on, none(shortened(reason))]),
-                line(vec![none(shortened(reason))]),
-            ];
-            Wording { texts, reason: true }
+            let short = shortened(reason);
+            parts.push(Part::new(rank::ANSWER, Span::styled(format!(", {short}"), theme.warn())));
+            parts.push(Part::new(rank::MORE, Span::styled(reason[short.len()..].to_owned(), theme.warn())));
         }
     }
+    if gain.so_far {
+        parts.push(Part::new(rank::STATE, Span::styled(" so far", theme.dim())));
+    }
+    parts
+}
+
+/// `2 ranks without step 4: accuracy 61.2 % instead of 74.8 %, 5581/s instead of 5600/s`
+fn of_as_many_ranks(shared: &Shared, pair: Pair) -> Vec<Part> {
+    let mut parts = vec![words(rank::ANSWER, format!("  {} {}: ", ranks(pair.after), pair.difference()))];
+    let accuracy = accuracy_change(pair.after, pair.before);
+    if let Some(change) = &accuracy {
+        let text = format!("accuracy {:.1} % instead of {:.1} %", change.accuracy * 100.0, change.before * 100.0);
+        parts.push(Part::new(rank::ANSWER, Span::styled(text, shared.theme.key())));
+    }
+    let comma = if accuracy.is_some() { ", " } else { "" };
+    // Ranks that share no work have no speed to speak of.
+    if let Some([what, more]) = pair.runs().iter().find_map(|run| shared.shared_machine(run)) {
+        parts.push(Part::new(rank::MORE, Span::styled(format!("{comma}{what}{more}"), shared.theme.warn())));
+    } else if let Err(reason) = shared.gain_over(pair.after, pair.before) {
+        parts.push(words(rank::MORE, format!("; no speed-up: {}", shortened(reason))));
+    } else {
+        let [before, after] = pair.runs().map(|run| shared.figures(run).images_per_sec.map_or("–".into(), units::rate));
+        parts.push(words(
+            if accuracy.is_some() { rank::IDEAL } else { rank::ANSWER },
+            format!("{comma}{after}/s instead of {before}/s"),
+        ));
+    }
+    parts
+}
+
+/// A run that cannot be compared with any other: its own figure, and what an answer takes.
+fn alone(shared: &Shared, run: &RunSummary) -> Vec<Part> {
+    let theme = shared.theme;
+    let going = shared.watched.as_ref().filter(|watched| watched.id == run.id && watched.is_going());
+    if let Some(logged) = going.and_then(Watched::logged) {
+        return vec![words(rank::ANSWER, format!("  {}", logged.in_short()))];
+    }
+    if let Some(reason) = shared_machine(shared, &[run]) {
+        return reason;
+    }
+    let mut parts = if run.figures.np > 0 { measured(shared, run, None) } else { Vec::new() };
+    let status = shared.status(run.id).map_or(String::new(), |status| status.message.clone());
+    if !has_steps(run) {
+        parts.push(words(rank::MORE, format!("  {status}")));
+    }
+    let is_first = shared.baseline().is_none_or(|baseline| baseline.id == run.id);
+    let need = match (shared.figures(run).images_per_sec, is_first, shared.gain(run)) {
+        (None, ..) if !shared.run_state(run).is_over() => "  images/s appear after the first seconds".to_owned(),
+        (None, ..) => format!("  no images/s: {status}"),
+        (Some(_), true, _) if shared.going().is_some_and(|going| going != run.id) => {
+            ". The gain comes with the next run".to_owned()
+        }
+        (Some(_), true, _) => format!(". For the gain: np {}, then r", if run.figures.np > 1 { 1 } else { 2 }),
+        (Some(_), false, Err(reason)) => format!("  no speed-up: {reason}"),
+        (Some(_), false, Ok(_)) => String::new(),
+    };
+    parts.push(Part::new(rank::ANSWER, Span::styled(need, theme.text())));
+    parts
 }

@@ -1,15 +1,11 @@
-//! One line on what to do next, from what has been done: in a border, where it costs no row.
+//! What to do next, from what has been done: the end of the second line on top.
 //!
-//! Keys stand between backticks. It says one thing at a time, and nothing while a run is going.
-
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+//! Keys stand between backticks. It says one thing at a time, and only keys that do something now.
 
 use crate::course::Series;
 use crate::domain::run::RunState;
 use crate::runs::RunSummary;
-use crate::tui::actions::{Command, Pane};
+use crate::tui::actions::Command;
 use crate::tui::preferences::Tried;
 use crate::tui::shared::{Shared, is_of_collectives};
 use crate::tui::state::State;
@@ -24,48 +20,73 @@ pub fn note(tried: &mut Tried, command: Command) {
     }
 }
 
-/// What to do next. `None` while there is something to watch, and when the learner has seen everything.
+/// What to do next, the keys before the colon and what for behind it. `None` while the tour or the first reading says it.
 pub fn hint(state: &State) -> Option<String> {
     let shared = &state.shared;
-    let is_busy = shared.replay.is_some() || shared.is_starting() || shared.going().is_some() || !shared.listed;
-    if is_busy || state.help.tour.is_some() {
+    if let Some(playing) = &shared.replay {
+        let at_end = playing.position.played_s >= playing.position.duration_s;
+        return Some(match (at_end, playing.position.paused) {
+            (true, _) => "`{`: from the start".to_owned(),
+            (false, true) => "`Space`: goes on".to_owned(),
+            (false, false) => "`Space`: pauses".to_owned(),
+        });
+    }
+    if state.help.tour.is_some() || !shared.listed {
         return None;
+    }
+    let going = shared.going();
+    if going.is_some() || shared.is_starting() {
+        return Some(match going {
+            _ if !state.hints.read => format!("`w`: why step {} is needed", shared.step.number()),
+            Some(run) => format!("`x`: stops run {run}"),
+            None => ALL_KEYS.to_owned(),
+        });
     }
     let np = shared.spec.resources.np;
     let Some(last) = shared.runs.last() else {
         return Some(match np {
-            1 => "`r` trains on one rank".to_owned(),
-            _ => format!("`r` trains on {np} ranks with these steps"),
+            1 => "`r`: trains on one rank".to_owned(),
+            _ => format!("`r`: trains on {np} ranks with these steps"),
         });
     };
     let measured =
         || shared.runs.iter().filter(|run| run.figures.images_per_sec.is_some() && run.status.state == RunState::Finished);
     let with = |of: fn(usize) -> bool| measured().any(|run| of(run.figures.np));
     Some(match () {
-        () if shared.run_state(last) == RunState::Failed => format!("run {} failed: `i` shows why", last.id),
+        () if is_trouble(shared) => "`i`: why it failed".to_owned(),
         () if measured().next().is_none() && is_of_collectives(last) => "`C`: what the ranks sent; `r` trains".to_owned(),
-        () if measured().next().is_none() => format!("`c` lets run {} go on, `r` starts another", last.id),
-        () if !with(|np| np > 1) && np == 1 => "`+` and `r`: how much faster on 2 ranks?".to_owned(),
-        () if !with(|np| np > 1) => format!("`r`: how much faster on {np} ranks?"),
+        () if measured().next().is_none() => "`r`: starts another run".to_owned(),
+        () if !with(|np| np > 1) && np == 1 => "`+`, then `r`: how much faster 2 ranks are".to_owned(),
+        () if !with(|np| np > 1) => format!("`r`: how much faster {np} ranks are"),
         () if !with(|np| np == 1) && np > 1 => "`-` until np is 1, then `r`: the speed-up".to_owned(),
-        () if !with(|np| np == 1) => "`r` on one rank: then you see the speed-up".to_owned(),
-        () if !state.hints.compared => compare(shared)?,
+        () if !with(|np| np == 1) => "`r` on one rank: the speed-up".to_owned(),
+        () if shared.summary_on_screen().is_some_and(|run| run.id == last.id && shared.shared_machine(run).is_some()) => {
+            "`r`: again, with the machine for itself".to_owned()
+        }
+        () if !state.hints.compared && can_compare(shared) => "`v`: why, and what differs".to_owned(),
         () if !state.hints.read => format!("`w`: why step {} is needed", shared.step.number()),
-        () if same_steps(measured()) && !state.hints.switched => "`4` then `r`: what is the broadcast for?".to_owned(),
-        () if same_steps(measured()) => "`r`: what changes with these steps?".to_owned(),
+        () if same_steps(measured()) && !state.hints.switched => "`4`, then `r`: leaves out the broadcast".to_owned(),
+        () if same_steps(measured()) => "`r`: what these steps change".to_owned(),
         () if !shared.runs.iter().any(is_before_and_after) => {
             format!("`g` in Steps: without and with step {}", shared.step.number())
         }
-        () if !shared.runs.iter().any(is_of_collectives) => "`C`: how does an allreduce work?".to_owned(),
-        () => return None,
+        () if !shared.runs.iter().any(is_of_collectives) => "`C`: how an allreduce works".to_owned(),
+        () => ALL_KEYS.to_owned(),
     })
 }
 
-/// `None` where no run can be compared with the baseline.
-fn compare(shared: &Shared) -> Option<String> {
-    let baseline = shared.baseline()?.id;
-    let other = shared.runs.iter().rev().find(|run| run.id != baseline && shared.comparison(run).is_ok())?;
-    Some(format!("`v` compares run {} with run {baseline}", other.id))
+/// Where all was seen.
+const ALL_KEYS: &str = "`?`: all keys";
+
+/// The run on the screen failed: that is said before anything else.
+pub fn is_trouble(shared: &Shared) -> bool {
+    shared.summary_on_screen().is_some_and(|run| shared.run_state(run) == RunState::Failed)
+}
+
+/// The comparison that the key opens has an answer: of the run on the screen, or of the one that stands in for the baseline.
+fn can_compare(shared: &Shared) -> bool {
+    let Some((run, baseline)) = shared.summary_on_screen().zip(shared.baseline()) else { return false };
+    if run.id == baseline.id { shared.best_gain().is_some() } else { shared.gain(run).is_ok() }
 }
 
 fn same_steps<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> bool {
@@ -77,31 +98,13 @@ fn is_before_and_after(run: &RunSummary) -> bool {
     run.record.as_ref().and_then(|record| record.name.as_deref()).is_some_and(Series::is_of_a_pair)
 }
 
-/// Draws the hint in the lower border of the table of runs.
-pub fn draw(frame: &mut Frame, panes: &[(Pane, Rect)], state: &State) {
-    let theme = state.shared.theme;
-    // The table of runs ends at the bottom of every screen.
-    let place = panes.iter().find(|(pane, _)| *pane == Pane::Runs).map(|(_, rect)| *rect);
-    let Some((area, text)) = place.zip(hint(state)) else { return };
-    let mut spans = vec![Span::styled(" Next: ", theme.dim())];
-    spans.extend(text.split('`').enumerate().map(|(place, part)| {
-        let style = if place % 2 == 1 { theme.key() } else { theme.text() };
-        Span::styled(part.to_owned(), style)
-    }));
-    spans.push(Span::raw(" "));
-    let line = Line::from(spans);
-    let (width, y) = (line.width() as u16, area.bottom().saturating_sub(1));
-    // The table says in its border why runs cannot be compared.
-    let border = frame.buffer_mut()[(area.right().saturating_sub(2), y)].symbol().to_owned();
-    let is_free = |x: &u16| (*x..*x + width).all(|x| frame.buffer_mut()[(x, y)].symbol() == border);
-    let Some(x) = (area.x + 1..(area.right().saturating_sub(width))).find(is_free) else { return };
-    frame.render_widget(&line, Rect { x, y, width, height: 1 });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::step::{Step, StepSet};
+    use crate::runs::RunId;
+    use crate::tui::message::Message;
+    use crate::tui::shared::Watched;
     use crate::tui::testing::samples;
     use crate::tui::tests::{press, text, type_text};
     use crossterm::event::KeyCode;
@@ -110,52 +113,88 @@ mod tests {
         hint(state).unwrap_or_default()
     }
 
+    /// Another run in the list, and on the screen.
+    fn add(state: &mut State, run: RunSummary) {
+        state.shared.watched = Some(Watched::new(run.id));
+        state.shared.runs.push(run);
+    }
+
     #[test]
     fn it_follows_the_learner_from_the_first_run_to_before_and_after() {
         let mut state = samples::never_used();
-        assert_eq!(next(&state), "`r` trains on 2 ranks with these steps");
-        state.shared.runs.push(samples::finished(1, 2, 900.0));
+        assert_eq!(next(&state), "`r`: trains on 2 ranks with these steps");
+        add(&mut state, samples::finished(1, 2, 900.0));
         assert_eq!(next(&state), "`-` until np is 1, then `r`: the speed-up");
         type_text(&mut state, "-");
-        assert_eq!(next(&state), "`r` on one rank: then you see the speed-up");
-        state.shared.runs.push(samples::finished(2, 1, 500.0));
-        assert_eq!(next(&state), "`v` compares run 1 with run 2");
-        assert!(text(&state, 80, 24).contains(" Next: v compares run 1 with run 2 "), "{}", text(&state, 80, 24));
+        assert_eq!(next(&state), "`r` on one rank: the speed-up");
+        add(&mut state, samples::finished(2, 1, 500.0));
+        assert_eq!(next(&state), "`v`: why, and what differs");
+        assert!(
+            text(&state, 80, 24).lines().nth(1).unwrap().contains(" next: v why, and what differs "),
+            "{}",
+            text(&state, 80, 24)
+        );
         type_text(&mut state, "v");
         press(&mut state, KeyCode::Esc);
         assert_eq!(next(&state), "`w`: why step 1 is needed");
         type_text(&mut state, "w");
         press(&mut state, KeyCode::Esc);
-        assert_eq!(next(&state), "`4` then `r`: what is the broadcast for?");
+        assert_eq!(next(&state), "`4`, then `r`: leaves out the broadcast");
         type_text(&mut state, "4");
-        assert_eq!(next(&state), "`r`: what changes with these steps?");
+        assert_eq!(next(&state), "`r`: what these steps change");
         let mut other = samples::finished(3, 2, 900.0);
         other.record.as_mut().unwrap().spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
-        state.shared.runs.push(other);
+        add(&mut state, other);
         assert_eq!(next(&state), "`g` in Steps: without and with step 4");
         state.shared.runs.last_mut().unwrap().record.as_mut().unwrap().name = Some("step 4 after".into());
-        assert_eq!(next(&state), "`C`: how does an allreduce work?");
+        assert_eq!(next(&state), "`C`: how an allreduce works");
         state.shared.runs.insert(0, crate::tui::collectives::tests::samples::summary(9, 2));
-        assert_eq!(hint(&state), None, "all was seen");
+        assert_eq!(next(&state), "`?`: all keys", "all was seen");
         state.shared.runs.last_mut().unwrap().status.state = RunState::Failed;
-        assert_eq!(next(&state), "run 3 failed: `i` shows why");
+        assert_eq!(next(&state), "`i`: why it failed");
     }
 
     #[test]
     fn only_runs_with_one_rank_ask_for_more() {
         let mut state = samples::never_used();
-        state.shared.runs.push(samples::finished(1, 1, 500.0));
-        assert_eq!(next(&state), "`r`: how much faster on 2 ranks?");
+        add(&mut state, samples::finished(1, 1, 500.0));
+        assert_eq!(next(&state), "`r`: how much faster 2 ranks are");
         type_text(&mut state, "-");
-        assert_eq!(next(&state), "`+` and `r`: how much faster on 2 ranks?");
+        assert_eq!(next(&state), "`+`, then `r`: how much faster 2 ranks are");
+    }
+
+    /// The key opens the comparison of the run on the screen: it is not advised where that has no answer.
+    #[test]
+    fn a_comparison_is_advised_only_where_it_is_not_refused() {
+        let mut state = samples::compared();
+        for (run, advised) in [(3, true), (1, true), (4, false)] {
+            state.shared.watched = Some(Watched::new(RunId(run)));
+            assert_eq!(next(&state).starts_with("`v`"), advised, "run {run}: {}", next(&state));
+            if advised {
+                let mut opened = state.clone();
+                type_text(&mut opened, "v");
+                assert!(!text(&opened, 120, 40).contains("cannot be compared"), "{}", text(&opened, 120, 40));
+            }
+        }
     }
 
     #[test]
-    fn nothing_is_said_while_a_run_is_going_or_a_window_is_open() {
-        assert_eq!(hint(&samples::running()), None);
+    fn there_is_a_next_key_while_a_run_is_going_and_in_a_recording_and_behind_a_window() {
+        let mut state = samples::running();
+        assert_eq!(next(&state), "`w`: why step 1 is needed");
+        type_text(&mut state, "w");
+        assert_eq!(next(&state), "`x`: stops run 2");
+        let replayed = crate::tui::replay::tests::replayed();
+        assert_eq!(next(&replayed), "`Space`: pauses");
         let mut state = samples::never_used();
-        assert!(text(&state, 80, 24).contains(" Next: r trains on 2 ranks with these steps "));
-        type_text(&mut state, "?");
-        assert!(!text(&state, 80, 24).contains("Next: "));
+        let lines = |state: &State| text(state, 80, 24).lines().take(2).map(str::to_owned).collect::<Vec<_>>();
+        let before = lines(&state);
+        assert!(before[1].contains(" next: r trains on 2 ranks with these steps "), "{before:?}");
+        for key in ["?", ":", "q"] {
+            samples::say(&mut state, Message::Resize(80, 24));
+            type_text(&mut state, key);
+            assert_eq!(lines(&state), before, "{key}");
+            press(&mut state, KeyCode::Esc);
+        }
     }
 }

@@ -36,12 +36,16 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Tick(now_s) => {
             shared.now_s = now_s;
+            if shared.news_left_s() == Some(0.0) {
+                shared.forget_news();
+            }
             // A run that is going behind the one on the screen has no follower: its row comes from the list.
             let is_behind = shared.going().is_some() && !shared.watched.as_ref().is_some_and(Watched::is_going);
             let asked = state.windows.each_second();
             let lists = is_behind && asked != Some(Effect::ListRuns);
             actions.extend(asked.into_iter().chain(lists.then_some(Effect::ListRuns)).map(Action::from));
         }
+        Message::NewsIsOld => shared.forget_news(),
         Message::Queue(machine) => {
             if let Some(window) = state.windows.get_mut::<Queue>() {
                 window.machine = Some(machine);

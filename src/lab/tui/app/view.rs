@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::features;
 use super::layout::{self, LEAST, Places};
-use super::{footer, header, hint, places, projector, windows};
+use super::{footer, header, places, projector, windows};
 use crate::columns;
 use crate::tui::actions::Pane;
 use crate::tui::help;
@@ -30,9 +30,6 @@ pub fn draw(frame: &mut Frame, state: &State) {
             let panes = if state.projector { Vec::new() } else { places.panes };
             for (pane, rect) in &panes {
                 draw_pane(frame, *rect, *pane, state, places.turns);
-            }
-            if state.windows.is_empty() {
-                hint::draw(frame, &panes, state);
             }
             if state.projector {
                 projector::draw(frame, places.body, state);

@@ -95,7 +95,7 @@ pub fn place(state: &State, area: Rect) -> Option<Rect> {
     Some(match view {
         View::Page(page) => page::place(body, page.columns, page.lines.len()),
         View::List(_) => list::place(area),
-        View::Question(asked) => question::place(area, state.shared.theme, &asked.text, keys(state)?),
+        View::Question(asked) => question::place(body, state.shared.theme, &asked.text, keys(state)?),
         View::Line(_) | View::InPlace => Rect { y: body.bottom(), height: 1, ..body },
     })
 }
@@ -132,7 +132,7 @@ pub fn draw(frame: &mut Frame, area: Rect, footer: Rect, state: &State) {
             page::draw(frame, place, theme, &page.title, page.lines, scroll);
         }
         View::List(list) => list::draw(frame, area, theme, &list),
-        View::Question(asked) => question::draw(frame, area, theme, asked.title, &asked.text, keys(state).unwrap_or_default()),
+        View::Question(asked) => question::draw(frame, body, theme, asked.title, &asked.text, keys(state).unwrap_or_default()),
         View::Line(line) => prompt::draw(frame, footer, theme, &line),
         View::InPlace => {}
     }

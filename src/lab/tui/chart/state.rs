@@ -29,8 +29,8 @@ pub struct Chart {
 /// The curves of a run are read again when this changes.
 type Progress = (RunState, usize);
 
-/// The run on the screen, the baseline and the pinned runs, each once; those that are gone are left out, and those of
-/// [`other_kinds`].
+/// The run on the screen, the one that it is held against and the pinned runs, each once; those that are gone are left out, and
+/// those of [`other_kinds`].
 pub fn shown(shared: &Shared) -> Vec<RunId> {
     let watched = shared.watched.as_ref().map(|watched| watched.id);
     let mut shown: Vec<RunId> = watched.into_iter().collect();
@@ -51,10 +51,14 @@ pub fn other_kinds(shared: &Shared) -> Vec<RunId> {
     other_kinds
 }
 
-/// The baseline and the pinned runs, as far as they are there.
+/// Both runs of the answer on top, or else the baseline, and the pinned runs, as far as they are there.
 fn wanted(shared: &Shared) -> impl Iterator<Item = RunId> {
     let listed = |run: &RunId| shared.summary(*run).is_some();
-    shared.baseline().map(|run| run.id).into_iter().chain(shared.pins.all().iter().copied().filter(listed))
+    let answer: Vec<RunId> = match shared.pair() {
+        Some(pair) => pair.runs().map(|run| run.id).into(),
+        None => shared.baseline().map(|run| run.id).into_iter().collect(),
+    };
+    answer.into_iter().chain(shared.pins.all().iter().copied().filter(listed))
 }
 
 fn is_another_kind(shared: &Shared, run: RunId) -> bool {
@@ -69,9 +73,7 @@ fn is_another_kind(shared: &Shared, run: RunId) -> bool {
 
 /// The chart shows two runs whose speeds can be compared: by time one sees which is faster.
 fn is_compared(shared: &Shared) -> bool {
-    let watched = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
-    let is_other = |run: &&RunSummary| shared.baseline().is_some_and(|baseline| baseline.id != run.id);
-    watched.filter(is_other).is_some_and(|run| shared.comparison(run).is_ok())
+    shared.pair().is_some_and(|pair| pair.has_other_ranks() || shared.gain_over(pair.after, pair.before).is_ok())
 }
 
 impl Chart {

@@ -5,9 +5,6 @@
 #[cfg(test)]
 pub mod tests;
 
-use ratatui::style::Modifier;
-use ratatui::text::{Line, Span};
-
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::runs::recording::{PlayerOrder as P, Position};
@@ -15,7 +12,6 @@ use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::On::Char;
 use crate::tui::actions::{Binding, Command, row};
 use crate::tui::shared::{Playing, Shared, Watched};
-use crate::tui::widgets::Theme;
 
 /// The keys of the player, before those of the panes.
 pub static KEYS: &[Binding] = &[
@@ -28,23 +24,20 @@ pub static KEYS: &[Binding] = &[
     row(&[Char('-'), Char('_')], Command::Player(P::Slower), "", "", ""),
 ];
 
-/// ` REPLAY ▶ 0:23/1:05 10x on 2 CPU cores `, or without what it was recorded on.
-pub fn bar(playing: &Playing, theme: Theme, whole: bool) -> Line<'static> {
+/// That a recording is played: at the head of the screen, whatever else has room.
+pub const REPLAY: &str = " REPLAY";
+
+/// ` ▶ 0:23/1:05 10x`, and what it was recorded on.
+pub fn bar(playing: &Playing) -> [String; 2] {
     let Position { played_s, duration_s, speed, paused, .. } = playing.position;
     let sign = if paused { "‖" } else { "▶" };
-    let at_end = played_s >= duration_s;
-    let time = format!(" {sign} {}/{}", units::clock(played_s), units::clock(duration_s));
-    let state = match (paused, at_end) {
+    let state = match (paused, played_s >= duration_s) {
         (_, true) => " finished".to_owned(),
         (true, false) => format!(" {speed}x paused"),
         (false, false) => format!(" {speed}x"),
     };
-    Line::from(vec![
-        Span::styled(" REPLAY", theme.warn().add_modifier(Modifier::BOLD)),
-        Span::styled(time, theme.strong()),
-        Span::styled(state, theme.text()),
-        Span::styled(if whole { format!(" on {} ", playing.hardware) } else { " ".into() }, theme.dim()),
-    ])
+    let time = format!(" {sign} {}/{}{state}", units::clock(played_s), units::clock(duration_s));
+    [time, format!(" on {}", playing.hardware)]
 }
 
 /// Another moment: of which run, and whether it is the one on the screen. `None` where nothing is played.

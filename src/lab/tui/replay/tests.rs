@@ -34,14 +34,15 @@ fn it_says_replay_at_every_size_and_in_every_window() {
             update(&mut state, Message::Resize(width, height));
             type_text(&mut state, keys);
             let screen = text(&state, width, height);
-            assert!(screen.contains("REPLAY ▶ 0:23/1:05 10x on 2 CPU cores"), "{keys}: {screen}");
+            let lines: Vec<&str> = screen.lines().collect();
+            assert!(lines[0].contains("REPLAY ") && lines[1].contains(" ▶ 0:23/1:05 10x on 2 CPU cores"), "{keys}: {screen}");
         }
     }
     let mut paused = replayed();
     paused.shared.replay.as_mut().unwrap().position.paused = true;
-    assert!(text(&paused, 80, 24).contains("REPLAY ‖ 0:23/1:05 10x paused"));
+    assert!(text(&paused, 80, 24).contains(" ‖ 0:23/1:05 10x paused"));
     paused.shared.theme.ascii = true;
-    assert!(text(&paused, 80, 24).contains("REPLAY = 0:23/1:05 10x paused") && text(&paused, 80, 24).is_ascii());
+    assert!(text(&paused, 80, 24).contains(" = 0:23/1:05 10x paused") && text(&paused, 80, 24).is_ascii());
     assert!(text(&replayed(), 40, 10).contains("REPLAY"), "also where there is no room for more");
 }
 

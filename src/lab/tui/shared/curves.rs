@@ -15,6 +15,10 @@ const NEIGHBOURHOODS: usize = 20;
 /// A rate is measured over at least this time: a single step says little.
 const RATE_SECONDS: f64 = 1.0;
 
+/// From so many timed steps and seconds on a rate so far is fair: the first steps load, allocate and tune, and a few of them can
+/// be half as fast as the rest.
+const FAIR: (f64, f64) = (20.0, 3.0);
+
 /// What lies along the chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Along {
@@ -335,6 +339,12 @@ impl Curves {
     pub fn rate_so_far(&self) -> Option<f64> {
         let (steps, seconds) = self.stepped;
         (seconds >= RATE_SECONDS).then(|| steps * self.global_batch_size as f64 / seconds)
+    }
+
+    /// Whether [`Curves::rate_so_far`] stands on more than the first moments. The step that began the count is not in it.
+    pub fn is_rate_fair(&self) -> bool {
+        let (steps, seconds) = self.stepped;
+        steps >= FAIR.0 && seconds >= FAIR.1
     }
 
     /// The newest point of any curve.

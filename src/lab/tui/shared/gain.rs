@@ -1,12 +1,79 @@
-//! What a run gained over the baseline, as header, table, comparison and projector say it.
+//! What a run gained over another, as header, table, comparison and projector say it.
 //!
 //! Where two runs cannot be compared there is a reason instead.
 
-use super::state::Shared;
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use super::state::{Shared, kind_of};
 use super::watched::Watched;
+use crate::domain::job::Resources;
+use crate::domain::run::RunState;
 use crate::domain::speedup::{Comparison, Figures};
+use crate::domain::step::StepSet;
 use crate::domain::units;
-use crate::runs::{RunId, RunSummary, gained_so_far, no_efficiency};
+use crate::runs::{Difference, RunId, RunSummary, Tally, busy_host, differences, gained_so_far, no_efficiency};
+
+/// Runs on as many ranks that are looked at for one that differs in a single setting.
+const NEIGHBOURS: usize = 64;
+
+/// The two runs that answer what the shown one is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'a> {
+    /// The run with fewer ranks; of two with as many, the one that is not shown.
+    pub before: &'a RunSummary,
+    pub after: &'a RunSummary,
+}
+
+impl<'a> Pair<'a> {
+    pub fn runs(self) -> [&'a RunSummary; 2] {
+        [self.before, self.after]
+    }
+
+    pub fn has_other_ranks(self) -> bool {
+        self.before.figures.np != self.after.figures.np
+    }
+
+    /// What was asked for differently, where the ranks are as many: `without step 4`, `seed 2 instead of 1`.
+    pub fn difference(self) -> String {
+        let found = settings_apart(self.before, self.after);
+        let one = match &found[..] {
+            [] => return "with the same settings".to_owned(),
+            [one] => one,
+            all => return format!("with {} other settings", all.len()),
+        };
+        let of = |text: &str| text.parse::<StepSet>().ok().filter(|_| one.setting == "steps");
+        let Some((before, after)) = of(&one.baseline).zip(of(&one.run)) else {
+            return format!("{} {} instead of {}", one.label(), one.run, one.baseline);
+        };
+        let only = |of: StepSet, other: StepSet| of.iter().filter(|step| !other.contains(*step)).collect::<StepSet>();
+        let named =
+            |word: &str, steps: StepSet| format!("{word} step{} {steps}", if steps.iter().nth(1).is_some() { "s" } else { "" });
+        let (lost, won) = (only(before, after), only(after, before));
+        match (lost.is_empty(), won.is_empty()) {
+            (false, true) => named("without", lost),
+            (true, false) => named("with", won),
+            _ => format!("steps {after} instead of {before}"),
+        }
+    }
+}
+
+/// Settings in which two runs differ, without where they ran and on which versions.
+fn settings_apart(before: &RunSummary, after: &RunSummary) -> Vec<Difference> {
+    let both = before.record.as_ref().zip(after.record.as_ref());
+    let mut found = both.map_or_else(Vec::new, |(before, after)| differences(before, after));
+    found.retain(|one| !["host", "versions"].contains(&one.setting.as_str()));
+    found
+}
+
+/// The same settings and images, on any number of ranks.
+fn is_same_but_np(run: &RunSummary, other: &RunSummary) -> bool {
+    let (Some(run), Some(other)) = (&run.record, &other.record) else { return false };
+    run.spec.workload == other.spec.workload
+        && run.data_label == other.data_label
+        && run.program == other.program
+        && Resources { np: 0, ..run.spec.resources.clone() } == Resources { np: 0, ..other.spec.resources.clone() }
+}
 
 /// A run against the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,9 +128,103 @@ impl Shared {
         run.shown_rate().or_else(|| self.figures(run).images_per_sec.map(units::rate))
     }
 
+    /// The figures so far are more than the first moments: an epoch has ended, or enough steps were timed.
+    pub fn is_fair(&self, run: &RunSummary) -> bool {
+        let watched = self.watched.as_ref().filter(|watched| watched.id == run.id && watched.is_going());
+        run.figures.images_per_sec.is_some() || watched.is_none_or(|watched| watched.curves.is_rate_fair())
+    }
+
+    /// The shown run and the one that gives the honest answer to what it gained: the baseline that the user chose, a run that
+    /// differs in the ranks alone, one on as many ranks that differs in one setting alone, or any whose speed can be compared.
+    pub fn pair(&self) -> Option<Pair<'_>> {
+        let run = self.summary_on_screen()?;
+        let is_other = |other: &&RunSummary| other.id != run.id && kind_of(other) == kind_of(run);
+        let chosen = self.baseline.and_then(|id| self.summary(id)).filter(is_other);
+        let as_many = || Some(Pair { before: chosen?, after: run }).filter(|pair| !pair.has_other_ranks());
+        chosen
+            .and_then(|other| self.with_other_ranks(run, other))
+            .or_else(as_many)
+            .or_else(|| self.closest(run, is_same_but_np))
+            .or_else(|| self.neighbour(run))
+            .or_else(|| self.closest(run, |_, _| true))
+            .or_else(|| {
+                let before = self.baseline().filter(is_other)?;
+                let is_comparable = || gained_so_far(run, &self.figures(run), before).is_ok();
+                (before.figures.np == run.figures.np && is_comparable()).then_some(Pair { before, after: run })
+            })
+    }
+
+    /// The best partner with other ranks: with fewer ranks before one with more, the baseline first, then the newest.
+    fn closest(&self, run: &RunSummary, fits: fn(&RunSummary, &RunSummary) -> bool) -> Option<Pair<'_>> {
+        let baseline = self.baseline().map(|baseline| baseline.id);
+        let others = self.runs.iter().filter(|other| other.id != run.id && fits(run, other));
+        let pairs = others.filter_map(|other| Some((other.id, self.with_other_ranks(run, other)?)));
+        let order = |(other, pair): &(RunId, Pair)| {
+            let is_more = pair.before.id == run.id;
+            (is_more, Some(*other) != baseline, if is_more { 0 } else { pair.before.figures.np }, Reverse(*other))
+        };
+        pairs.min_by_key(order).map(|(_, pair)| pair)
+    }
+
+    /// Both, if their ranks differ and their speeds can be compared; a run that goes may still have none.
+    fn with_other_ranks(&self, run: &RunSummary, other: &RunSummary) -> Option<Pair<'_>> {
+        let [run, other] = [self.summary(run.id)?, self.summary(other.id)?];
+        let (before, after) = if other.figures.np < run.figures.np { (other, run) } else { (run, other) };
+        let is_measured = |of: &RunSummary| of.figures.images_per_sec.is_some() || !self.run_state(of).is_over();
+        let pair = Pair { before, after };
+        let fits = pair.has_other_ranks()
+            && other.figures.images_per_sec.is_some()
+            && is_measured(run)
+            && gained_so_far(after, &self.figures(after), before).is_ok();
+        fits.then_some(pair)
+    }
+
+    /// The newest run on as many ranks that differs in one setting alone. Of very many runs the newest are looked at.
+    fn neighbour(&self, run: &RunSummary) -> Option<Pair<'_>> {
+        let after = self.summary(run.id)?;
+        // Accuracies of other images are another matter.
+        let images = |run: &RunSummary| run.record.as_ref().map(|record| record.data_label.clone());
+        let is_alike = |other: &&RunSummary| {
+            other.id != run.id
+                && other.figures.np == run.figures.np
+                && kind_of(other) == kind_of(run)
+                && images(other) == images(run)
+                && (other.test.is_some() || other.figures.images_per_sec.is_some())
+        };
+        let mut others = self.runs.iter().rev().filter(is_alike).take(NEIGHBOURS);
+        let before = others.find(|other| settings_apart(other, run).len() == 1)?;
+        Some(Pair { before, after })
+    }
+
+    /// Why the speed of a run is not fair: another run or other programs use the machine as well, or did. What happened, and
+    /// behind it more about that.
+    pub fn shared_machine(&self, run: &RunSummary) -> Option<[String; 2]> {
+        let id = run.id;
+        if let Some(other) = self.beside(run) {
+            return Some([format!("run {id} shares the machine"), format!(" with run {}", other.id)]);
+        }
+        let part = run.disturbed()?;
+        let shares = if self.run_state(run).is_over() { "shared" } else { "shares" };
+        Some([format!("run {id} {shares} the machine"), format!(" ({})", busy_host::others_in_words(part))])
+    }
+
+    /// Another run that trains on the same machine as this one now.
+    fn beside(&self, run: &RunSummary) -> Option<&RunSummary> {
+        let host = |of: &RunSummary| of.record.as_ref().map(|record| record.host.clone());
+        let trains = |of: &&RunSummary| self.run_state(of) == RunState::Running;
+        let others = || self.runs.iter().filter(trains).filter(|other| other.id != run.id);
+        trains(&run).then(|| others().find(|other| host(other) == host(run))).flatten()
+    }
+
     /// What `run` gained over the baseline, or why that cannot be said.
     pub fn comparison(&self, run: &RunSummary) -> Result<Comparison, &'static str> {
-        gained_so_far(run, &self.figures(run), self.compared_with()?)
+        let baseline = self.compared_with()?;
+        self.alone(run)?;
+        gained_so_far(run, &self.figures(run), baseline)
+    }
+
+    fn alone(&self, run: &RunSummary) -> Result<(), &'static str> {
+        if self.beside(run).is_some() { Err("another run trains on the same machine") } else { Ok(()) }
     }
 
     /// How much faster `run` is than the baseline, or why that cannot be said.
@@ -82,13 +243,16 @@ impl Shared {
         all.max_by(|a, b| a.speedup.total_cmp(&b.speedup))
     }
 
-    fn gain_over(&self, run: &RunSummary, baseline: &RunSummary) -> Result<Gain, &'static str> {
+    /// How much faster `run` is than another with fewer ranks or as many, or why that cannot be said.
+    pub fn gain_over(&self, run: &RunSummary, baseline: &RunSummary) -> Result<Gain, &'static str> {
         if run.id == baseline.id {
             return Err("it is the baseline");
         }
+        self.alone(run)?;
         let figures = self.figures(run);
+        let baseline = &*self.as_it_goes(baseline);
         let gained = gained_so_far(run, &figures, baseline)?;
-        let is_going = !self.run_state(run).is_over();
+        let is_going = [run, baseline].into_iter().any(|run| !self.run_state(run).is_over());
         let Some(speedup) = gained.speedup else {
             return Err(match (is_going, baseline.figures.images_per_sec) {
                 (_, None) => "the baseline has measured no images/s yet",
@@ -107,5 +271,14 @@ impl Shared {
             so_far: is_going,
             disturbed: [run, baseline].into_iter().filter_map(RunSummary::disturbed).max_by(f64::total_cmp),
         })
+    }
+
+    /// With the images per second so far, where the run has ended no epoch yet.
+    fn as_it_goes<'a>(&self, run: &'a RunSummary) -> Cow<'a, RunSummary> {
+        let figures = self.figures(run);
+        if figures == run.figures {
+            return Cow::Borrowed(run);
+        }
+        Cow::Owned(RunSummary { tally: Tally { figures, ..run.tally.clone() }, ..run.clone() })
     }
 }

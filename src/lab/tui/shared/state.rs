@@ -20,6 +20,8 @@ pub struct Shared {
     pub size: (u16, u16),
     pub now_s: f64,
     pub notice: Option<Notice>,
+    /// When that was said, on this clock.
+    pub noticed_s: f64,
     /// The step under the cursor.
     pub step: Step,
     /// What the next run would be.
@@ -97,6 +99,7 @@ impl Shared {
             size: (0, 0),
             now_s: 0.0,
             notice: None,
+            noticed_s: 0.0,
             step: Step::InitAndPin,
             spec,
             preset,
@@ -117,6 +120,11 @@ impl Shared {
 
     pub fn summary(&self, id: RunId) -> Option<&RunSummary> {
         self.runs.iter().find(|run| run.id == id)
+    }
+
+    /// The row of the run on the screen.
+    pub fn summary_on_screen(&self) -> Option<&RunSummary> {
+        self.summary(self.watched.as_ref()?.id)
     }
 
     /// The state of a run, from the newest source.
@@ -208,7 +216,15 @@ impl Shared {
     }
 
     pub fn error(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), is_error: true });
+        self.say(text.into(), true);
+    }
+
+    pub fn inform(&mut self, text: impl Into<String>) {
+        self.say(text.into(), false);
+    }
+
+    fn say(&mut self, text: String, is_error: bool) {
+        (self.notice, self.noticed_s) = (Some(Notice { text, is_error }), self.now_s);
     }
 
     /// News goes with whatever is done next; a problem stays until it is dismissed.
@@ -216,8 +232,9 @@ impl Shared {
         self.notice = self.notice.take().filter(|notice| notice.is_error);
     }
 
-    pub fn inform(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), is_error: false });
+    /// Seconds until news leaves by itself.
+    pub fn news_left_s(&self) -> Option<f64> {
+        self.notice.as_ref()?.left_s(self.now_s - self.noticed_s)
     }
 
     /// Pins the chosen run, or lets it go; false where that changes nothing.

@@ -55,8 +55,9 @@ fn a_benchmark_has_a_rate_a_speed_up_and_a_curve_and_no_steps_to_judge() {
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Judge(_))), "{effects:?}");
     let screen = text(&state, 140, 40);
     let lines: Vec<&str> = screen.lines().collect();
-    assert!(lines[0].contains("finished  measured 3 iterations") && !lines[0].contains("epoch"), "{screen}");
-    assert!(lines[1].contains("run 2: 1.96x run 1 on 2 ranks, 98 % efficiency"), "{screen}");
+    assert!(lines[0].contains("run 2 ✓ finished") && !lines[0].contains("epoch"), "{screen}");
+    assert!(lines[0].contains("1 rank 1000/s") && lines[0].contains("2 ranks 1960/s"), "{screen}");
+    assert!(lines[0].contains("1.96x of 2x, 98 %"), "{screen}");
     let table = pane(&state, Pane::Runs, 140, 40);
     assert!(table.lines().filter(|line| line.contains(" bench ")).count() == 2 && table.contains("1960"), "{table}");
     assert_eq!(table.lines().filter(|line| line.contains("wrn-10-1")).count(), 2, "what was measured: {table}");

@@ -1,14 +1,19 @@
-//! The line of the header that says what the shown run gained, at every width.
+//! The two lines on top: what the ranks gained, what it means and the next key, at every width.
 
 use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
 
-use crate::domain::event::{ConfigReport, Event, EventLine};
+use crate::domain::event::{ConfigReport, Event, EventLine, Metrics};
+use crate::domain::model::ModelSpec;
 use crate::domain::run::RunState;
+use crate::domain::speedup::Figures;
+use crate::domain::step::{Step, StepSet};
+use crate::domain::training::TrainingSpec;
 use crate::runs::{RunId, RunSummary, RunUpdate};
 use crate::tui::message::Message;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
-use crate::tui::tests::{cut_out, text};
+use crate::tui::tests::{cut_out, picture, text};
 
 const BEGAN: f64 = 1_700_000_000.0;
 
@@ -50,87 +55,188 @@ fn training(rate: f64, steps: usize) -> State {
     state
 }
 
+/// One cell of the first line, where these words begin.
+fn style_of(state: &State, words: &str) -> Style {
+    let terminal = picture(state, 120, 40);
+    let buffer = terminal.backend().buffer();
+    let line: String = (0..120).map(|x| buffer[(x, 0)].symbol()).collect();
+    let at = line.find(words).unwrap_or_else(|| panic!("no {words}: {line}"));
+    buffer[(line[..at].chars().count() as u16, 0)].style()
+}
+
 #[test]
 fn a_run_that_trains_says_what_it_gained_so_far() {
     let state = training(1820.0, 60);
     let [first, second] = header(&state, 140);
-    let said = " run 2 so far: 1.82x run 1 on 2 ranks, 91 % efficiency █████████▏ of 2x";
-    assert!(second.starts_with(said), "{second}");
-    assert!(second.ends_with("next run: np 2 · wrn-10-1 · Fashion-MNIST "), "{second}");
-    assert!(first.contains("Step 1/10: Init and pin a device") && first.contains("run 2 ▶ running  epoch 1/3"), "{first}");
-    let [first, second] = header(&state, 80);
-    assert!(second.starts_with(" run 2 so far: 1.82x run 1, 91 % efficiency █████████▏ of 2x"), "{second}");
-    assert!(second.ends_with("next run: np 2 ") && first.contains("run 2 ▶ running  epoch 1/3"), "{first}\n{second}");
+    assert!(first.starts_with(" hvd-lab  run 2 ▶ running  epoch 1/3 22 %  A 1 rank 1000/s █"), "{first}");
+    assert!(first.contains("  B 2 ranks 1820/s █") && first.contains("  1.82x of 2x, 91 % so far"), "{first}");
+    assert!(second.contains("next: w why step 1 is needed"), "{second}");
+    for (width, said) in [
+        (80, " run 2 ▶  epoch 1/3 22 %  A 1 rank 1000/s  B 2 ranks 1820/s  1.82x of 2x, 91 %"),
+        (60, " run 2 ▶  1 rank 1000/s  2 ranks 1820/s  1.82x of 2x, 91 %"),
+    ] {
+        let [first, second] = header(&state, width);
+        assert!(first.contains(said) && second.contains("next: w"), "{first}\n{second}");
+    }
     assert!(text(&state, 200, 60).contains(" 1.82x "), "the table says it too");
 }
 
 #[test]
-fn the_first_moments_of_a_run_say_nothing_of_its_speed() {
-    let [_, second] = header(&training(1820.0, 5), 120);
-    assert!(second.starts_with(" run 2: speed-up – (images/s appear after the first seconds)"), "{second}");
+fn the_first_moments_of_a_run_say_nothing_of_its_speed_and_the_next_are_dim() {
+    let [first, _] = header(&training(1820.0, 5), 120);
+    assert!(first.contains("A 1 rank 1000/s") && first.contains("B 2 ranks  images/s appear after the first seconds"), "{first}");
+    let is_dim = |state: &State| style_of(state, "1.82x").add_modifier.contains(Modifier::DIM);
+    // 1.9 seconds of 28 steps: a figure, but none to rely on.
+    assert!(is_dim(&training(1820.0, 29)), "{}", header(&training(1820.0, 29), 120)[0]);
+    assert!(!is_dim(&training(1820.0, 60)));
 }
 
 #[test]
 fn a_finished_run_says_what_it_gained() {
     let state = one_and(samples::finished(2, 4, 1.0), 3000.0);
     for (width, said) in [
-        (120, " run 2: 3.00x run 1 on 4 ranks, 75 % efficiency ███████▌·· of 4x"),
-        (80, " run 2: 3.00x run 1 on 4 ranks, 75 % efficiency ███████▌·· of 4x     next: np 2 "),
+        (140, "  A 1 rank 1000/s ██████··················  B 4 ranks 3000/s ██████████████████······  3.00x of 4x, 75 %"),
+        (80, " run 2 ✓ finished  A 1 rank 1000/s  B 4 ranks 3000/s  3.00x of 4x, 75 %"),
+        (60, " run 2 ✓  1 rank 1000/s  4 ranks 3000/s  3.00x of 4x, 75 %"),
     ] {
         let [first, second] = header(&state, width);
-        assert!(second.starts_with(said), "{second}");
-        assert!(first.contains("run 2 ✓ finished  test accuracy 69.4 %"), "{first}");
+        assert!(first.contains(said), "{first}");
+        assert!(second.contains(" +0.0 points") && second.contains("next: v"), "{second}");
     }
     let mut ascii = state;
     ascii.shared.theme.ascii = true;
-    let [_, second] = header(&ascii, 80);
-    assert!(second.contains("3.00x run 1 on 4 ranks, 75 % efficiency #######") && second.is_ascii(), "{second}");
+    let [first, _] = header(&ascii, 140);
+    assert!(first.contains("A 1 rank 1000/s ######..................  B 4 ranks") && first.is_ascii(), "{first}");
+}
+
+/// The header never says "the baseline of all other runs": the answer is about two runs, whichever of them is shown.
+#[test]
+fn both_runs_of_the_answer_stay_whichever_is_chosen() {
+    let runs = || vec![samples::finished(1, 1, 1000.0), samples::finished(2, 2, 1900.0), samples::finished(3, 4, 3000.0)];
+    let said = |shown: u32| header(&watching(runs(), shown), 80)[0].clone();
+    assert!(said(3).contains("A 1 rank 1000/s  C 4 ranks 3000/s  3.00x of 4x, 75 %"), "{}", said(3));
+    assert!(said(2).contains("A 1 rank 1000/s  B 2 ranks 1900/s  1.90x of 2x, 95 %"), "{}", said(2));
+    assert!(said(1).contains("A 1 rank 1000/s  C 4 ranks 3000/s  3.00x of 4x, 75 %"), "the newest: {}", said(1));
+    for shown in 1..=3 {
+        let state = watching(runs(), shown);
+        let pair = state.shared.pair().unwrap().runs().map(|run| run.id);
+        let drawn = crate::tui::chart::state::shown(&state.shared);
+        assert!(pair.iter().all(|run| drawn.contains(run) && state.shared.pins.letter(*run).is_some()), "{drawn:?}");
+    }
+}
+
+/// A training of one rank, a whole one of two, and one of two with something changed.
+fn three(change: impl FnOnce(&mut TrainingSpec)) -> Vec<RunSummary> {
+    let mut other = samples::finished(3, 2, 1900.0);
+    other.tally.test = Some(Metrics { loss: 1.0, accuracy: 0.55 });
+    change(other.record.as_mut().unwrap().spec.workload.training_mut().unwrap());
+    vec![samples::finished(1, 1, 1000.0), samples::finished(2, 2, 2000.0), other]
 }
 
 #[test]
-fn what_cannot_be_compared_says_why_to_the_end_of_the_reason() {
+fn the_honest_partner_differs_in_one_thing() {
+    let without = |step: Step| move |training: &mut TrainingSpec| training.steps = StepSet::ALL.without(step);
+    let cases: [(Vec<RunSummary>, [&str; 2]); 4] = [
+        (
+            three(without(Step::Broadcast)),
+            [
+                "2 ranks without step 4: accuracy 55.0 % instead of 69.4 %, 1900/s instead of 2000/s",
+                " -14.4 points: the ranks started from different weights (step 4 is off)",
+            ],
+        ),
+        // Ranks that share no gradients have no speed to compare.
+        (
+            three(without(Step::DistributedOptimizer)),
+            [
+                "2 ranks without step 3: accuracy 55.0 % instead of 69.4 %; no speed-up: its ranks do not share",
+                " -14.4 points: each rank trained alone (step 3 is off)",
+            ],
+        ),
+        (three(|training| training.seed = 9), ["2 ranks seed 9 instead of 7: accuracy 55.0 %", "seed 9 instead of 7"]),
+        // Two settings differ: the run on one rank is the better partner.
+        (
+            three(|training| (training.seed, training.epochs) = (9, 4)),
+            ["1 rank 1000/s", " -14.4 points: 282 updates instead of 564"],
+        ),
+    ];
+    for (runs, [first, second]) in cases {
+        let said = header(&watching(runs, 3), 140);
+        assert!(said[0].contains(first) && said[1].contains(second), "{said:?}");
+    }
+    // A run of the same settings is a better partner than the baseline of others.
+    let mut runs = three(|training| training.batch_size = 128);
+    runs.push(RunSummary { id: RunId(4), ..runs[2].clone() });
+    runs[2].tally.figures = Figures { np: 1, images_per_sec: Some(1500.0), seconds_to_target: None };
+    runs[2].record.as_mut().unwrap().spec.resources.np = 1;
+    let [first, _] = header(&watching(runs, 4), 80);
+    assert!(first.contains("C 1 rank 1500/s  D 2 ranks 1900/s  1.27x of 2x, 63 %"), "{first}");
+    let mut chosen = watching(three(|_| {}), 2);
+    chosen.shared.baseline = Some(RunId(3));
+    assert!(header(&chosen, 80)[0].contains("accuracy 69.4 % instead of 55.0 %"), "the user's choice goes first");
+}
+
+#[test]
+fn what_cannot_be_compared_says_why_or_what_an_answer_takes() {
     let mut other = samples::finished(2, 2, 1.0);
-    other.record.as_mut().unwrap().spec.workload.training_mut().unwrap().train_images = Some(77);
+    other.record.as_mut().unwrap().spec.workload.training_mut().unwrap().model = ModelSpec::wrn(16, 4);
     let state = one_and(other, 2000.0);
     for width in [80, 120, 200] {
-        let [_, second] = header(&state, width);
-        assert!(second.starts_with(" run 2: speed-up – (other number of images than the baseline) "), "{second}");
-        assert!(width == 80 || second.contains("next run: np 2"), "{second}");
+        let [first, _] = header(&state, width);
+        assert!(first.contains("2 ranks 2000/s  no speed-up: other model than the baseline"), "{first}");
     }
-    let [_, second] = header(&watching(vec![samples::finished(1, 1, 1000.0)], 1), 80);
-    assert!(second.starts_with(" run 1: 1000 images/s on 1 rank, the baseline"), "{second}");
-    let failed = samples::summary(1, 2, samples::status(RunState::Failed, "process 1 was ended by signal 9"), None);
+    for (np, needed) in [(1, "1 rank 1000/s. For the gain: np 2, then r"), (2, "2 ranks 1000/s. For the gain: np 1, then r")] {
+        let [first, second] = header(&watching(vec![samples::finished(1, np, 1000.0)], 1), 60);
+        assert!(first.contains(needed) && second.contains("next: "), "{first}\n{second}");
+    }
+    let mut status = samples::status(RunState::Failed, "process 1 was ended by signal 9");
+    status.failed_process = Some(1);
+    let failed = samples::summary(1, 2, status, None);
     let [first, second] = header(&watching(vec![failed], 1), 80);
-    assert!(first.contains("run 1 ✗ failed") && second.contains("run 1: process 1 was ended by signal 9"), "{first}\n{second}");
+    assert!(first.contains("run 1 ✗ failed: rank 1 was ended by signal 9"), "{first}");
+    assert!(second.starts_with(" next: i why it failed"), "trouble goes first: {second}");
 }
 
 #[test]
-fn an_efficiency_over_100_percent_is_a_dash_with_its_reason() {
+fn an_efficiency_over_100_percent_is_no_figure_and_has_its_reason() {
     let state = one_and(samples::finished(2, 2, 1.0), 2100.0);
-    let [_, second] = header(&state, 120);
-    assert!(
-        second.starts_with(" run 2: 2.10x run 1 on 2 ranks, efficiency – over 100 %: the baseline was too slow (other"),
-        "{second}"
-    );
-    let [_, second] = header(&state, 80);
-    assert!(second.starts_with(" run 2: 2.10x run 1, efficiency – over 100 %: the baseline was too slow "), "{second}");
+    let [first, _] = header(&state, 160);
+    assert!(first.contains("2.10x of 2x, over 100 %: the baseline was too slow (other programs, a busy machine)"), "{first}");
+    let [first, _] = header(&state, 120);
+    assert!(first.contains("2.10x of 2x, over 100 %: the baseline was too slow"), "{first}");
     assert!(!text(&state, 200, 60).contains("105 %"));
 }
 
+/// Beside another run, and after it: no figure, and the same words.
 #[test]
-fn a_busy_machine_is_named_where_there_is_room() {
-    let mut run = samples::finished(2, 2, 1.0);
-    run.record.as_mut().unwrap().attempts[0].others_cpu = Some(0.6);
-    let state = one_and(run, 1200.0);
-    let busy = "1.20x run 1 on 2 ranks, 60 % efficiency ██████···· of 2x (other programs used 60 % of the cores)";
-    assert!(header(&state, 140)[1].contains(busy), "{}", header(&state, 140)[1]);
-    assert!(header(&state, 80)[1].contains("60 % efficiency ██████···· of 2x"), "{}", header(&state, 80)[1]);
+fn a_run_that_shares_its_machine_has_no_figure_while_it_runs_and_afterwards() {
+    let mut busy = samples::finished(2, 2, 1.0);
+    busy.record.as_mut().unwrap().attempts[0].others_cpu = Some(0.6);
+    let over = one_and(busy, 1200.0);
+    let mut beside = training(1820.0, 60);
+    let mut runs = beside.shared.runs.clone();
+    runs.push(samples::summary(3, 2, samples::status(RunState::Running, "training"), Some(900.0)));
+    samples::say(&mut beside, Message::Runs(runs));
+    for (state, said) in [
+        (&over, "no speed-up: run 2 shared the machine (other programs used 60 % of the cores)"),
+        (&beside, "no speed-up: run 2 shares the machine with run 3"),
+    ] {
+        for width in [60, 80, 120, 200] {
+            let [first, second] = header(state, width);
+            assert!(first.contains(&said[..32]) && (width < 120 || first.contains(said)), "{first}");
+            assert!(!first.contains("/s ") && !first.contains("x of"), "{first}");
+            assert!(second.contains("next: "), "{second}");
+        }
+    }
+    let mut watching_the_first = beside.clone();
+    samples::say(&mut watching_the_first, Message::Started(RunId(1)));
+    assert!(header(&watching_the_first, 80)[1].contains("(run 3 is running)"), "{:?}", header(&watching_the_first, 80));
+    assert!(!text(&beside, 200, 60).contains("1.82x"), "the table does not say it either");
 }
 
 #[test]
 fn no_width_breaks_the_header() {
     for state in [training(1820.0, 60), one_and(samples::finished(2, 2, 1.0), 2100.0), samples::failed(), samples::never_used()] {
-        for width in 80..200 {
+        for width in 60..200 {
             let lines = header(&state, width);
             assert!(lines.iter().all(|line| line.chars().count() == usize::from(width)), "{lines:?}");
         }
@@ -161,9 +267,11 @@ fn a_run_that_has_trained_and_is_being_tested_says_so() {
 #[test]
 fn a_run_of_collectives_has_no_speed_up_and_a_key_that_shows_it() {
     let run = crate::tui::collectives::tests::samples::summary(3, 2);
-    let [first, second] = header(&watching(vec![samples::finished(1, 1, 1000.0), run], 3), 120);
-    assert!(second.starts_with(" run 3: collectives; C shows their times and messages"), "{second}");
-    assert!(first.contains("finished  measured 15 rows") && !first.contains("epoch"), "{first}");
+    let [first, _] = header(&watching(vec![samples::finished(1, 1, 1000.0), run], 3), 120);
+    assert!(
+        first.contains(" run 3 ✓ finished  collectives; C shows them  measured 15 rows") && !first.contains("epoch"),
+        "{first}"
+    );
 }
 
 #[test]

@@ -254,11 +254,13 @@ fn the_projector_has_its_words_on_the_smallest_screen() {
 }
 
 #[test]
-fn how_the_played_run_stands_comes_before_where_it_was_recorded() {
+fn what_the_played_run_gained_comes_before_where_it_was_recorded() {
     for paused in [false, true] {
         let mut state = sized(crate::tui::replay::tests::replayed(), SMALLEST);
         state.shared.replay.as_mut().unwrap().position.paused = paused;
-        let first = text(&state, 60, 16).lines().next().unwrap().to_owned();
-        assert!(first.contains("REPLAY") && first.contains("run 2 ▶ running"), "{first}");
+        let shown = text(&state, 60, 16);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert!(lines[0].contains("REPLAY") && lines[0].contains("2 ranks ") && lines[0].contains("x of 2x"), "{shown}");
+        assert!(lines[1].contains(" 0:23/1:05 10x") && lines[1].contains("next: Space"), "{shown}");
     }
 }

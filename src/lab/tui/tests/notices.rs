@@ -63,6 +63,72 @@ fn news_goes_with_the_next_thing_done_and_a_problem_stays() {
     assert_eq!(notice(&state), None);
 }
 
+/// By the clock of the state, without a key; a long sentence takes longer to read.
+#[test]
+fn news_leaves_by_itself_and_a_problem_does_not() {
+    for (said, stays_s, gone_s) in [("saved".to_owned(), 4.0, 6.0), ("word ".repeat(40), 10.0, 14.0)] {
+        let mut state = samples::compared();
+        update(&mut state, Message::Tick(samples::START));
+        update(&mut state, Message::Done(said.clone()));
+        update(&mut state, Message::Tick(samples::START + stays_s));
+        assert!(notice(&state).is_some(), "{said}");
+        // The screen that is idle is woken once.
+        assert!(state.shared.news_left_s().is_some_and(|left_s| left_s > 0.0 && left_s < gone_s - stays_s));
+        let mut woken = state.clone();
+        update(&mut woken, Message::NewsIsOld);
+        update(&mut state, Message::Tick(samples::START + gone_s));
+        assert_eq!((notice(&state), notice(&woken), state.shared.news_left_s()), (None, None, None), "{said}");
+    }
+    let mut state = samples::compared();
+    update(&mut state, Message::Failed("no room on the disk".into()));
+    update(&mut state, Message::Tick(samples::START + 1e6));
+    update(&mut state, Message::NewsIsOld);
+    assert_eq!((notice(&state), state.shared.news_left_s()), (Some("no room on the disk"), None));
+}
+
+/// Whatever is said, and wherever: the answer and the next key stay, and so do the keys at the foot.
+#[test]
+fn no_notice_covers_the_answer_or_the_keys() {
+    let long = "run 3 may still be running elsewhere: ".repeat(9);
+    for (width, height) in [(60, 16), (80, 24), (120, 36), (200, 60)] {
+        for keys in ["", "z", "?", "q", "P"] {
+            for (said, is_error) in [("saved", false), ("no room on the disk", true), (&*long, true)] {
+                let mut state = samples::compared();
+                update(&mut state, Message::Resize(width, height));
+                type_text(&mut state, keys);
+                state.shared.notice = None;
+                let quiet = text(&state, width, height);
+                if is_error {
+                    state.shared.error(said)
+                } else {
+                    state.shared.inform(said)
+                }
+                let shown = text(&state, width, height);
+                let kept = |screen: &str| -> Vec<String> {
+                    let lines: Vec<&str> = screen.lines().collect();
+                    [lines[0], lines[1], lines[lines.len() - 1]].map(str::to_owned).into()
+                };
+                assert_eq!(kept(&shown), kept(&quiet), "{keys} at {width}x{height}");
+                let begins = if is_error { format!(" ✗ Problem: {}", &said[..5]) } else { format!(" ▸ {said}") };
+                assert!(shown.contains(&begins) && shown.contains(" Esc "), "{keys}\n{shown}");
+            }
+        }
+    }
+}
+
+/// A short one covers the lower border of the panes, and nothing that they say.
+#[test]
+fn a_notice_of_one_line_covers_a_border_only() {
+    let mut state = samples::compared();
+    let quiet = text(&state, 120, 36);
+    state.shared.inform("saved");
+    let shown = text(&state, 120, 36);
+    let changed: Vec<usize> =
+        quiet.lines().zip(shown.lines()).enumerate().filter(|(_, (a, b))| a != b).map(|(row, _)| row).collect();
+    assert_eq!(changed, [34], "{shown}");
+    assert!(quiet.lines().nth(34).unwrap().contains("╯╰"), "{quiet}");
+}
+
 #[test]
 fn a_run_that_is_starting_is_not_started_twice() {
     let mut state = samples::compared();

@@ -207,19 +207,30 @@ fn pictures_of_every_state() {
     }
 }
 
-/// Five seconds are enough: the gain stands in the second line, and the load of each device as a number beside its bar.
+/// Five seconds are enough: the gain stands in the first line, the next key in the second, and the load of each device as a
+/// number beside its bar.
 #[test]
 fn every_state_says_what_was_gained_and_what_the_devices_do() {
     for case in Case::all() {
         let state = case.state();
         let shown = text(&state, case.size.0, case.size.1);
-        let line = shown.lines().nth(1).unwrap();
+        let lines: Vec<&str> = shown.lines().take(2).collect();
+        let has = |words: &str| lines[0].contains(words);
+        let ranks = format!("{} ranks ", case.np());
         match case.runs {
-            0 => assert!(line.contains("no run yet"), "{}:\n{shown}", case.name()),
-            1 => assert!(line.contains("the baseline"), "{}:\n{shown}", case.name()),
-            _ => assert!(line.contains("x ") && line.contains("% efficiency"), "{}:\n{shown}", case.name()),
+            0 => assert!(has("no run yet: press r"), "{}:\n{shown}", case.name()),
+            1 => assert!(has("1 rank 1023/s") && has("For the gain: np 2, then r"), "{}:\n{shown}", case.name()),
+            _ => {
+                assert!(has("1 rank 1023/s") && has(&ranks) && has("x of ") && has(" %"), "{}:\n{shown}", case.name());
+            }
         }
-        assert!(!line.contains("xnext") && !line.contains("x next"), "{}: parts touch\n{line}", case.name());
+        assert!(!has("/sx") && !has("/s1") && !has("%1"), "{}: parts touch\n{}", case.name(), lines[0]);
+        let key = match case.runs {
+            0 | 1 => "next: r",
+            2 => "next: w",
+            _ => "next: v",
+        };
+        assert!(lines[1].contains(key), "{}: no key\n{shown}", case.name());
         for row in state.devices.rows() {
             let number = format!("{:.0}", row.device.utilization_percent.value().unwrap());
             let is_there = shown.split(|c: char| !c.is_ascii_digit()).any(|word| word == number);

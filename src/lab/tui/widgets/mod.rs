@@ -1,6 +1,7 @@
 //! What is drawn, whatever it is about: frames, pages, questions, lists, lines to type, colours and themes.
 
 pub mod big_text;
+pub mod fitted;
 pub mod form;
 pub mod frame;
 pub mod list;
@@ -16,6 +17,7 @@ pub mod slot;
 pub mod table;
 pub mod theme;
 
+pub use fitted::Part;
 pub use frame::{Focus, flow};
 pub use looks::{Background, Look, RUN_COLOURS};
 pub use prompt::Prompt;

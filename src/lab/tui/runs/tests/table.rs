@@ -343,9 +343,9 @@ fn a_run_that_cannot_be_compared_has_a_dash_and_its_reason_stands_in_the_header(
     training.steps = StepSet::ALL.without(Step::DistributedOptimizer);
     let mut state = with(vec![samples::finished(1, 1, 1964.0), apart, samples::finished(3, 2, 3900.0)]);
     let shown = |state: &State| {
-        let screen = text(state, 120, 40);
+        let screen = text(state, 140, 40);
         let row = |id: &str| screen.lines().rfind(|line| line.contains("finished") && line.contains(id)).unwrap_or("").to_owned();
-        (row(" 2 ✓").contains("1.99x"), row(" 3 ✓").contains("1.99x"), screen.contains("speed-up – (its ranks do not share"))
+        (row(" 2 ✓").contains("1.99x"), row(" 3 ✓").contains("1.99x"), screen.contains("no speed-up: its ranks do not share"))
     };
     assert_eq!(shown(&state), (false, true, false), "{}", text(&state, 120, 40));
     press(&mut state, KeyCode::Down);

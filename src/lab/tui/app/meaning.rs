@@ -1,0 +1,147 @@
+//! The second line on top: what the answer means, and the next key; what went wrong comes before either.
+//!
+//! Generated images are always named as such.
+
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use super::hint;
+use crate::dataset::is_generated;
+use crate::domain::units;
+use crate::runs::{AccuracyChange, accuracy_change};
+use crate::tui::replay;
+use crate::tui::shared::{Shared, Watched};
+use crate::tui::state::State;
+use crate::tui::widgets::Part;
+
+/// What goes first where there is no room: the causes, the least telling one before the others.
+mod rank {
+    pub const CAUSES: [u8; 2] = [6, 7];
+    pub const FIGURE: u8 = 8;
+    pub const WHAT_FOR: u8 = 4;
+    pub const MEANING: u8 = 5;
+    pub const REPLAY: u8 = 2;
+    pub const OTHER_RUN: u8 = 1;
+    pub const STAYS: u8 = 0;
+}
+
+pub fn parts(state: &State) -> Vec<Part> {
+    let shared = &state.shared;
+    let (meaning, next) = (meaning(shared), next(state));
+    let mut parts = marks(shared);
+    let [first, second] = if hint::is_trouble(shared) { [next, meaning] } else { [meaning, next] };
+    parts.extend(first);
+    parts.extend(second);
+    parts
+}
+
+fn words(rank: u8, text: impl Into<String>, style: Style) -> Part {
+    Part::new(rank, Span::styled(text.into(), style))
+}
+
+/// That it is a recording, that images are no photos, that another run is going.
+fn marks(shared: &Shared) -> Vec<Part> {
+    let theme = shared.theme;
+    let mut parts = Vec::new();
+    if let Some(playing) = &shared.replay {
+        let [time, hardware] = replay::bar(playing);
+        parts.extend([words(rank::STAYS, time, theme.strong()), words(rank::REPLAY, hardware, theme.dim())]);
+        parts.push(words(rank::STAYS, " ", theme.text()));
+    }
+    let run = shared.summary_on_screen().filter(|_| !shared.is_starting());
+    let images = run.and_then(|run| Some(&run.record.as_ref()?.data_label));
+    if let Some(images) = images.filter(|images| is_generated(images)) {
+        parts.push(words(rank::STAYS, format!(" on {images} "), theme.warn()));
+    }
+    let other = run.and_then(|run| shared.going().filter(|other| *other != run.id));
+    parts.extend(other.map(|other| words(rank::OTHER_RUN, format!(" (run {other} is running) "), theme.warn())));
+    parts
+}
+
+/// What the next key is, and what for. Behind a window it is dim: that key waits until the window is closed.
+fn next(state: &State) -> Vec<Part> {
+    let theme = state.shared.theme;
+    let Some(hint) = hint::hint(state) else { return Vec::new() };
+    let (keys, what_for) = hint.split_once(':').map_or((&*hint, ""), |(keys, what_for)| (keys, what_for));
+    let is_waiting = !state.windows.is_empty();
+    let of_key = if is_waiting { theme.dim() } else { theme.key() };
+    let of_word = if is_waiting { theme.dim() } else { theme.text() };
+    let spans = |rank: u8, text: &str| -> Vec<Part> {
+        let pieces = text.split('`').enumerate().filter(|(_, piece)| !piece.is_empty());
+        pieces.map(|(place, piece)| words(rank, piece, if place % 2 == 1 { of_key } else { of_word })).collect()
+    };
+    let mut parts = vec![words(rank::STAYS, " next: ", theme.dim())];
+    parts.extend(spans(rank::STAYS, keys));
+    parts.extend(spans(rank::WHAT_FOR, what_for));
+    parts.push(words(rank::STAYS, " ", theme.text()));
+    parts
+}
+
+fn meaning(shared: &Shared) -> Vec<Part> {
+    let Some(watched) = shared.watched.as_ref().filter(|_| !shared.is_starting()) else { return Vec::new() };
+    if watched.is_going() {
+        return so_far(shared, watched);
+    }
+    let change = shared.pair().and_then(|pair| Some((pair, accuracy_change(pair.after, pair.before)?)));
+    let Some((pair, change)) = change else { return accuracy(shared, watched) };
+    let mut parts = changed(shared, &change);
+    // The first line says both accuracies of runs on as many ranks.
+    if !pair.has_other_ranks() {
+        parts.retain(|part| part.rank != rank::FIGURE);
+    }
+    parts
+}
+
+/// `accuracy 60.1 %, -9.9 points: 282 updates instead of 564, and the rate was still climbing: epoch 3 of 5 of the warm-up`
+fn changed(shared: &Shared, change: &AccuracyChange) -> Vec<Part> {
+    let theme = shared.theme;
+    let mut parts = vec![words(rank::FIGURE, format!(" accuracy {:.1} %,", change.accuracy * 100.0), theme.text())];
+    if change.is_small() {
+        parts.push(words(rank::MEANING, format!(" {:+.1} points", change.points()), theme.text()));
+        parts.push(words(rank::CAUSES[0], ": no more than another seed makes", theme.text()));
+    } else {
+        let style = if change.points() < 0.0 { theme.warn() } else { theme.accent() };
+        parts.push(words(rank::MEANING, format!(" {:+.1} points", change.points()), style));
+        let joins = [": ", ", and "].into_iter().zip(rank::CAUSES);
+        parts.extend(
+            change.causes.iter().zip(joins).map(|(cause, (join, rank))| words(rank, format!("{join}{cause}"), theme.text())),
+        );
+    }
+    parts.push(words(rank::MEANING, " |", theme.dim()));
+    parts
+}
+
+/// Of a run that stands alone.
+fn accuracy(shared: &Shared, watched: &Watched) -> Vec<Part> {
+    let theme = shared.theme;
+    let summary = shared.summary(watched.id);
+    let test = watched.test().map(|test| test.accuracy).or(summary.and_then(|run| Some(run.test?.accuracy)));
+    let Some(test) = test else { return Vec::new() };
+    let early = watched.early_stop().map_or(String::new(), |epoch| format!(", stopped early after epoch {epoch}"));
+    vec![
+        words(rank::MEANING, format!(" test accuracy {:.1} %", test * 100.0), theme.text()),
+        words(rank::CAUSES[0], early, theme.text()),
+        words(rank::MEANING, " |", theme.dim()),
+    ]
+}
+
+/// `0:12  loss 0.532  accuracy 60.0 % after epoch 1`
+fn so_far(shared: &Shared, watched: &Watched) -> Vec<Part> {
+    let theme = shared.theme;
+    let Some(status) = shared.status(watched.id) else { return Vec::new() };
+    let elapsed = units::clock(shared.now_s.max(status.started_s) - status.started_s);
+    let mut parts = vec![words(rank::MEANING, format!(" {elapsed}"), theme.text())];
+    if let Some(report) = watched.last_epoch() {
+        let accuracy = report.validated().unwrap_or(report.train).accuracy;
+        parts.push(words(
+            rank::CAUSES[0],
+            format!("  accuracy {:.1} % after epoch {}", accuracy * 100.0, report.epoch),
+            theme.text(),
+        ));
+    }
+    if let Some(step) = watched.step() {
+        parts.push(words(rank::CAUSES[1], format!("  loss {:.3}", step.loss), theme.text()));
+    }
+    parts.push(words(rank::MEANING, " |", theme.dim()));
+    parts
+}
