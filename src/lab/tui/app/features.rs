@@ -90,7 +90,7 @@ const BENCHMARK: &str = "benchmark: set up how fast a model is trained (`hvd-lab
 const SIMULATE: &str = "up to how many GPUs? simulate what more of them would give (`hvd-lab simulate`)";
 const FAULTS: &str = "faults: freeze, slow or end a rank on purpose, and see how it is found";
 const QUEUE: &str = "queue: who has which GPU of a shared machine, and who waits (`hvd-lab queue`)";
-const PROJECTOR: &str = "for a projector: large step and speed-up, or the panes again";
+const PROJECTOR: &str = "lecture view, for a projector: this run, large; or the panes";
 
 /// The key of a command of the application.
 pub fn find(command: Command) -> Option<&'static AppKey> {

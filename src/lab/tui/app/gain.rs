@@ -84,7 +84,7 @@ pub fn wording(state: &State) -> Wording {
 }
 
 /// Which rank failed, and why, in the words of the launcher.
-fn cause(status: &RunStatus) -> String {
+pub fn cause(status: &RunStatus) -> String {
     match (status.failed_process, status.message.strip_prefix("process ")) {
         (Some(_), Some(rest)) => format!("rank {rest}"),
         (Some(process), None) => format!("rank {process}: {}", status.message),

@@ -40,8 +40,7 @@ pub fn draw(frame: &mut Frame, state: &State) {
                 slot::draw(frame, rect, state.shared.theme, places.turns, shown);
             }
             if let Some(rect) = quiet.filter(|_| state.windows.is_empty()) {
-                let context = help::tour::TourContext { replay: state.shared.replay.is_some(), small: layout::is_compact(area) };
-                help::tour::draw(frame, rect, state.shared.theme, &state.help, context);
+                help::tour::draw(frame, rect, places.body, &state.help, &state.shared);
             }
             footer::draw(frame, places.footer, state);
             windows::draw(frame, area, places.footer, state);
