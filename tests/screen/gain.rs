@@ -1,4 +1,4 @@
-//! What the second run gained over the first, from the keys that start both to the projector.
+//! What the second run gained over the first, from the keys that start both to the lecture view.
 
 use crate::support::pty::{Home, Options};
 
@@ -28,7 +28,7 @@ fn two_runs_from_their_keys_to_what_the_second_gained() {
     lab.wait("the comparison closed", |seen| !seen.terminal.screen().contents().contains("What it gained"));
     lab.press("P");
     lab.wait_for("run 2 against run 1");
-    lab.wait_for("2 ranks against 1: 100 % scaling efficiency");
+    lab.wait_for("2 ranks against 1: 100 % efficiency");
     lab.press("q");
     assert!(lab.exit().success());
 }

@@ -67,9 +67,9 @@ fn count(bytes: &[u8], sequence: &[u8]) -> usize {
 fn the_tour_is_shown_once() {
     let home = Home::never_used();
     let mut first = Options::default().start(&home);
-    first.wait_for("Tour 1 of 6");
+    first.wait_for("Tour 1 of 5");
     first.press("\r");
-    first.wait_for("Tour 2 of 6");
+    first.wait_for("Tour 2 of 5");
     first.press("q");
     assert!(first.exit().success());
     let mut second = Options::default().start(&home);
@@ -80,7 +80,7 @@ fn the_tour_is_shown_once() {
     second.press("q");
     assert!(second.exit().success());
     let mut third = Options { arguments: &["--tour"], ..Options::default() }.start(&home);
-    third.wait_for("Tour 1 of 6");
+    third.wait_for("Tour 1 of 5");
     third.press("\x1b");
     third.wait("the tour gone", |seen| !seen.terminal.screen().contents().contains("Tour"));
     third.press("q");

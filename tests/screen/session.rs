@@ -43,7 +43,7 @@ fn a_killed_screen_loses_no_theme_pin_baseline_or_step() {
 fn the_tour_is_not_shown_again_after_a_kill() {
     let home = Home::never_used();
     let lab = Options::default().start(&home);
-    lab.wait_for("Tour 1 of 6");
+    lab.wait_for("Tour 1 of 5");
     wait_for(&home, "\"toured\": true");
     kill(lab.pid(), Signal::SIGKILL).unwrap();
 }

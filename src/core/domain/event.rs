@@ -211,6 +211,13 @@ pub enum DigestMoment {
     EpochParameters,
 }
 
+impl DigestMoment {
+    /// The weights that a rank trains with, which should be equal on all ranks.
+    pub fn is_of_weights(self) -> bool {
+        matches!(self, DigestMoment::StartParameters | DigestMoment::EpochParameters)
+    }
+}
+
 /// Loss is mean cross entropy per image; accuracy a fraction, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {

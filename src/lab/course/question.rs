@@ -40,6 +40,14 @@ pub struct Judgement<'a> {
     pub feedback: &'a str,
 }
 
+impl Judgement<'_> {
+    /// `Right: ...` or `Not quite: ...`. Most answers to a right prediction begin with the word themselves.
+    pub fn in_words(&self) -> String {
+        let verdict = if self.is_right { "Right" } else { "Not quite" };
+        if self.feedback.starts_with(verdict) { self.feedback.to_owned() } else { format!("{verdict}: {}", self.feedback) }
+    }
+}
+
 impl Question {
     /// `None` for a prediction of the other kind, an option that is not there, or no number.
     pub fn judge(&self, prediction: Prediction) -> Option<Judgement<'_>> {
@@ -76,6 +84,13 @@ mod tests {
         let judge = |index| question.judge(Prediction::Choice(index)).map(|judged| (judged.is_right, judged.feedback));
         assert_eq!((judge(0), judge(1), judge(2)), (Some((false, "feedback 0")), Some((true, "feedback 1")), None));
         assert_eq!(question.judge(Prediction::Number(1.0)), None);
+    }
+
+    #[test]
+    fn the_verdict_is_said_once() {
+        let judged = |is_right, feedback| Judgement { is_right, feedback }.in_words();
+        assert_eq!(judged(true, "Right. Both move."), "Right. Both move.");
+        assert_eq!((judged(true, "four"), judged(false, "five")), ("Right: four".into(), "Not quite: five".into()));
     }
 
     #[test]

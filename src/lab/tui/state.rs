@@ -57,7 +57,7 @@ pub struct State {
     /// Which pane has the place that several take in turn on a small screen.
     pub slot: Pane,
     pub zoom: bool,
-    /// Large step and speed-up, for the last row of a lecture hall.
+    /// The lecture view: one run, large enough for the last row.
     pub projector: bool,
     /// What the pressed button holds.
     pub dragged: Option<Dragged>,

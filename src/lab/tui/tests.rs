@@ -6,6 +6,7 @@ mod footer;
 mod gain;
 mod glance;
 mod keys;
+mod lecture;
 pub mod looks;
 pub mod mouse;
 mod notices;

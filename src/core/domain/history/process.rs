@@ -21,6 +21,9 @@ pub enum Keep {
 
 /// The most iterations, or rows of a table, that are kept of a process.
 const MANY: usize = 10_000;
+/// The newest digests of the weights that are kept of a process where not everything is: ranks that do not wait for each other
+/// are some epochs apart.
+const NEWEST_WEIGHTS: usize = 8;
 
 /// What one process reported in one attempt.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +36,8 @@ pub struct Process {
     pub steps: Vec<TrainingStep>,
     /// The epochs that ended in this attempt, oldest first. Their `cumulative_seconds` go on from the attempts before.
     pub epochs: Vec<EpochReport>,
-    /// With the epoch: counted from 0 at the first gradients, else the last epoch trained. With [`Keep::Everything`].
+    /// With the epoch: counted from 0 at the first gradients, else the last epoch trained. Without [`Keep::Everything`] only
+    /// the newest of the weights.
     pub digests: Vec<(DigestMoment, usize, String)>,
     /// Some of the numbers behind each digest, with moment and epoch. With [`Keep::Everything`].
     pub samples: Vec<(DigestMoment, usize, Vec<f32>)>,
@@ -157,9 +161,12 @@ impl Process {
             }
             Event::Epoch(report) => self.end_epoch(report, keep),
             Event::Logged(logged) => self.logged.take(logged),
-            Event::Digest { moment, epoch, digest, sample } if everything => {
+            Event::Digest { moment, epoch, digest, sample } if everything || moment.is_of_weights() => {
+                if !everything && self.digests.len() == NEWEST_WEIGHTS {
+                    self.digests.remove(0);
+                }
                 self.digests.push((*moment, *epoch, digest.clone()));
-                if !sample.is_empty() {
+                if everything && !sample.is_empty() {
                     self.samples.push((*moment, *epoch, sample.clone()));
                 }
             }

@@ -74,7 +74,7 @@ pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('Q')], C::Open("queue"), ("Q", ""), QUEUE, queue::open),
     row(&[Char('#')], C::Open("rank"), ("#", ""), "a rank by its number or its host: its log, and its device", log::find::open),
     row(&[Char('P')], C::Projector, ("P", ""), PROJECTOR, screen::toggle_projector),
-    row(&[Code(K::F(2))], C::Tour, ("F2", ""), "the tour of the screen", screen::start_tour),
+    row(&[Code(K::F(2))], C::Tour, ("F2", ""), "the tour: what ranks are, and the first run", screen::start_tour),
     row(&[Code(K::F(5))], C::ResetBorders, ("F5", ""), "reset pane sizes", screen::reset_borders),
     row(&[Char('?'), Code(K::F(1))], C::Help, ("?", "help"), "this help", help::windows::show_keys).ranked(0),
     row(ESCAPE, C::Back, ("Esc", ""), "dismiss a notice, leave the zoom", screen::back).ranked(0),
@@ -90,7 +90,7 @@ const BENCHMARK: &str = "benchmark: set up how fast a model is trained (`hvd-lab
 const SIMULATE: &str = "up to how many GPUs? simulate what more of them would give (`hvd-lab simulate`)";
 const FAULTS: &str = "faults: freeze, slow or end a rank on purpose, and see how it is found";
 const QUEUE: &str = "queue: who has which GPU of a shared machine, and who waits (`hvd-lab queue`)";
-const PROJECTOR: &str = "for a projector: large step and speed-up, or the panes again";
+const PROJECTOR: &str = "lecture view, for a projector: this run, large; or the panes";
 
 /// The key of a command of the application.
 pub fn find(command: Command) -> Option<&'static AppKey> {

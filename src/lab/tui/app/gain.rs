@@ -120,7 +120,7 @@ fn answer(shared: &Shared, watched: &Watched, cells: usize) -> Vec<Part> {
 }
 
 /// Which rank failed, and why, in the words of the launcher.
-fn cause(status: &RunStatus) -> String {
+pub fn cause(status: &RunStatus) -> String {
     match (status.failed_process, status.message.strip_prefix("process ")) {
         (Some(_), Some(rest)) => format!("rank {rest}"),
         (Some(process), None) => format!("rank {process}: {}", status.message),

@@ -9,6 +9,7 @@ pub mod header;
 pub mod hint;
 pub mod keymap;
 pub mod layout;
+mod lecture;
 mod meaning;
 pub mod places;
 pub mod projector;

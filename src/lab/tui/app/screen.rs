@@ -1,20 +1,26 @@
-//! What the keys of the application do to the screen: the focus, the projector, the mouse, the theme.
+//! What the keys of the application do to the screen: the focus, the lecture view, the mouse, the theme.
 
 use ratatui::layout::Rect;
 
-use super::layout;
-use crate::runs::Filter;
+use super::{layout, lecture};
+use crate::runs::{Filter, RunId};
 use crate::tui::actions::{Action, Effect, Pane, cycle};
 use crate::tui::log;
 use crate::tui::next_run::edit::Edit;
 use crate::tui::state::State;
 use crate::tui::widgets::Look;
 
-/// Shows the projector or the panes.
+/// Shows the lecture view or the panes.
 pub fn toggle_projector(state: &mut State) -> Vec<Action> {
     let shows = !state.projector;
     project(state, shows);
-    Vec::new()
+    run_to_project(state).map(Action::Watch).into_iter().collect()
+}
+
+/// The run that goes on while another one is on the screen of the lecture view.
+pub fn run_to_project(state: &State) -> Option<RunId> {
+    let watched = state.shared.watched.as_ref().map(|watched| watched.id);
+    state.shared.going().filter(|going| state.projector && Some(*going) != watched)
 }
 
 /// Shows the pane alone, or all of them.
@@ -32,14 +38,17 @@ pub fn reset_borders(state: &mut State) -> Vec<Action> {
 fn project(state: &mut State, shows: bool) {
     state.projector = shows;
     match shows {
-        // The only one of the panes whose cursor shows there.
-        true => state.focus = Pane::Steps,
+        // The only one of the panes whose cursor shows there: on the step that the view speaks of.
+        true => {
+            state.focus = Pane::Steps;
+            state.shared.step = lecture::step_of_the_view(&state.shared);
+        }
         // A small screen has another one in front.
         false => keep_focus_on_the_screen(state),
     }
 }
 
-/// Takes away what is in front: the projector, what the log marks or searches, the filter of the runs, the zoom.
+/// Takes away what is in front: the lecture view, what the log marks or searches, the filter of the runs, the zoom.
 pub fn back(state: &mut State) -> Vec<Action> {
     if state.projector {
         project(state, false);
@@ -74,6 +83,10 @@ pub fn focus(state: &mut State, pane: Pane) {
 
 /// After the terminal got another size: the pane that has the keyboard is on the screen.
 pub fn keep_focus_on_the_screen(state: &mut State) {
+    // The lecture view has no other pane.
+    if state.projector {
+        return;
+    }
     let (columns, rows) = state.shared.size;
     let area = Rect::new(0, 0, columns, rows);
     match (state.focus, layout::in_turn(area, state.slot)) {

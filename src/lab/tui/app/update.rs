@@ -11,8 +11,9 @@ use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
 use crate::launch::Ranks;
 use crate::runs::{RunId, RunSummary, RunUpdate};
-use crate::tui::actions::{Action, Effect, On};
-use crate::tui::help::tour;
+use crate::tui::actions::{Action, Command, Effect, On};
+use crate::tui::help::state::{OFFER, WATCH};
+use crate::tui::help::tour::{self, Taken};
 use crate::tui::log::state::LogTab;
 use crate::tui::message::{Message, ReplayStep};
 use crate::tui::queue::Queue;
@@ -96,6 +97,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Started(run) => {
             shared.notice = None;
             shared.starting.run = false;
+            tour::follow(&mut state.help, OFFER, true);
             actions.extend([Action::Watch(run), Effect::ListRuns.into()]);
             actions.extend(collectives::update::started(&mut state.collectives, &mut state.windows, run));
         }
@@ -132,8 +134,11 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     }
     state.shared.forget_news();
     // Whatever else is pressed ends the tour and does what it always does.
-    if !has_window && tour::takes(&mut state.help, key.code, state.shared.replay.is_some()) {
-        return Vec::new();
+    let taken = if has_window { Taken::Usual } else { tour::take(&mut state.help, key.code, &state.shared) };
+    match taken {
+        Taken::Tour => return Vec::new(),
+        Taken::Run => return dispatch::perform(state, Command::Run),
+        Taken::Usual => {}
     }
     keymap::command(state, key).map_or_else(Vec::new, |command| dispatch::perform(state, command))
 }
@@ -190,7 +195,8 @@ fn list(state: &mut State, runs: Vec<RunSummary>) -> Vec<Effect> {
         effects.extend(dispatch::watch(state, run));
     }
     // The run on the screen was over, and has been continued from elsewhere.
-    if let Some(run) = revived(&state.shared) {
+    // The lecture view shows the run that goes on, whoever has started it.
+    if let Some(run) = revived(&state.shared).or(screen::run_to_project(state)) {
         effects.extend(dispatch::watch(state, run));
     }
     let mut actions = vec![Action::RefreshChart];
@@ -262,6 +268,7 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
         effects.extend(act(state, vec![action]));
     }
     if over {
+        tour::follow(&mut state.help, WATCH, now == Some(RunState::Finished));
         collectives::update::ended(&state.collectives, &state.windows, &mut state.shared, run);
         let actions = series::update::ended(&state.series, &mut state.shared, run);
         effects.extend(act(state, actions));

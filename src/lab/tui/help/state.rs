@@ -52,81 +52,76 @@ impl Help {
     }
 }
 
-/// A page of the tour.
+/// A page of the tour. Keys stand between backticks.
 pub struct Page {
     pub title: &'static str,
     pub text: &'static str,
-    /// Instead of it on a screen that shows two panes only.
-    pub small: Option<&'static str>,
     /// Instead of it where a recording is played: nothing starts there.
     pub replay: Option<&'static str>,
     /// The pane it speaks of, which is shown as if it had the focus.
     pub pane: Option<Pane>,
-    /// Keys that can be tried: they work as usual, and the next page follows.
+    /// Keys that can be tried: they work as usual, and the page stays.
     pub keys: &'static str,
 }
 
 const fn page(title: &'static str, text: &'static str, pane: Option<Pane>, keys: &'static str) -> Page {
-    Page { title, text, small: None, replay: None, pane, keys }
+    Page { title, text, replay: None, pane, keys }
 }
 
-/// The tour: six pages of a title and a few lines.
-pub static TOUR: [Page; 6] = [
-    Page {
-        small: Some(
-            "Ten steps turn a program for one device into one for many. 1 to 9 and 0 switch them on and off (try it); w reads \
-             the lesson of the last one. Tab brings them here.",
-        ),
-        ..page(
-            "Ten steps",
-            "On the left are the ten steps that turn a program for one device into one for many. 1 to 9 and 0 switch them on \
-             and off (try it); Enter on a step reads its lesson.",
-            Some(Pane::Steps),
-            "1234567890",
-        )
-    },
+/// The page that offers the first run; the next one follows when the run has started.
+pub const OFFER: usize = 2;
+/// The page beside a run that trains; the next one follows when the run is over.
+pub const WATCH: usize = 3;
+
+/// The tour: what the lab is about, the first run, and what its answer says.
+pub static TOUR: [Page; 5] = [
     Page {
         replay: Some(
-            "This is a recording, and nothing starts here. In your own lab r trains with these steps and settings, in the \
-             background.",
+            "A program that trains on one device is started several times at once. Each process has the same model and \
+             images of its own. It is called a rank, and has a number: 0, 1, 2 and so on. np is the number of ranks.",
         ),
         ..page(
-            "Run",
-            "Press r: it trains with these steps and settings, on this machine. A run goes on in the background, also when you \
-             leave the lab.",
+            "Ranks",
+            "A program that trains on one device is started several times at once. Each process has the same model and \
+             images of its own. It is called a rank, and has a number: 0, 1, 2 and so on. np is the number of ranks: `+` and \
+             `-` change it.",
             Some(Pane::Settings),
-            "r",
+            "+=-_",
+        )
+    },
+    page(
+        "Root and allreduce",
+        "Rank 0 is the root: it prints, and it saves the model. After each batch an allreduce gives every rank the mean of all \
+         gradients, so that all models stay the same. `C` plays an allreduce message by message.",
+        None,
+        "C",
+    ),
+    Page {
+        replay: Some(
+            "Ten steps turn a program for one device into one for many. This is a recording, and nothing starts here. In your \
+             own lab you switch steps off, and see what each is for.",
+        ),
+        ..page(
+            "Ten steps, and a run",
+            "Ten steps turn a program for one device into one for many. `1` to `9` and `0` switch them off and on. `r` trains \
+             with the steps that are on, in the background, also when you leave the lab.",
+            Some(Pane::Steps),
+            "1234567890r",
         )
     },
     page(
         "Watch",
-        "Devices, Chart and Log show the run while it trains. Tab goes from pane to pane, z zooms one.",
-        Some(Pane::Chart),
+        "Devices shows what each rank does now, Chart how well the model learns, and Log what the ranks print. `Tab` goes from \
+         pane to pane, `z` zooms one.",
+        Some(Pane::Devices),
         "z\t",
     ),
-    Page {
-        replay: Some(
-            "Each run stays in the table, with its speed-up. v compares two of them side by side; b chooses the run that the others are compared with.",
-        ),
-        ..page(
-            "Compare",
-            "Each run stays in the table. Switch a step off, run again, and see what the step is for; b chooses the run that \
-             the others are compared with.",
-            Some(Pane::Runs),
-            "b1234567890r",
-        )
-    },
     page(
-        "Allreduce",
-        "How do the ranks add up their gradients? C plays an allreduce message by message, and measures which algorithm is \
-         fastest. Lessons 15 and 16 are about it.",
+        "The answer",
+        "The top line says what more ranks gained, once there is a run on 1 rank and one on 2. 1.89x of 2x, 94 % means: 2 ranks \
+         train 1.89 times as fast as 1, where 2 times is ideal. The line below it says the next key. `?` shows all keys, `:` \
+         finds a command, `F2` is this tour.",
         None,
-        "C",
-    ),
-    page(
-        "Find your way",
-        "? shows all keys, : finds a command by its words, T changes the theme, F2 shows this tour again.",
-        None,
-        "?:T",
+        "?:",
     ),
 ];

@@ -1,7 +1,6 @@
-//! The tour: a page at a time, in a place that is empty at first.
+//! The tour: a page at a time, where it covers nothing of which it speaks. It starts the first run, and goes on with it.
 //!
-//! The tour takes Enter and Escape. The keys that a page names do what they always do, and the next page follows; any other
-//! key ends the tour.
+//! The tour takes Enter and Escape. The keys that a page names do what they always do; any other key ends the tour.
 
 use crossterm::event::KeyCode;
 use ratatui::Frame;
@@ -9,22 +8,58 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
-use super::state::{Help, Page, TOUR};
-use crate::columns::wrap;
+use super::state::{Help, OFFER, TOUR};
 use crate::tui::actions::Pane;
-use crate::tui::widgets::Theme;
+use crate::tui::shared::Shared;
 use crate::tui::widgets::frame::{self, centred};
 
-/// A key while a page may be on the screen: true where the tour takes it for itself.
-pub fn takes(help: &mut Help, key: KeyCode, replay: bool) -> bool {
-    let Some((number, page)) = help.tour.take().and_then(|number| Some((number, TOUR.get(number)?))) else { return false };
-    let is_refused = replay && key == KeyCode::Char('r');
-    let is_its_own = matches!(key, KeyCode::Char(c) if page.keys.contains(c) && !is_refused)
-        || key == KeyCode::Tab && page.keys.contains('\t');
-    if key == KeyCode::Enter || is_its_own {
-        help.tour = (number + 1 < TOUR.len()).then_some(number + 1);
+/// The widest page, with its frame.
+const WIDTH: u16 = 60;
+
+/// What a key is for while a page is on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// The tour alone.
+    Tour,
+    /// The first run.
+    Run,
+    /// What it always does.
+    Usual,
+}
+
+/// A key while a page may be on the screen.
+pub fn take(help: &mut Help, key: KeyCode, shared: &Shared) -> Taken {
+    let Some((number, page)) = help.tour.and_then(|number| Some((number, TOUR.get(number)?))) else { return Taken::Usual };
+    let is_refused = shared.replay.is_some() && key == KeyCode::Char('r');
+    let stays = match key {
+        KeyCode::Char(c) => page.keys.contains(c) && !is_refused,
+        KeyCode::Tab => page.keys.contains('\t'),
+        // The page stays until there is a run: one that cannot start says why.
+        KeyCode::Enter => offers(help, shared),
+        _ => false,
+    };
+    help.tour = match key {
+        _ if stays => Some(number),
+        KeyCode::Enter => Some(number + 1).filter(|next| *next < TOUR.len()),
+        _ => None,
+    };
+    match key {
+        KeyCode::Enter if stays => Taken::Run,
+        KeyCode::Enter | KeyCode::Esc => Taken::Tour,
+        _ => Taken::Usual,
     }
-    matches!(key, KeyCode::Enter | KeyCode::Esc)
+}
+
+/// Enter starts the first run.
+fn offers(help: &Help, shared: &Shared) -> bool {
+    help.tour == Some(OFFER) && shared.replay.is_none() && shared.runs.is_empty()
+}
+
+/// What the page waited for has come, or cannot come any more.
+pub fn follow(help: &mut Help, page: usize, has_come: bool) {
+    if help.tour == Some(page) {
+        help.tour = has_come.then_some(page + 1);
+    }
 }
 
 /// The pane that the page speaks of.
@@ -32,31 +67,38 @@ pub fn pane(help: &Help) -> Option<Pane> {
     TOUR.get(help.tour?)?.pane
 }
 
-/// What decides between the wordings of a page.
-#[derive(Clone, Copy, Debug)]
-pub struct TourContext {
-    pub replay: bool,
-    /// The screen shows two panes only.
-    pub small: bool,
+/// The pane that the page lies over: one that is empty at first, then one that shows nothing of the run.
+pub fn place(help: &Help) -> Pane {
+    if help.tour > Some(OFFER) { Pane::Steps } else { Pane::Chart }
 }
 
-pub fn draw(frame: &mut Frame, area: Rect, theme: Theme, help: &Help, context: TourContext) {
-    let Some((page, Page { title, text, small, replay, .. })) = help.tour.and_then(|page| Some((page, TOUR.get(page)?))) else {
-        return;
-    };
-    let text = replay.filter(|_| context.replay).or(small.filter(|_| context.small)).unwrap_or(text);
-    let width = area.width.min(46);
-    let mut lines: Vec<Line> = wrap(text, width.saturating_sub(4) as usize).into_iter().map(Line::raw).collect();
+/// Draws the page in the quiet place, or lower where it needs more rows.
+pub fn draw(frame: &mut Frame, quiet: Rect, body: Rect, help: &Help, shared: &Shared) {
+    let Some((number, page)) = help.tour.and_then(|number| Some((number, TOUR.get(number)?))) else { return };
+    let theme = shared.theme;
+    let text = page.replay.filter(|_| shared.replay.is_some()).unwrap_or(page.text);
+    let width = quiet.width.min(WIDTH);
+    let mut lines = theme.with_keys(text, usize::from(width.saturating_sub(4)));
     lines.push(Line::raw(""));
-    let last = page + 1 == TOUR.len();
-    let keys = [("Enter", if last { "ends the tour" } else { "goes on" }), ("Esc", "skips it")];
-    lines.push(Line::from_iter(
-        keys.into_iter()
-            .take(if last { 1 } else { 2 })
-            .flat_map(|(key, what)| [Span::styled(key, theme.key()), Span::styled(format!(" {what}   "), theme.dim())]),
-    ));
-    let place = centred(area, width, lines.len() as u16 + 2);
-    let block = frame::window(theme, &format!("Tour {} of {}: {title}", page + 1, TOUR.len()));
+    let is_last = number + 1 == TOUR.len();
+    let enter = match () {
+        () if offers(help, shared) => "starts the first run",
+        () if is_last => "ends the tour",
+        () => "goes on",
+    };
+    let keys = [("Enter", enter), ("Esc", "ends it")].into_iter().take(if is_last { 1 } else { 2 });
+    let key = |(key, what)| [Span::styled(key, theme.key()), Span::styled(format!(" {what}  "), theme.dim())];
+    lines.push(if offers(help, shared) && shared.is_starting() {
+        Line::styled("a run is starting …", theme.accent())
+    } else {
+        keys.flat_map(key).collect()
+    });
+    let height = (lines.len() as u16 + 2).min(body.height);
+    let mut place = centred(quiet, width, height);
+    if height > quiet.height {
+        place = Rect { y: quiet.y.min(body.bottom() - height), height, ..place };
+    }
     frame.render_widget(Clear, place);
+    let block = frame::window(theme, &format!("Tour {} of {}: {}", number + 1, TOUR.len(), page.title));
     frame.render_widget(Paragraph::new(lines).block(block), place);
 }

@@ -137,7 +137,6 @@ fn prediction(page: &mut Sheet, shared: &Shared, id: QuestionId, question: &Ques
         }
     }
     if let Some(judged) = answered.and_then(|prediction| question.judge(*prediction)) {
-        let (sign, style) = if judged.is_right { ("Right: ", theme.accent()) } else { ("Not quite: ", theme.warn()) };
-        page.text(&format!("{sign}{}", judged.feedback), style);
+        page.text(&judged.in_words(), if judged.is_right { theme.accent() } else { theme.warn() });
     }
 }

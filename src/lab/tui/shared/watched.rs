@@ -134,6 +134,15 @@ impl Watched {
         hosts.next().is_some_and(|first| hosts.any(|host| host != first))
     }
 
+    /// The digests of the weights of `np` ranks, with the newest epoch for which all have reported them; 0 is the start.
+    pub fn weights(&self, np: usize) -> Option<(usize, Vec<&str>)> {
+        let processes = &self.history.attempt()?.processes;
+        let newest = processes.get(&0)?.digests.iter().rev().filter(|(moment, ..)| moment.is_of_weights());
+        let of = |moment, epoch| processes.values().filter_map(move |process| process.digest(moment, epoch));
+        let mut held = newest.map(|(moment, epoch, _)| (*epoch, of(*moment, *epoch).collect::<Vec<&str>>()));
+        held.find(|(_, held)| held.len() == np)
+    }
+
     /// The cause that a process gave before it ended.
     pub fn fatal(&self, process: usize) -> Option<String> {
         let last_words = self.history.attempt()?.fatal.iter().find(|fatal| fatal.process == process)?;

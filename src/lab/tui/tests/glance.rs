@@ -8,6 +8,7 @@ use crate::tui::actions::Pane;
 use crate::tui::app::update::update;
 use crate::tui::chart::graph::Tab;
 use crate::tui::devices::tests::gpus;
+use crate::tui::help::state::{OFFER, TOUR};
 use crate::tui::message::Message;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
@@ -145,22 +146,15 @@ fn the_lower_bound_is_there_where_ticks_lie_close() {
 
 #[test]
 fn the_tour_speaks_of_what_is_there() {
-    let tour = |mut state: State, pages: usize| {
-        state.help.start_tour();
-        state.help.tour = Some(pages);
-        let (columns, rows) = state.shared.size;
-        text(&state, columns, rows)
-    };
-    let small = || sized(samples::never_used(), SMALLEST);
-    assert!(!tour(small(), 0).contains("On the left"), "{}", tour(small(), 0));
-    assert!(tour(sized(samples::never_used(), (120, 40)), 0).contains("On the left"));
-    let recorded = || sized(crate::tui::replay::tests::replayed(), (120, 40));
-    for page in 0..5 {
-        let shown = tour(recorded(), page);
-        assert!(!shown.contains("Press r") && !shown.contains("run again"), "{shown}");
+    let mut state = sized(crate::tui::replay::tests::replayed(), (120, 40));
+    for page in 0..TOUR.len() {
+        state.help.tour = Some(page);
+        let shown = text(&state, 120, 40);
+        for words in ["r trains", "starts the first run", "run again", "+ and - change"] {
+            assert!(!shown.contains(words), "{words}:\n{shown}");
+        }
     }
-    let mut state = recorded();
-    state.help.tour = Some(1);
+    state.help.tour = Some(OFFER);
     type_text(&mut state, "r");
     assert_eq!(state.help.tour, None, "r is no key of the tour where nothing starts");
 }
@@ -238,16 +232,16 @@ fn a_notice_leaves_the_settings_in_sight() {
 
 /// The figure alone says nothing of what was gained over what.
 #[test]
-fn the_projector_has_its_words_on_the_smallest_screen() {
+fn the_lecture_view_has_its_words_on_the_smallest_screen() {
     let mut state = sized(samples::running(), SMALLEST);
     type_text(&mut state, "P");
     let shown = text(&state, 60, 16);
-    for words in ["against run 1", "scaling efficiency", "of 2x"] {
+    for words in ["against run 1", "2 ranks against 1", "efficiency", "of 2x", "step 1 on in run 2", "P or Esc: back"] {
         assert!(shown.contains(words), "{words}:\n{shown}");
     }
     let mut empty = sized(samples::never_used(), SMALLEST);
     type_text(&mut empty, "P");
-    assert!(text(&empty, 60, 16).contains("[x]10"), "{}", text(&empty, 60, 16));
+    assert!(text(&empty, 60, 16).contains("step 1 on in the next run"), "{}", text(&empty, 60, 16));
     press(&mut empty, KeyCode::Esc);
     let places = crate::tui::app::places::current(&empty).unwrap().panes;
     assert!(places.iter().any(|(pane, _)| *pane == empty.focus), "the keys go to a pane that is on the screen");

@@ -5,9 +5,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
-use ratatui::text::Span;
+use ratatui::text::{Line, Span};
 use ratatui::widgets::BorderType;
 
+use crate::columns::wrap;
 use crate::domain::run::RunState;
 use crate::tui::widgets::looks::{Background, Colours, Look};
 
@@ -92,6 +93,19 @@ impl Theme {
     pub fn gauge(self, part: f64, width: usize, style: Style) -> [Span<'static>; 2] {
         let (full, rest) = bar(part, width);
         [Span::styled(full, style), Span::styled(rest, self.dim())]
+    }
+
+    /// Text in lines, with the keys that stand between backticks in it.
+    pub fn with_keys(self, text: &str, width: usize) -> Vec<Line<'static>> {
+        let mut is_key = false;
+        let spans = |line: String| {
+            let parts = line.split('`').enumerate().map(|(place, part)| {
+                is_key ^= place > 0;
+                Span::styled(part.to_owned(), if is_key { self.key() } else { self.text() })
+            });
+            parts.collect::<Line>()
+        };
+        wrap(text, width).into_iter().map(spans).collect()
     }
 
     pub fn marker(self) -> Marker {

@@ -55,6 +55,22 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus
     }
 }
 
+/// The curves alone, thick enough for the last row: two graphs, or the chosen one of them where there is room for one.
+pub fn large(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared) {
+    let shown = curves(chart, shared);
+    let common = Common { thick: true, cursor: None, ..common(chart, shared, &shown) };
+    let [first, second, ..] = order(shared);
+    let places = if area.height < 20 {
+        vec![(if chart.tab == Tab::Graph(second) { second } else { first }, area)]
+    } else {
+        let halves = Layout::vertical([Constraint::Fill(1); 2]).areas::<2>(area);
+        [first, second].into_iter().zip(halves).collect()
+    };
+    for (graph, place) in places {
+        plot::draw(frame, place, graph, chart.is_log(graph), true, &common);
+    }
+}
+
 fn common<'a>(chart: &Chart, shared: &Shared, runs: &'a [ShownRun<'a>]) -> Common<'a> {
     let range = &chart.range;
     Common {
@@ -63,6 +79,7 @@ fn common<'a>(chart: &Chart, shared: &Shared, runs: &'a [ShownRun<'a>]) -> Commo
         window: range.window(chart.reach(shared)),
         magnification: range.magnification(),
         cursor: range.cursor,
+        thick: false,
         runs,
     }
 }

@@ -39,6 +39,8 @@ pub struct Common<'a> {
     /// Larger than the whole by so much.
     pub magnification: u32,
     pub cursor: Option<f64>,
+    /// Curves take one dot more than at a desk.
+    pub thick: bool,
     /// The first is drawn in front.
     pub runs: &'a [ShownRun<'a>],
 }
@@ -112,14 +114,13 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     }
     // What is drawn later lies in front.
     common.runs.iter().take(1).for_each(|run| handovers(buffer, plot, run.curves, &view, theme));
-    let mut pen = Pen { buffer, plot, view: &view, theme };
+    let mut pen = Pen { buffer, plot, view: &view, theme, more: usize::from(common.thick) };
     for (run, (measured, smooth)) in common.runs.iter().zip(&traces).rev() {
         pen.measured(run, measured, smooth.is_some());
     }
     for (run, (_, smooth)) in common.runs.iter().zip(&traces).rev() {
         if let Some(smooth) = smooth {
-            // Two dots thick.
-            pen.lines(run, smooth, pen.marker(run), Style::new(), &[0.0, 1.0 / (f64::from(plot.height) * 4.0)]);
+            pen.lines(run, smooth, pen.marker(run), Style::new(), 2);
         }
     }
     let mut taken = Vec::new();
@@ -146,6 +147,8 @@ struct Pen<'a> {
     plot: Rect,
     view: &'a View,
     theme: Theme,
+    /// Dots that curves are thicker than usual.
+    more: usize,
 }
 
 type Cell = (u16, u16);
@@ -170,7 +173,7 @@ impl Pen<'_> {
     fn measured(&mut self, run: &ShownRun, trace: &Trace, is_smoothed: bool) {
         let (marker, style) =
             if is_smoothed { (self.theme.marker(), self.theme.dim()) } else { (self.marker(run), Style::new()) };
-        self.lines(run, trace, marker, style, &[0.0]);
+        self.lines(run, trace, marker, style, 1);
         // Few points are measurements that one wants to see, with lines between them only to lead the eye.
         let few = trace.points.len() <= usize::from(self.plot.width / 6);
         for spot in if few { &trace.points } else { &trace.lone } {
@@ -181,13 +184,14 @@ impl Pen<'_> {
         }
     }
 
-    /// The lines of a trace in the colour of its run and this style, once for each distance above its place.
-    fn lines(&mut self, run: &ShownRun, trace: &Trace, marker: Marker, style: Style, above: &[f64]) {
+    /// The lines of a trace in the colour of its run and this style, so many dots thick.
+    fn lines(&mut self, run: &ShownRun, trace: &Trace, marker: Marker, style: Style, dots: usize) {
+        let (dots, dot) = (dots + self.more, 1.0 / (f64::from(self.plot.height) * 4.0));
         let colour = run.style.fg.unwrap_or(Color::Reset);
         let canvas = Canvas::default().marker(marker).x_bounds([self.view.from, self.view.to]).y_bounds([0.0, 1.0]);
         let lines = canvas.paint(|context| {
             for ((x1, y1), (x2, y2)) in &trace.lines {
-                for up in above {
+                for up in (0..dots).map(|place| place as f64 * dot) {
                     context.draw(&CanvasLine::new(*x1, *y1 + up, *x2, *y2 + up, colour));
                 }
             }
