@@ -27,7 +27,7 @@ fn devices(arguments: &[&str], variables: &[(&str, &str)]) -> Option<(TelemetryS
 }
 
 fn empty() -> TelemetrySample {
-    TelemetrySample { time_s: 0.0, host: String::new(), devices: vec![], gpu_missing: None }
+    TelemetrySample { time_s: 0.0, host: String::new(), devices: vec![], gpu_missing: None, machine: None }
 }
 
 #[test]
