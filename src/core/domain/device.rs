@@ -369,4 +369,30 @@ mod tests {
             assert_eq!(gpu.lost().is_some(), lost, "{why}: one figure of a while ago does not bring it back");
         }
     }
+
+    #[test]
+    fn a_recording_of_before_opens_and_says_what_it_does_not_have() {
+        let mut gpu = DeviceSample::silent(DeviceKind::Gpu, 0, "GPU", "not asked");
+        gpu.memory_bandwidth_percent = Reading::Value(20.0);
+        let now = TelemetrySample { time_s: 1.0, host: "node".into(), devices: vec![gpu], gpu_missing: None, machine: None };
+        let mut older = serde_json::to_value(&now).unwrap();
+        for field in ["throttled", "memory_bandwidth_percent", "pcie_link", "ways_to_gpus"] {
+            assert!(older["devices"][0].as_object_mut().unwrap().remove(field).is_some(), "{field}");
+        }
+        let older = TelemetrySample::parse_line(&older.to_string()).unwrap();
+        for (name, fact) in older.devices[0].facts() {
+            let is_new = ["throttled", "mem bandwidth", "PCIe link", "to other GPUs"].contains(&name);
+            assert_eq!(fact.reason() == Some("not recorded at the time"), is_new, "{name}");
+        }
+        assert!(older.machine.is_none());
+    }
+
+    #[test]
+    fn both_directions_of_pcie_have_one_unit() {
+        let mut gpu = DeviceSample::silent(DeviceKind::Gpu, 0, "GPU", "not asked");
+        (gpu.pcie_tx_bytes_per_sec, gpu.pcie_rx_bytes_per_sec) = (Reading::Value(1000 << 10), Reading::Value(24 << 30));
+        let facts = gpu.facts();
+        let fact = |name: &str| facts.iter().find(|(known, _)| *known == name).and_then(|(_, fact)| fact.value().cloned());
+        assert_eq!([fact("PCIe out"), fact("PCIe in")], [Some("1.0 MiB/s".into()), Some("24576.0 MiB/s".into())]);
+    }
 }
