@@ -27,7 +27,7 @@ fn devices(arguments: &[&str], variables: &[(&str, &str)]) -> Option<(TelemetryS
 }
 
 fn empty() -> TelemetrySample {
-    TelemetrySample { time_s: 0.0, host: String::new(), devices: vec![], gpu_missing: None }
+    TelemetrySample { time_s: 0.0, host: String::new(), devices: vec![], gpu_missing: None, machine: None }
 }
 
 #[test]
@@ -54,6 +54,17 @@ fn every_field_is_a_figure_or_a_reason() {
     assert_eq!(full.pcie_rx_bytes_per_sec, Reading::Value(2000 * 1024));
     assert_eq!(full.nvlink_bytes_per_sec, Reading::Value(300 << 20));
 
+    assert_eq!((&full.throttled, &full.memory_bandwidth_percent), (&Reading::Value("no".into()), &Reading::Value(20.0)));
+    assert_eq!(full.pcie_link, Reading::Value("gen 5 x16".into()));
+    assert_eq!(full.ways_to_gpus, Reading::Value("GPU 1 by NVLink x3".into()));
+    let machine = sample.machine.as_ref().unwrap();
+    assert_eq!((&machine.driver, &machine.cuda), (&Reading::Value("580.99.01".into()), &Reading::Value("13.0".into())));
+    assert!(machine.memory_total_bytes.value().is_some_and(|bytes| *bytes > 0), "{machine:?}");
+
+    for reading in [&bare.throttled, &bare.pcie_link, &bare.ways_to_gpus] {
+        assert_eq!(reading.reason(), Some("not supported by this device"));
+    }
+    assert_eq!(bare.memory_bandwidth_percent.reason(), Some("not supported by this device"));
     assert_eq!(bare.utilization_percent.reason(), Some("not supported by this device"));
     assert!(bare.power_watts.reason().is_some_and(|reason| reason.contains("no permission")));
     assert!(bare.compute_mode.reason().is_some_and(|reason| reason.contains("no permission")));
@@ -101,6 +112,7 @@ fn mig_devices_are_rows_of_their_own_and_say_why_they_give_no_use() {
     assert_eq!(names, ["Stand-in GPU", "Stand-in GPU", "Stand-in MIG 1g.10gb"], "{text}");
     assert_eq!((sample.devices[2].index, sample.devices[2].uuid.as_str()), (1, "MIG-0000"));
     assert_eq!(sample.devices[1].mig_enabled, Reading::Value(true));
+    assert_eq!(sample.devices[1].memory_bandwidth_percent.reason(), Some("NVML gives no utilisation in MIG mode"));
     assert!(sample.devices[2].mig_enabled.reason().is_some_and(|reason| reason.contains("MIG device itself")));
     for device in &sample.devices[1..] {
         assert_eq!(device.utilization_percent.reason(), Some("NVML gives no utilisation in MIG mode"));

@@ -152,6 +152,32 @@ int nvmlDeviceGetPcieThroughput(Device *device, int counter, unsigned *kib_per_s
     return answers(device);
 }
 
+int nvmlDeviceGetCurrPcieLinkGeneration(Device *device, unsigned *generation) { *generation = 5; return answers(device); }
+int nvmlDeviceGetCurrPcieLinkWidth(Device *device, unsigned *lanes) {
+    if (device->index == 1) return NOT_SUPPORTED;
+    *lanes = 16;
+    return answers(device);
+}
+/* GPU 2 is too hot and at its power limit; GPU 3 is idle. */
+int nvmlDeviceGetCurrentClocksThrottleReasons(Device *device, unsigned long long *reasons) {
+    if (device->index == 1) return NOT_SUPPORTED;
+    *reasons = device->index == 2 ? 0x44 : device->index == 3;
+    return answers(device);
+}
+/* GPU 2 and 3 are below one switch (10), GPU 0 and 1 are on the other socket (50). GPU 1 does not know. */
+int nvmlDeviceGetTopologyCommonAncestor(Device *device, Device *other, int *level) {
+    if (device->index == 1) return NOT_SUPPORTED;
+    *level = (device->index < 2) == (other->index < 2) ? 10 : 50;
+    return answers(device);
+}
+/* Links 0 to 2 of GPU 0 end at GPU 1; with HVD_STAND_IN_SWITCH=1 at a switch. The last one does not say where. */
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(Device *device, unsigned link, PciInfo *info) {
+    memset(info, 0, sizeof *info);
+    if (link == 3) return NOT_SUPPORTED;
+    sprintf(info->bus_id, number("HVD_STAND_IN_SWITCH", 0) ? "00000000:C1:00.0" : "00000000:42:00.0");
+    return answers(device);
+}
+
 /* GPU 0 has active links and GPM; the others have neither. */
 int nvmlDeviceGetNvLinkState(Device *device, unsigned link, int *is_active) {
     if (device->index != 0) return NOT_SUPPORTED;

@@ -32,6 +32,23 @@ fn four_gpus_are_four_rows_each_with_its_own_figures() {
 }
 
 #[test]
+fn what_lies_between_gpus_and_what_slows_them_down_is_told() {
+    for (switch, of_first) in
+        [("0", "GPU 1 by NVLink x3, GPU 2-3 by the link between CPU sockets"), ("1", "GPU 1-3 by NVSwitch x3")]
+    {
+        let variables = [("HVD_STAND_IN_GPUS", "4"), ("HVD_STAND_IN_SWITCH", switch)];
+        let Some((sample, text)) = devices(&["--json"], &variables) else { return };
+        assert_eq!(sample.devices[0].ways_to_gpus, Reading::Value(of_first.into()), "{text}");
+        let of_third = "GPU 3 by one PCIe switch, GPU 0-1 by the link between CPU sockets";
+        assert_eq!(sample.devices[2].ways_to_gpus, Reading::Value(of_third.into()), "{text}");
+        let slowed: Vec<Option<&String>> = sample.devices.iter().map(|gpu| gpu.throttled.value()).collect();
+        assert_eq!(slowed, [Some(&"no".to_owned()), None, Some(&"power limit, too hot".to_owned()), Some(&"no".to_owned())]);
+    }
+    let Some((sample, _)) = devices(&["--json"], &[("HVD_STAND_IN_GPUS", "1")]) else { return };
+    assert_eq!(sample.devices[0].ways_to_gpus.reason(), Some("it is the only GPU here"));
+}
+
+#[test]
 fn the_driver_is_found_by_its_name_as_well() {
     let Some(library) = stand_in() else { return };
     let folder = tempfile::tempdir().unwrap();

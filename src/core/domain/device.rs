@@ -84,6 +84,12 @@ pub struct DeviceSample {
     pub sm_clock_mhz: Reading<u64>,
     pub memory_clock_mhz: Reading<u64>,
     pub performance_state: Reading<String>,
+    /// What keeps its clocks down, such as `power limit`; `no` where nothing does.
+    #[serde(default = "not_recorded")]
+    pub throttled: Reading<String>,
+    /// For what part of the time its memory was read or written.
+    #[serde(default = "not_recorded")]
+    pub memory_bandwidth_percent: Reading<f64>,
     /// Which processes may compute on it: `default`, `exclusive` or `prohibited`.
     #[serde(default = "not_recorded")]
     pub compute_mode: Reading<String>,
@@ -96,6 +102,12 @@ pub struct DeviceSample {
     pub ecc_errors: Reading<u64>,
     pub pcie_tx_bytes_per_sec: Reading<u64>,
     pub pcie_rx_bytes_per_sec: Reading<u64>,
+    /// Generation and lanes of its link, as `gen 5 x16`.
+    #[serde(default = "not_recorded")]
+    pub pcie_link: Reading<String>,
+    /// What lies between it and each other GPU of the host.
+    #[serde(default = "not_recorded")]
+    pub ways_to_gpus: Reading<String>,
     /// Sum over the active links, both directions.
     pub nvlink_bytes_per_sec: Reading<u64>,
     pub processes: Vec<DeviceProcess>,
@@ -127,12 +139,16 @@ impl DeviceSample {
             sm_clock_mhz: missing(why),
             memory_clock_mhz: missing(why),
             performance_state: missing(why),
+            throttled: missing(why),
+            memory_bandwidth_percent: missing(why),
             compute_mode: missing(why),
             mig_enabled: missing(why),
             ecc_enabled: missing(why),
             ecc_errors: missing(why),
             pcie_tx_bytes_per_sec: missing(why),
             pcie_rx_bytes_per_sec: missing(why),
+            pcie_link: missing(why),
+            ways_to_gpus: missing(why),
             nvlink_bytes_per_sec: missing(why),
             processes: Vec::new(),
             hidden: false,
@@ -172,6 +188,8 @@ impl DeviceSample {
         let percent = |reading: &Reading<f64>| reading.map(|value| format!("{value:.0} %"));
         let clock = |reading: &Reading<u64>| reading.map(|mhz| format!("{mhz} MHz"));
         let traffic = |reading: &Reading<u64>| reading.map(|rate| format!("{}/s", units::bytes(*rate)));
+        // One unit, so that both directions can be compared at a glance.
+        let pcie = |reading: &Reading<u64>| reading.map(|rate| format!("{:.1} MiB/s", *rate as f64 / f64::from(1 << 20)));
         let switch = |reading: &Reading<bool>| reading.map(|on| if *on { "on" } else { "off" }.to_owned());
         let memory = match (&self.memory_used_bytes, &self.memory_total_bytes) {
             (Reading::Value(used), Reading::Value(total)) => {
@@ -187,19 +205,23 @@ impl DeviceSample {
         let facts = vec![
             (self.load_name(), percent(&self.utilization_percent)),
             ("memory", memory),
+            ("mem bandwidth", percent(&self.memory_bandwidth_percent)),
             ("temperature", self.temperature_celsius.map(|value| format!("{value:.0} C"))),
             ("power", power),
             ("fan", percent(&self.fan_percent)),
             ("SM clock", clock(&self.sm_clock_mhz)),
             ("memory clock", clock(&self.memory_clock_mhz)),
             ("state", self.performance_state.clone()),
+            ("throttled", self.throttled.clone()),
             ("compute mode", self.compute_mode.clone()),
             ("MIG", switch(&self.mig_enabled)),
             ("ECC", switch(&self.ecc_enabled)),
             ("ECC errors", self.ecc_errors.map(u64::to_string)),
-            ("PCIe out", traffic(&self.pcie_tx_bytes_per_sec)),
-            ("PCIe in", traffic(&self.pcie_rx_bytes_per_sec)),
+            ("PCIe out", pcie(&self.pcie_tx_bytes_per_sec)),
+            ("PCIe in", pcie(&self.pcie_rx_bytes_per_sec)),
+            ("PCIe link", self.pcie_link.clone()),
             ("NVLink", traffic(&self.nvlink_bytes_per_sec)),
+            ("to other GPUs", self.ways_to_gpus.clone()),
             ("bus", self.bus_id.clone()),
         ];
         facts.into_iter().chain(hidden).collect()
@@ -224,23 +246,34 @@ impl Bounded for TelemetrySample {
     fn out_of_bounds(&self) -> Option<String> {
         first([moment("time", self.time_s), count("number of devices", self.devices.len(), MAX_DEVICES)])
             .or_else(|| self.devices.iter().find_map(DeviceSample::out_of_bounds))
+            .or_else(|| self.machine.as_ref()?.out_of_bounds())
+    }
+}
+
+fn shown(what: &str, reading: &Reading<f64>) -> Option<String> {
+    number(what, *reading.value()?, MAX_FIGURE)
+}
+
+fn counted(what: &str, reading: &Reading<u64>) -> Option<String> {
+    count(what, usize::try_from(*reading.value()?).unwrap_or(usize::MAX), MAX_COUNT)
+}
+
+impl Bounded for Machine {
+    fn out_of_bounds(&self) -> Option<String> {
+        let (used, total) = (&self.memory_used_bytes, &self.memory_total_bytes);
+        first([shown("CPU", &self.cpu_percent), counted("memory used", used), counted("memory", total)])
     }
 }
 
 impl Bounded for DeviceSample {
     fn out_of_bounds(&self) -> Option<String> {
-        fn shown(what: &str, reading: &Reading<f64>) -> Option<String> {
-            number(what, *reading.value()?, MAX_FIGURE)
-        }
-        fn counted(what: &str, reading: &Reading<u64>) -> Option<String> {
-            count(what, usize::try_from(*reading.value()?).unwrap_or(usize::MAX), MAX_COUNT)
-        }
         first([
             count("device", self.index, MAX_DEVICES),
             count("number of cores", self.core_percent.len(), MAX_CORES),
             count("number of processes", self.processes.len(), MAX_PROCESSES),
             self.core_percent.iter().find_map(|percent| number("core", *percent, MAX_FIGURE)),
             shown("utilization", &self.utilization_percent),
+            shown("memory bandwidth", &self.memory_bandwidth_percent),
             counted("memory used", &self.memory_used_bytes),
             counted("memory", &self.memory_total_bytes),
             shown("temperature", &self.temperature_celsius),
@@ -297,6 +330,17 @@ pub struct DeviceProcess {
     pub utilization_percent: Reading<f64>,
 }
 
+/// What the GPUs of a host have around them. A host without GPUs has its CPU as a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    pub cpu_percent: Reading<f64>,
+    pub memory_used_bytes: Reading<u64>,
+    pub memory_total_bytes: Reading<u64>,
+    pub driver: Reading<String>,
+    /// Newest CUDA version that the driver runs, as `13.0`.
+    pub cuda: Reading<String>,
+}
+
 /// All devices of a host at one moment. `time_s` is Unix time in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TelemetrySample {
@@ -305,6 +349,9 @@ pub struct TelemetrySample {
     pub devices: Vec<DeviceSample>,
     /// Why there are no GPUs among the devices, if there are none.
     pub gpu_missing: Option<String>,
+    /// Older samples have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
 }
 
 #[cfg(test)]
@@ -321,5 +368,31 @@ mod tests {
             gpu.temperature_celsius = Reading::Value(40.0);
             assert_eq!(gpu.lost().is_some(), lost, "{why}: one figure of a while ago does not bring it back");
         }
+    }
+
+    #[test]
+    fn a_recording_of_before_opens_and_says_what_it_does_not_have() {
+        let mut gpu = DeviceSample::silent(DeviceKind::Gpu, 0, "GPU", "not asked");
+        gpu.memory_bandwidth_percent = Reading::Value(20.0);
+        let now = TelemetrySample { time_s: 1.0, host: "node".into(), devices: vec![gpu], gpu_missing: None, machine: None };
+        let mut older = serde_json::to_value(&now).unwrap();
+        for field in ["throttled", "memory_bandwidth_percent", "pcie_link", "ways_to_gpus"] {
+            assert!(older["devices"][0].as_object_mut().unwrap().remove(field).is_some(), "{field}");
+        }
+        let older = TelemetrySample::parse_line(&older.to_string()).unwrap();
+        for (name, fact) in older.devices[0].facts() {
+            let is_new = ["throttled", "mem bandwidth", "PCIe link", "to other GPUs"].contains(&name);
+            assert_eq!(fact.reason() == Some("not recorded at the time"), is_new, "{name}");
+        }
+        assert!(older.machine.is_none());
+    }
+
+    #[test]
+    fn both_directions_of_pcie_have_one_unit() {
+        let mut gpu = DeviceSample::silent(DeviceKind::Gpu, 0, "GPU", "not asked");
+        (gpu.pcie_tx_bytes_per_sec, gpu.pcie_rx_bytes_per_sec) = (Reading::Value(1000 << 10), Reading::Value(24 << 30));
+        let facts = gpu.facts();
+        let fact = |name: &str| facts.iter().find(|(known, _)| *known == name).and_then(|(_, fact)| fact.value().cloned());
+        assert_eq!([fact("PCIe out"), fact("PCIe in")], [Some("1.0 MiB/s".into()), Some("24576.0 MiB/s".into())]);
     }
 }

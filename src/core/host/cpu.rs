@@ -114,7 +114,7 @@ impl CpuProbe {
             ..DeviceSample::silent(DeviceKind::Cpu, 0, name.unwrap_or_else(|| "CPU".into()), NO_SENSOR)
         };
         let gpu_missing = Some(self.gpu_missing.clone());
-        TelemetrySample { time_s: super::now_s(), host: self.host.clone(), devices: vec![device], gpu_missing }
+        TelemetrySample { time_s: super::now_s(), host: self.host.clone(), devices: vec![device], gpu_missing, machine: None }
     }
 }
 

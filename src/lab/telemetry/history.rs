@@ -128,7 +128,7 @@ mod tests {
                 .map_or_else(|| crate::domain::device::Reading::missing("N/A"), crate::domain::device::Reading::Value),
             ..template.clone()
         });
-        TelemetrySample { time_s, host: "node".into(), devices: devices.collect(), gpu_missing: None }
+        TelemetrySample { time_s, host: "node".into(), devices: devices.collect(), gpu_missing: None, machine: None }
     }
 
     #[test]

@@ -1,11 +1,15 @@
-//! GPUs by NVML: the one file that names it.
+//! GPUs by NVML: nothing outside of this file and its folder names it.
 //!
 //! A field that a device does not give is missing, with NVML's reason in plain words.
+
+mod links;
+mod reasons;
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::sync::OnceLock;
 
+use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{
     Clock, ComputeMode, EccCounter, MemoryError, PcieUtilCounter, PerformanceState, TemperatureSensor,
 };
@@ -13,15 +17,16 @@ use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::enums::gpm::GpmMetricId;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
+use nvml_wrapper::struct_wrappers::device::{MemoryInfo, Utilization};
 use nvml_wrapper::{Device, Nvml};
 
-use crate::domain::device::{self, DeviceKind, DeviceProcess, DeviceSample, GpuId, RankPlace, Reading, TelemetrySample};
+use reasons::{connect_reason, read, read_or, reason};
+
+use crate::domain::device::{self, DeviceKind, DeviceProcess, DeviceSample, GpuId, Machine, RankPlace, Reading, TelemetrySample};
 use crate::host::{self, cpu::CpuProbe, driver, process};
 
 /// Names of the library, tried in turn: drivers install the first, the second comes with their development files.
 const LIBRARIES: [&str; 2] = ["libnvidia-ml.so.1", "libnvidia-ml.so"];
-/// Most links that any GPU has.
-const MOST_LINKS: u32 = 18;
 
 /// NVML keeps samples of the processes that used the GPU: the newest of this many seconds counts.
 const PROCESS_WINDOW_S: f64 = 1.5;
@@ -43,8 +48,9 @@ pub struct NvmlProbe {
     host: String,
     /// The sample before of each GPU's traffic counters, by UUID.
     traffic: HashMap<String, GpmSample<'static>>,
-    /// Opened when a rank is on no GPU.
-    cpu: Option<CpuProbe>,
+    /// What lies between a GPU and the others, by UUID: asked for once, for it does not change.
+    ways: HashMap<String, Reading<String>>,
+    cpu: CpuProbe,
 }
 
 impl NvmlProbe {
@@ -69,21 +75,29 @@ impl NvmlProbe {
     fn watch(nvml: &'static Nvml) -> Result<NvmlProbe, String> {
         match nvml.device_count() {
             Ok(0) => Err("NVML sees no GPU: in a container, start it with GPU access".into()),
-            Ok(_) => Ok(NvmlProbe { nvml, host: host::name(), traffic: HashMap::new(), cpu: None }),
+            Ok(_) => {
+                Ok(NvmlProbe { nvml, host: host::name(), traffic: HashMap::new(), ways: HashMap::new(), cpu: CpuProbe::new("") })
+            }
             Err(error) => Err(format!("NVML does not list the GPUs: {}", reason(&error))),
         }
     }
 
     pub fn system(&self) -> GpuSystem {
-        let cuda = self.nvml.sys_cuda_driver_version().map(|version| {
-            format!("{}.{}", nvml_wrapper::cuda_driver_version_major(version), nvml_wrapper::cuda_driver_version_minor(version))
-        });
+        let (driver, cuda) = self.versions();
         let gpus = self.devices().map(|(_, device)| match device.and_then(|device| device.name()) {
             Ok(name) => name,
             Err(error) => format!("not accessible: {}", reason(&error)),
         });
         let gpus = gpus.collect();
-        GpuSystem { driver: read(self.nvml.sys_driver_version()), cuda: read(cuda), gpus, visible: self.visible() }
+        GpuSystem { driver, cuda, gpus, visible: self.visible() }
+    }
+
+    /// Of the driver, and of the newest CUDA that it runs.
+    fn versions(&self) -> (Reading<String>, Reading<String>) {
+        let cuda = self.nvml.sys_cuda_driver_version().map(|version| {
+            format!("{}.{}", nvml_wrapper::cuda_driver_version_major(version), nvml_wrapper::cuda_driver_version_minor(version))
+        });
+        (read(self.nvml.sys_driver_version()), read(cuda))
     }
 
     fn visible(&self) -> Vec<usize> {
@@ -131,12 +145,22 @@ impl NvmlProbe {
         let is_placed =
             |place: &RankPlace| devices.iter().flat_map(|device| &device.processes).any(|found| found.rank == Some(place.rank));
         let elsewhere: Vec<RankPlace> = ranks.iter().filter(|place| !is_placed(place)).cloned().collect();
-        if !elsewhere.is_empty() {
-            let cpu = self.cpu.get_or_insert_with(|| CpuProbe::new(""));
-            devices.extend(cpu.sample(&elsewhere).devices);
-        }
+        let cpu = self.cpu.sample(&elsewhere).devices;
+        let machine = cpu.first().map(|cpu| self.machine(cpu));
+        devices.extend(cpu.into_iter().filter(|_| !elsewhere.is_empty()));
         let gpu_missing = devices.is_empty().then(|| "NVML lists no GPU any more".to_owned());
-        TelemetrySample { time_s: host::now_s(), host: self.host.clone(), devices, gpu_missing }
+        TelemetrySample { time_s: host::now_s(), host: self.host.clone(), devices, gpu_missing, machine }
+    }
+
+    fn machine(&self, cpu: &DeviceSample) -> Machine {
+        let (driver, cuda) = self.versions();
+        Machine {
+            cpu_percent: cpu.utilization_percent.clone(),
+            memory_used_bytes: cpu.memory_used_bytes.clone(),
+            memory_total_bytes: cpu.memory_total_bytes.clone(),
+            driver,
+            cuda,
+        }
     }
 }
 
@@ -145,8 +169,13 @@ impl NvmlProbe {
         let uuid = device.uuid().unwrap_or_default();
         let nvlink_bytes_per_sec = self.nvlink(device, &uuid);
         let is_slice = device.mig_is_mig_device_handle().unwrap_or(false);
+        let ways_to_gpus = self.ways_to_gpus(index, device, &uuid);
+        let rates = |pick: fn(&Utilization) -> u32| {
+            let why = || is_mig(device).then(|| "NVML gives no utilisation in MIG mode".into());
+            read_or(device.utilization_rates().map(|rates| f64::from(pick(&rates))), why)
+        };
         let memory_info = device.memory_info();
-        let bytes = |pick: fn(&nvml_wrapper::struct_wrappers::device::MemoryInfo) -> u64| match &memory_info {
+        let bytes = |pick: fn(&MemoryInfo) -> u64| match &memory_info {
             Ok(info) => Reading::Value(pick(info)),
             Err(error) => Reading::missing(reason(error)),
         };
@@ -161,9 +190,7 @@ impl NvmlProbe {
             index,
             name: device.name().unwrap_or_else(|error| format!("GPU ({})", reason(&error))),
             bus_id: read(device.pci_info().map(|info| info.bus_id)),
-            utilization_percent: read_or(device.utilization_rates().map(|rates| f64::from(rates.gpu)), || {
-                is_mig(device).then(|| "NVML gives no utilisation in MIG mode".into())
-            }),
+            utilization_percent: rates(|rates| rates.gpu),
             core_percent: Vec::new(),
             memory_used_bytes: bytes(|info| info.used),
             memory_total_bytes: bytes(|info| info.total),
@@ -177,6 +204,8 @@ impl NvmlProbe {
                 Ok(PerformanceState::Unknown) => Reading::missing("NVML does not know it"),
                 other => read(other.map(|state| format!("P{}", state.as_c()))),
             },
+            throttled: read(device.current_throttle_reasons().map(throttled)),
+            memory_bandwidth_percent: rates(|rates| rates.memory),
             compute_mode: read(device.compute_mode().map(|mode| compute_mode_name(mode).to_owned())),
             mig_enabled: if is_slice {
                 Reading::missing("it is a MIG device itself")
@@ -189,6 +218,8 @@ impl NvmlProbe {
             }),
             pcie_tx_bytes_per_sec: pcie(PcieUtilCounter::Send),
             pcie_rx_bytes_per_sec: pcie(PcieUtilCounter::Receive),
+            pcie_link: read(links::pcie(device)),
+            ways_to_gpus,
             nvlink_bytes_per_sec,
             processes: processes(device, &uuid, ranks),
             uuid,
@@ -196,10 +227,25 @@ impl NvmlProbe {
         }
     }
 
+    fn ways_to_gpus(&mut self, index: usize, device: &Device<'static>, uuid: &str) -> Reading<String> {
+        if let Some(known) = self.ways.get(uuid) {
+            return known.clone();
+        }
+        let others = self.devices().filter(|(other, _)| *other as usize != index);
+        let others: Vec<(usize, Device)> = others.filter_map(|(other, device)| Some((other as usize, device.ok()?))).collect();
+        let is_alone = others.is_empty();
+        let ways = match links::ways(device, others) {
+            _ if is_alone => Reading::missing("it is the only GPU here"),
+            ways if ways.is_empty() => Reading::missing(reason(&NvmlError::NotSupported)),
+            ways => Reading::Value(ways),
+        };
+        self.ways.insert(uuid.to_owned(), ways.clone());
+        ways
+    }
+
     /// Traffic over all links since the last sample, both directions: the difference of two GPM samples (Hopper and newer).
     fn nvlink(&mut self, device: &Device<'static>, uuid: &str) -> Reading<u64> {
-        let is_linked = (0..MOST_LINKS).any(|link| device.link_wrapper_for(link).is_active().unwrap_or(false));
-        if !is_linked {
+        if !links::is_linked(device) {
             return Reading::missing("no active NVLink");
         }
         if !device.gpm_support().unwrap_or(false) {
@@ -237,51 +283,21 @@ fn connect(named: Option<OsString>) -> Result<Nvml, String> {
     Err(first_failure.unwrap_or_default())
 }
 
-fn connect_reason(library: &OsStr, error: &NvmlError) -> String {
-    let library = library.display();
-    match error {
-        NvmlError::LibloadingError(_) => format!("no NVIDIA driver on this machine ({library} is not there)"),
-        NvmlError::DriverNotLoaded => "the NVIDIA kernel driver is not loaded: install it, or restart the machine".into(),
-        NvmlError::LibRmVersionMismatch => {
-            "the NVIDIA driver was updated under the running kernel module: restart the machine".into()
-        }
-        NvmlError::NoPermission => "no permission to talk to the NVIDIA driver: check the access rights of /dev/nvidia*".into(),
-        other => format!("NVML ({library}) does not start: {}", reason(other)),
-    }
-}
-
-/// NVML's errors in plain words.
-fn reason(error: &NvmlError) -> String {
-    match error {
-        NvmlError::NotSupported => "not supported by this device".into(),
-        NvmlError::NoPermission => "no permission: an administrator can allow it".into(),
-        NvmlError::FailedToLoadSymbol(_) | NvmlError::FunctionNotFound => "unknown to this driver's NVML".into(),
-        NvmlError::GpuLost => device::FALLEN.into(),
-        NvmlError::ResetRequired => device::NEEDS_RESET.into(),
-        NvmlError::InUse => "another program has the GPU for itself".into(),
-        NvmlError::Unknown | NvmlError::OperatingSystem | NvmlError::IrqIssue => {
-            "the driver reports an error that it does not explain: see `dmesg`".into()
-        }
-        NvmlError::NotFound | NvmlError::NoData => "no data at the moment".into(),
-        other => other.to_string(),
-    }
-}
-
-fn read<T>(result: Result<T, NvmlError>) -> Reading<T> {
-    read_or(result, || None)
-}
-
-/// A better reason than "not supported", where there is one.
-fn read_or<T>(result: Result<T, NvmlError>, why_not_supported: impl FnOnce() -> Option<String>) -> Reading<T> {
-    match result {
-        Ok(value) => Reading::Value(value),
-        Err(NvmlError::NotSupported) => Reading::missing(why_not_supported().unwrap_or_else(|| reason(&NvmlError::NotSupported))),
-        Err(error) => Reading::missing(reason(&error)),
-    }
-}
-
 fn watts(milliwatts: u32) -> f64 {
     f64::from(milliwatts) / 1000.0
+}
+
+/// What keeps the clocks down. An idle GPU, and clocks that somebody set, are no slowdown.
+fn throttled(reasons: ThrottleReasons) -> String {
+    const WORDS: [(ThrottleReasons, &str); 5] = [
+        (ThrottleReasons::SW_POWER_CAP, "power limit"),
+        (ThrottleReasons::SW_THERMAL_SLOWDOWN.union(ThrottleReasons::HW_THERMAL_SLOWDOWN), "too hot"),
+        (ThrottleReasons::HW_POWER_BRAKE_SLOWDOWN, "power brake"),
+        (ThrottleReasons::HW_SLOWDOWN, "hardware slowdown"),
+        (ThrottleReasons::SYNC_BOOST, "another GPU of its group"),
+    ];
+    let words: Vec<&str> = WORDS.iter().filter(|(flag, _)| reasons.intersects(*flag)).map(|(_, words)| *words).collect();
+    if words.is_empty() { "no".into() } else { words.join(", ") }
 }
 
 fn compute_mode_name(mode: ComputeMode) -> &'static str {

@@ -85,7 +85,7 @@ mod tests {
         move |ranks| {
             time_s += 1.0;
             let host = format!("{:?}", ranks.iter().map(|place| place.rank).collect::<Vec<_>>());
-            TelemetrySample { time_s, host, devices: vec![], gpu_missing: None }
+            TelemetrySample { time_s, host, devices: vec![], gpu_missing: None, machine: None }
         }
     }
 

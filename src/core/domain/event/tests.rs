@@ -18,6 +18,7 @@ fn events_survive_the_line() {
                 host: "node".into(),
                 devices: vec![DeviceSample::silent(DeviceKind::Cpu, 0, "CPU", "no sensor")],
                 gpu_missing: Some("no driver".into()),
+                machine: None,
             },
         },
     ];

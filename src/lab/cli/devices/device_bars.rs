@@ -141,7 +141,7 @@ mod tests {
 
     fn sample(kind: DeviceKind, count: usize) -> TelemetrySample {
         let devices = (0..count).map(|index| device(kind, index)).collect();
-        TelemetrySample { time_s: 0.0, host: "node".into(), devices, gpu_missing: None }
+        TelemetrySample { time_s: 0.0, host: "node".into(), devices, gpu_missing: None, machine: None }
     }
 
     #[test]

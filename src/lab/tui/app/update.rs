@@ -2,6 +2,8 @@
 //!
 //! `update` does no I/O, reads no clock and does not wait.
 
+use std::collections::BTreeMap;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::dispatch::{self, act};
@@ -238,6 +240,11 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
         watched.absorb(update);
     }
     let (mut effects, mut over) = (Vec::new(), false);
+    if relist || watched.introduced() != introduced || watched.state() != before {
+        // A run that is over has nothing more to show of its ranks than the steps that they reported.
+        let has_lanes = watched.is_going() || watched.phases().has_steps();
+        state.devices.seated(&if has_lanes { watched.topology() } else { BTreeMap::new() });
+    }
     if watched.introduced() != introduced && watched.is_going() {
         effects.push(Effect::WatchRanks(ranks(watched, state.shared.hardware.as_ref())));
     }

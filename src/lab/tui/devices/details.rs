@@ -5,7 +5,7 @@
 use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
-use super::state::DeviceRow;
+use super::lane::DeviceRow;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::domain::units;
 use crate::tui::actions::On::{Char, Code, Ctrl};
@@ -29,7 +29,7 @@ impl Window for Details {
         let (devices, shared) = (&state.devices, &state.shared);
         let row = devices.chosen()?;
         let title = format!("{} on {}", row.title(), row.sample.host);
-        Some(Page::view(title, columns, 90, |width| lines(row, shared.theme, width)))
+        Some(Page::view(title, columns, 90, |width| lines(&row, shared.theme, width)))
     }
 
     fn press(&mut self, _: &mut State, _: Command) -> Outcome {
@@ -44,7 +44,7 @@ impl Window for Details {
 /// Columns of the names.
 const NAME: usize = 15;
 
-fn lines(row: DeviceRow, theme: Theme, width: usize) -> Vec<Line<'static>> {
+fn lines(row: &DeviceRow, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let mut sheet = Sheet::new(theme, width, NAME);
     sheet.lines.push(Line::styled(row.device.name.clone(), theme.strong()));
     if !row.device.uuid.is_empty() {
@@ -55,7 +55,7 @@ fn lines(row: DeviceRow, theme: Theme, width: usize) -> Vec<Line<'static>> {
         reading(&mut sheet, name, &fact);
     }
     for one in &row.device.processes {
-        process(&mut sheet, row.device, one);
+        process(&mut sheet, &row.device, one);
     }
     if let Some(reason) = row.sample.gpu_missing.as_ref().filter(|reason| !reason.is_empty()) {
         sheet.lines.push(Line::raw(""));

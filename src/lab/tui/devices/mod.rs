@@ -6,6 +6,9 @@ pub mod details;
 pub mod draw;
 pub mod filter;
 pub mod keys;
+pub mod lane;
+#[cfg(test)]
+mod lane_tests;
 pub mod state;
 #[cfg(test)]
 pub mod tests;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::lane::{DeviceRow, Identity, Seat, lanes};
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 use crate::domain::event::TopologyReport;
 use crate::telemetry::History;
@@ -59,74 +60,13 @@ pub enum Beside {
     Power,
 }
 
-/// A device with its host, as a row of the table.
-#[derive(Clone, Copy, Debug)]
-pub struct DeviceRow<'a> {
-    pub sample: &'a TelemetrySample,
-    pub device: &'a DeviceSample,
-}
-
-impl DeviceRow<'_> {
-    fn is(&self, (host, kind, index, uuid): &Identity) -> bool {
-        let device = self.device;
-        (device.kind, device.index) == (*kind, *index) && device.uuid == *uuid && self.sample.host == *host
-    }
-
-    fn runs(&self, rank: usize) -> bool {
-        self.device.processes.iter().any(|process| process.rank == Some(rank))
-    }
-
-    fn identity(&self) -> Identity {
-        (self.sample.host.clone(), self.device.kind, self.device.index, self.device.uuid.clone())
-    }
-
-    /// `GPU 3`, `GPU 1:0` for a MIG device, `CPU`.
-    pub fn title(&self) -> String {
-        match (self.device.kind, self.slice()) {
-            (DeviceKind::Cpu, _) => "CPU".to_owned(),
-            (DeviceKind::Gpu, None) => format!("GPU {}", self.device.index),
-            (DeviceKind::Gpu, Some(slice)) => format!("GPU {}:{slice}", self.device.index),
-        }
-    }
-
-    /// The number of a MIG device on its GPU.
-    pub fn slice(&self) -> Option<usize> {
-        let mut of_gpu = self.sample.devices.iter().filter(|other| other.is_slice() && other.index == self.device.index);
-        of_gpu.position(|other| other.uuid == self.device.uuid)
-    }
-
-    /// Does anything that is known of the device, or runs on it, contain the text?
-    fn contains(&self, text: &str) -> bool {
-        let number = text.get(..5).filter(|word| word.eq_ignore_ascii_case("rank ")).and_then(|_| text[5..].trim().parse().ok());
-        if let Some(rank) = number {
-            // Rank 3 is not rank 31.
-            return self.runs(rank);
-        }
-        let device = self.device;
-        let mut all = format!(
-            "{} {} {} {} {}",
-            self.sample.host,
-            self.title(),
-            device.name,
-            device.uuid,
-            device.bus_id.value().map_or("", String::as_str)
-        );
-        for process in &device.processes {
-            let rank = process.rank.map(|rank| format!("rank {rank}")).unwrap_or_default();
-            all.push_str(&format!("\n{rank} {} {}", process.pid, process.command));
-        }
-        all.to_lowercase().contains(&text.to_lowercase())
-    }
-}
-
-/// Host, kind, index and UUID: what stays the same of a device from one sample to the next.
-type Identity = (String, DeviceKind, usize, String);
-
 #[derive(Clone, Debug)]
 pub struct Devices {
     here: Option<TelemetrySample>,
     /// Hosts whose ranks report what they measure.
     others: Vec<TelemetrySample>,
+    /// The ranks of the run on the screen.
+    seats: Vec<Seat>,
     pub history: History,
     pub order: DeviceOrder,
     pub filter: String,
@@ -141,6 +81,7 @@ impl Default for Devices {
         Devices {
             here: None,
             others: Vec::new(),
+            seats: Vec::new(),
             history: History::new(POINTS),
             order: DeviceOrder::Index,
             filter: String::new(),
@@ -180,15 +121,27 @@ impl Devices {
         }
     }
 
+    /// The ranks of the run on the screen have said where they compute.
+    pub fn seated(&mut self, ranks: &BTreeMap<usize, &TopologyReport>) {
+        let core = |report: &TopologyReport| Some(*report.cores.first()?).filter(|_| report.cores.len() == 1);
+        let seat = |(rank, report): (&usize, &&TopologyReport)| Seat {
+            host: report.host.clone(),
+            place: report.place(*rank),
+            core: core(report),
+        };
+        self.seats = ranks.iter().map(seat).collect();
+    }
+
     /// A recording is played from an earlier moment: what was measured since is not known yet.
     pub fn rewind(&mut self) {
         self.history = History::new(POINTS);
         self.others.clear();
     }
 
-    /// Drops the hosts of a run when another run is watched.
+    /// Drops the ranks of a run, and their hosts, when another run is watched.
     pub fn forget_others(&mut self) {
         self.others.clear();
+        self.seats.clear();
     }
 
     /// This host first, the others by their first rank.
@@ -196,15 +149,21 @@ impl Devices {
         self.here.iter().chain(&self.others)
     }
 
-    /// Devices in the user's order, host by host, as far as they pass the filter.
+    /// Lanes in the user's order, host by host, as far as they pass the filter.
     pub fn rows(&self) -> Vec<DeviceRow<'_>> {
+        let rows = self.filtered(true, &self.filter);
+        // With many hosts a CPU is one cell for all of its ranks.
+        let is_folded = rows.len() >= PACKED_FROM && self.hosts().nth(1).is_some();
+        if is_folded { self.filtered(false, &self.filter) } else { rows }
+    }
+
+    fn filtered(&self, by_rank: bool, filter: &str) -> Vec<DeviceRow<'_>> {
         let mut rows = Vec::new();
         for sample in self.hosts() {
-            let of_host = sample.devices.iter().map(|device| DeviceRow { sample, device });
-            let mut of_host: Vec<DeviceRow> =
-                of_host.filter(|row| self.filter.is_empty() || row.contains(&self.filter)).collect();
+            let mut of_host = lanes(sample, &self.seats, by_rank);
+            of_host.retain(|row| filter.is_empty() || row.contains(filter));
             if self.order != DeviceOrder::Index {
-                of_host.sort_by(|a, b| self.order.figure(b.device).total_cmp(&self.order.figure(a.device)));
+                of_host.sort_by(|a, b| self.order.figure(&b.device).total_cmp(&self.order.figure(&a.device)));
             }
             rows.extend(of_host);
         }
@@ -214,14 +173,13 @@ impl Devices {
     /// Lines that the pane would like to have.
     pub fn wished_rows(&self) -> u16 {
         let rows = self.rows();
-        let ranks = |row: &DeviceRow| row.device.processes.iter().filter(|process| process.rank.is_some()).count();
-        let wish = match rows.iter().any(|row| row.device.kind == DeviceKind::Gpu) {
+        let wish = match rows.len() {
             // A cell each, their sum, and the line under the cursor.
-            _ if self.is_packed() => rows.len().div_ceil(32).max(self.hosts().count()) + 2,
-            // Head, a line each, their sum, and the line under the cursor; graphs take what is left over.
-            true => rows.len() + 3,
-            // Facts, cores, why there is no GPU, a line each rank, and the line under the cursor.
-            false => 4 + rows.iter().map(ranks).sum::<usize>(),
+            packed @ PACKED_FROM.. => packed.div_ceil(32).max(self.hosts().count()) + 2,
+            // Head, a line each, a line for each host and the line under the cursor; graphs take what is left over.
+            lanes if rows.iter().any(|row| row.device.kind == DeviceKind::Gpu) => lanes + 2 + self.hosts().count(),
+            // Why there is no GPU as well.
+            lanes => lanes + 3 + self.hosts().count(),
         };
         u16::try_from(wish).unwrap_or(u16::MAX / 2)
     }
@@ -231,30 +189,33 @@ impl Devices {
         self.rows().len() >= PACKED_FROM
     }
 
-    /// Devices that the filter hides.
+    /// Lanes that the filter hides.
     pub fn hidden(&self) -> usize {
-        self.hosts().map(|sample| sample.devices.len()).sum::<usize>() - self.rows().len()
+        self.filtered(true, "").len() - self.filtered(true, &self.filter).len()
     }
 
-    /// The place of the device under the cursor among [`Devices::rows`]; the first where that device is not shown.
+    /// The place of the lane under the cursor among [`Devices::rows`]: of the same device where its rank has come or gone, the
+    /// first where that device is not shown.
     pub fn cursor(&self) -> usize {
-        let chosen = self.chosen.as_ref();
-        chosen.and_then(|chosen| self.rows().iter().position(|row| row.is(chosen))).unwrap_or(0)
+        let Some(chosen) = &self.chosen else { return 0 };
+        let rows = self.rows();
+        let same = rows.iter().position(|row| row.is_of(chosen) && row.rank == chosen.4);
+        same.or_else(|| rows.iter().position(|row| row.is_of(chosen))).unwrap_or(0)
     }
 
     pub fn chosen(&self) -> Option<DeviceRow<'_>> {
-        self.rows().get(self.cursor()).copied()
+        self.rows().into_iter().nth(self.cursor())
     }
 
-    /// Puts the cursor on a row; it stays with the device when the order changes.
+    /// Puts the cursor on a lane; it stays there when the order changes.
     pub fn choose(&mut self, place: usize) {
         self.chosen = self.rows().get(place).map(DeviceRow::identity);
     }
 
     /// Puts the cursor on the device that a rank computes on, if any is known to.
     pub fn choose_rank(&mut self, rank: usize) {
-        let all = || self.hosts().flat_map(|sample| sample.devices.iter().map(move |device| DeviceRow { sample, device }));
-        let Some(found) = all().find(|row| row.runs(rank)).map(|row| row.identity()) else { return };
+        let all = self.filtered(true, "");
+        let Some(found) = all.iter().find(|row| row.runs(rank)).map(DeviceRow::identity) else { return };
         self.chosen = Some(found);
         if self.chosen().is_none_or(|row| !row.runs(rank)) {
             // The filter hides it.

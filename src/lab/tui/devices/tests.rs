@@ -266,48 +266,45 @@ fn the_room_decides_the_form() {
     assert!(two_lines.contains("00000000:18:00.0") && two_lines.contains("default") && two_lines.contains("MIG"), "{two_lines}");
 }
 
-/// However little room there is: what each device did in the last minutes stands in its own row.
+/// Alone on the screen each device has its last minutes once: as a graph, or in its own row where not all graphs have room.
 #[test]
-fn every_device_has_a_small_history_in_the_normal_form() {
+fn every_device_has_its_last_minutes_once() {
     let is_dots = |sign: &str| sign.chars().all(|c| ('\u{2801}'..='\u{28ff}').contains(&c));
     for count in [1, 4, 8, 16] {
-        let mut state = lab(&gpus(count));
-        for zoom in [false, true] {
-            for (width, height) in [(80, 24), (120, 40), (200, 60)] {
-                // Where not all have a line there is a form without it.
-                state.zoom = zoom || width == 80 || count == 16;
-                let terminal = picture(&state, width, height);
-                let buffer = terminal.backend().buffer();
-                let places = in_area(&state, Rect::new(0, 0, width, height)).unwrap().panes;
-                let (_, place) = places.into_iter().find(|(pane, _)| *pane == Pane::Devices).unwrap();
-                let row = |y| (place.x..place.right()).map(|x| buffer[(x, y)].symbol()).collect::<String>();
-                let rows: Vec<u16> = (0..height).filter(|y| row(*y).contains("61 %") && row(*y).contains("139G")).collect();
-                let rows: Vec<u16> = rows.into_iter().filter(|y| !row(*y).contains(" GPUs ")).collect();
-                let screen = terminal.backend();
-                assert!(rows.len() >= count.min(5) - count / 6, "{count} at {width}x{height}:\n{screen}");
-                for y in rows {
-                    let history = (place.x..place.right()).map(|x| &buffer[(x, y)]).filter(|cell| is_dots(cell.symbol()));
-                    let (all, blue): (Vec<_>, Vec<_>) = history.map(|cell| ((), cell.fg == BLUE)).unzip();
-                    assert!(all.len() >= 6 && blue.iter().all(|blue| *blue), "{count} at {width}x{height}, row {y}:\n{screen}");
-                }
-                assert!(text(&state, width, height).contains("2 min"));
+        let state = lab(&gpus(count));
+        for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+            let terminal = picture(&state, width, height);
+            let (screen, buffer) = (terminal.backend(), terminal.backend().buffer());
+            let row = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+            let rows: Vec<u16> = (0..height).filter(|y| row(*y).contains("61 %") && row(*y).contains("139G")).collect();
+            // The seventh of each eight gives no load.
+            assert_eq!(rows.len(), count - (count + 1) / 8, "{count} at {width}x{height}:\n{screen}");
+            let graphs = text(&state, width, height).matches("-1 min").count();
+            assert!(graphs == 0 || graphs == count, "{count} at {width}x{height}:\n{screen}");
+            for y in rows {
+                let history = (0..width).map(|x| &buffer[(x, y)]).filter(|cell| is_dots(cell.symbol()));
+                let (all, blue): (Vec<_>, Vec<_>) = history.map(|cell| ((), cell.fg == BLUE)).unzip();
+                let is_drawn = all.len() >= 6 && blue.iter().all(|blue| *blue);
+                assert!(
+                    is_drawn == (graphs == 0) && (is_drawn || all.is_empty()),
+                    "{count} at {width}x{height}, row {y}:\n{screen}"
+                );
             }
         }
     }
     let mut cpu = lab(&samples::cpu_sample(&[(0, 412), (1, 413)]));
+    assert!(text(&cpu, 200, 60).contains("100 ┤"), "a tall screen has a scale and a time axis as well");
     cpu.zoom = false;
     for (width, height) in [(80, 24), (120, 40), (200, 60)] {
         let screen = text(&cpu, width, height);
-        let facts = screen.lines().find(|line| line.contains("91 % of 2 cores")).unwrap_or_else(|| panic!("{screen}"));
-        assert!(facts.chars().filter(|c| is_dots(&c.to_string())).count() >= 8, "{facts}");
-        assert!(screen.contains("core 0") && screen.contains("rank 1"), "{screen}");
+        assert!(screen.contains("91 % of 2 cores") && screen.contains("core 0") && screen.contains("core 1"), "{screen}");
     }
-    assert!(text(&cpu, 200, 60).contains("100 ┤"), "a tall screen has a scale and a time axis as well");
 }
 
 #[test]
 fn a_small_history_is_as_high_as_the_use_was_and_empty_where_nothing_was_measured() {
-    let mut sample = gpus(1);
+    // So many that their graphs have no room.
+    let mut sample = gpus(8);
     let mut state = samples::running();
     (state.focus, state.slot, state.zoom) = (Pane::Devices, Pane::Devices, true);
     // A minute without a figure, half a minute of nothing to do, half a minute of work.
@@ -335,9 +332,9 @@ fn a_small_history_is_as_high_as_the_use_was_and_empty_where_nothing_was_measure
     // The oldest of it may fill half a sign.
     let before = before.trim_end_matches('⢀');
     assert!(before.ends_with(&" ".repeat(idle + busy)), "nothing stands for what was not measured: {shown}");
-    assert!(after.contains("⣿ █"), "the newest at the right: {shown}");
+    assert!(after.contains("⣿ rank 0"), "the newest at the right: {shown}");
     state.shared.theme.ascii = true;
-    assert!(line(&state).contains("_#") && line(&state).contains("# ###"), "{}", line(&state));
+    assert!(line(&state).contains("_#") && line(&state).contains("# rank 0"), "{}", line(&state));
 }
 
 #[test]

@@ -29,6 +29,12 @@ impl MeanStep {
         Phase::OF_STEP.into_iter().map(|phase| self.ms(phase)).sum()
     }
 
+    /// What it computes, waits for data, and waits for other processes.
+    pub fn parts_ms(&self) -> [f64; 3] {
+        let [data, waits] = [Phase::Data, Phase::AllreduceExposed].map(|phase| self.ms(phase));
+        [self.total_ms() - data - waits, data, waits]
+    }
+
     /// Without waiting for others: what a process is slow by itself in.
     fn own_ms(&self) -> f64 {
         self.total_ms() - self.ms(Phase::AllreduceExposed)
@@ -83,6 +89,12 @@ impl<'a> Phases<'a> {
         if all { Some(common) } else { now.iter().filter_map(last).max() }
     }
 
+    /// Whether any process has reported what its steps consist of: a program of the user's own may not.
+    pub fn has_steps(&self) -> bool {
+        let newest = self.newest().map(|epoch| self.mean_steps(epoch)).unwrap_or_default();
+        newest.iter().any(|(step, _)| step.total_ms() > 0.0)
+    }
+
     /// The mean step of each process in this epoch, and its number of steps.
     pub fn mean_steps(&self, epoch: usize) -> Vec<(MeanStep, usize)> {
         let of = |process: usize| {
@@ -95,6 +107,19 @@ impl<'a> Phases<'a> {
         };
         self.by_process().into_iter().filter_map(of).collect()
     }
+}
+
+/// The cells of each part in a bar of `width` that is as long as `longest`. Ends are rounded, so that the parts add up to the whole.
+pub fn cells(parts: &[f64], longest: f64, width: usize) -> Vec<usize> {
+    let end = |part: f64| if longest > 0.0 { ((part / longest * width as f64).round() as usize).min(width) } else { 0 };
+    let (mut so_far, mut drawn) = (0.0, 0);
+    let each = parts.iter().map(|part| {
+        so_far += part;
+        let from = drawn;
+        drawn = end(so_far).max(from);
+        drawn - from
+    });
+    each.collect()
 }
 
 /// The slowest process, where it works 3 % longer than the mean of the others; else the largest difference to that mean.

@@ -323,7 +323,7 @@ pub fn cpu_sample(ranks: &[(usize, u32)]) -> TelemetrySample {
     cpu.core_percent = vec![97.0, 85.0];
     cpu.processes = ranks.iter().map(|(rank, pid)| process(Some(*rank), *pid)).collect();
     let missing = Some("NVML is not there: libnvidia-ml.so.1 not found".into());
-    TelemetrySample { time_s: START, host: "node".into(), devices: vec![cpu], gpu_missing: missing }
+    TelemetrySample { time_s: START, host: "node".into(), devices: vec![cpu], gpu_missing: missing, machine: None }
 }
 
 /// Eight GPUs: one busy with a rank, one that tells little, one used by somebody else.
@@ -346,5 +346,5 @@ pub fn gpu_sample() -> TelemetrySample {
     devices[6].power_watts = Reading::missing("not supported");
     devices[6].temperature_celsius = Reading::missing("not supported");
     devices[6].processes.clear();
-    TelemetrySample { time_s: START, host: "node".into(), devices, gpu_missing: None }
+    TelemetrySample { time_s: START, host: "node".into(), devices, gpu_missing: None, machine: None }
 }

@@ -95,12 +95,9 @@ fn a_device_is_chosen_by_its_row_and_opened_by_a_second_click() {
             // A neighbour under the cursor keeps the device in sight.
             state.devices.choose(place.saturating_sub(1));
             state.focus = Pane::Steps;
-            // Side by side, in a line each, in two lines each.
+            // A lane each, side by side, and in the table a line or two.
             let bus = format!("00000000:{:02X}:00.0", 0x18 + place);
-            let titles = match devices {
-                1 => vec!["core 0".to_owned()],
-                _ => vec![format!(" {place} █"), format!(" {place} H200"), bus],
-            };
+            let titles = [format!("core {place}"), format!(" GPU{place} "), format!(" {place} █"), format!(" {place} H200"), bus];
             let screen = text(&state, size.0, size.1);
             let Some(title) = titles.into_iter().find(|title| screen.contains(title)) else { continue };
             clicked += 1;

@@ -13,7 +13,7 @@ use ratatui::widgets::Paragraph;
 use crate::columns::wrap;
 use crate::domain::phase::Phase;
 use crate::domain::units;
-use crate::tui::shared::phases::{MeanStep, Straggler, straggler};
+use crate::tui::shared::phases::{MeanStep, Straggler, cells, straggler};
 use crate::tui::widgets::{Theme, flow};
 
 /// Room for a table of milliseconds below the bars.
@@ -143,18 +143,14 @@ fn table(theme: Theme, steps: &[MeanStep]) -> Vec<Line<'static>> {
     lines
 }
 
-/// Whole cells whose ends are rounded, so that the parts add up to the whole.
 fn bar(theme: Theme, step: &MeanStep, longest: f64, width: u16) -> Vec<Span<'static>> {
-    let cells = |ms: f64| if longest > 0.0 { (ms / longest * f64::from(width)).round() as usize } else { 0 };
-    let (mut so_far, mut drawn) = (0.0, 0);
-    let mut spans = Vec::new();
-    for phase in Phase::OF_STEP {
-        so_far += step.ms(phase);
-        let end = cells(so_far);
+    let width = usize::from(width);
+    let parts = cells(&Phase::OF_STEP.map(|phase| step.ms(phase)), longest, width);
+    let rest = width - parts.iter().sum::<usize>();
+    let part = |(phase, cells): (Phase, usize)| {
         let (sign, style) = look(theme, phase);
-        spans.push(Span::styled(sign.to_string().repeat(end - drawn), style));
-        drawn = end;
-    }
-    spans.push(Span::raw(" ".repeat(usize::from(width) - drawn.min(usize::from(width)))));
-    spans
+        Span::styled(sign.to_string().repeat(cells), style)
+    };
+    let drawn = Phase::OF_STEP.into_iter().zip(parts).map(part);
+    drawn.chain([Span::raw(" ".repeat(rest))]).collect()
 }

@@ -3,11 +3,11 @@
 use ratatui::text::{Line, Span};
 
 use super::cells;
-use super::parts::{Segment, View, marked};
+use super::parts::{Segment, View, is_gpu, marked};
 use super::totals;
 use crate::columns::cut;
-use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
-use crate::tui::devices::state::DeviceRow;
+use crate::domain::device::{DeviceSample, Reading};
+use crate::tui::devices::lane::DeviceRow;
 use crate::tui::widgets::Theme;
 
 /// Index, a short bar, the load and a column between two devices.
@@ -39,7 +39,7 @@ pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Opt
         for line in 0..down {
             // One column after the other is read from above, as the cursor goes.
             let places = (0..across).map(|column| column * down + line).filter(|place| *place < host.len());
-            lines.push(places.map(|place| segment(view, host[place], from + place, cell_width)).collect());
+            lines.push(places.map(|place| segment(view, &host[place], from + place, cell_width)).collect());
         }
         from += host.len();
     }
@@ -50,22 +50,21 @@ fn height_of(rows: &[DeviceRow], across: usize) -> usize {
     rows.chunk_by(|a, b| a.sample.host == b.sample.host).map(|host| 1 + host.len().div_ceil(across)).sum()
 }
 
-fn segment(view: View, row: DeviceRow, place: usize, width: usize) -> Segment {
-    let (theme, device) = (view.theme, row.device);
+fn segment(view: View, row: &DeviceRow, place: usize, width: usize) -> Segment {
+    let (theme, device) = (view.theme, &*row.device);
     if width < LEAST {
-        let mut spans = vec![marked(view, place, &device.index.to_string(), TIGHT_INDEX)];
+        let mut spans = vec![marked(view, place, &row.number(), TIGHT_INDEX)];
         spans.extend(tight(theme, device, width - TIGHT_INDEX));
         return Segment::new(Some(place), Line::from(spans), width);
     }
-    let index = row.slice().map_or(device.index.to_string(), |slice| format!("{}:{slice}", device.index));
-    let mut spans = vec![marked(view, place, &index, INDEX)];
+    let mut spans = vec![marked(view, place, &row.number(), INDEX)];
     // A space behind the index, and one before the next device.
     let mut left = width.saturating_sub(INDEX + 1);
     if let Some(why) = device.lost() {
         spans.push(Span::styled(cut(&format!(" ✗ {why}"), left), theme.warn()));
     } else {
         let mut takes = |wanted: usize, keep: usize| left.checked_sub(wanted + keep).map(|_| left -= wanted).is_some();
-        let rank = takes(RANK, cells::NUMBER + LEAST_BAR + 1);
+        let rank = is_gpu(device) && takes(RANK, cells::NUMBER + LEAST_BAR + 1);
         let memory = takes(cells::MEMORY, cells::NUMBER + LEAST_BAR + 1);
         let temperature = takes(TEMPERATURE, cells::NUMBER + 2 * LEAST_BAR + 2);
         let bars = left.saturating_sub(cells::NUMBER + 1);
@@ -81,7 +80,7 @@ fn segment(view: View, row: DeviceRow, place: usize, width: usize) -> Segment {
             spans.extend(cells::temperature(theme, device, TEMPERATURE));
         }
         if rank {
-            spans.push(cells::left(&badge(&device.processes), RANK, theme.key()));
+            spans.push(cells::left(&badge(row), RANK, theme.key()));
         }
     }
     Segment::new(Some(place), Line::from(spans), width)
@@ -107,12 +106,10 @@ fn tight(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>
 }
 
 /// ` r3`, or a sign for a process that is not a rank.
-fn badge(processes: &[DeviceProcess]) -> String {
-    let mut ranks = processes.iter().filter_map(|process| process.rank);
-    match (ranks.next(), ranks.next()) {
-        (Some(rank), None) => format!(" r{rank}"),
-        (Some(rank), Some(_)) => format!(" r{rank}…"),
-        _ if processes.is_empty() => String::new(),
-        _ => " •".to_owned(),
+fn badge(row: &DeviceRow) -> String {
+    match row.rank {
+        Some(rank) => format!(" r{rank}"),
+        None if row.device.processes.is_empty() => String::new(),
+        None => " •".to_owned(),
     }
 }

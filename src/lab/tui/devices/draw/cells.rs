@@ -106,6 +106,16 @@ pub fn compute(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'s
     figure(theme, &device.compute_mode, width, style, String::clone)
 }
 
+/// What slows it down stands out.
+pub fn throttled(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    let Reading::Value(why) = &device.throttled else { return vec![left("N/A", width, theme.dim())] };
+    vec![left(&columns::cut(why, width), width, if why == "no" { theme.text() } else { theme.warn() })]
+}
+
+pub fn bandwidth(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
+    figure(theme, &device.memory_bandwidth_percent, width, theme.text(), |percent| format!("{percent:.0} %"))
+}
+
 /// Errors where ECC counts them, as nvidia-smi does.
 pub fn ecc(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
     if device.ecc_enabled == Reading::Value(false) {

@@ -13,7 +13,8 @@ use ratatui::widgets::canvas::{Canvas, Line as Stroke};
 use crate::columns;
 use crate::columns::cut;
 use crate::telemetry::Point;
-use crate::tui::devices::state::{Beside, DeviceRow};
+use crate::tui::devices::lane::DeviceRow;
+use crate::tui::devices::state::Beside;
 use crate::tui::widgets::Theme;
 
 const SPAN_S: f64 = 120.0;
@@ -26,44 +27,58 @@ const MOST_HEIGHT: u16 = 24;
 /// Scale and axis left of the graph.
 const SCALE: u16 = 5;
 
-/// Draws as many graphs as fit, the chosen device's among them.
-pub fn grid(frame: &mut Frame, area: Rect, view: View, rows: &[DeviceRow]) {
-    if area.height < LEAST_GRAPH || area.width < LEAST_WIDTH || rows.is_empty() {
-        return;
+/// How many graphs of so many devices stand side by side and one below the other; `None` where there is no room for any.
+fn laid_out(width: usize, height: usize, devices: usize) -> Option<(usize, usize)> {
+    let (least_width, least_height) = (usize::from(LEAST_WIDTH), usize::from(LEAST_GRAPH));
+    if width < least_width || height < least_height || devices == 0 {
+        return None;
     }
-    let most_across = usize::from(area.width / LEAST_WIDTH).clamp(1, rows.len());
-    let most_down = usize::from(area.height / LEAST_GRAPH).max(1);
+    let most_across = (width / least_width).clamp(1, devices);
     // As wide as they can be without being flat.
-    let is_flat = |across: usize| usize::from(area.height) / rows.len().div_ceil(across) < FLAT;
+    let is_flat = |across: usize| height / devices.div_ceil(across) < FLAT;
     let across = (1..most_across).find(|across| !is_flat(*across)).unwrap_or(most_across);
-    let down = rows.len().div_ceil(across).min(most_down);
+    Some((across, devices.div_ceil(across).min(height / least_height)))
+}
+
+/// The lines in which each device gets its graph.
+pub fn least_height(width: usize, devices: usize) -> usize {
+    devices.div_ceil((width / usize::from(LEAST_WIDTH)).max(1)) * usize::from(LEAST_GRAPH)
+}
+
+/// Draws as many graphs as fit, the chosen device's among them, and says how many do not.
+pub fn grid(frame: &mut Frame, area: Rect, view: View, rows: &[DeviceRow]) {
+    let Some((across, down)) = laid_out(area.width.into(), area.height.into(), rows.len()) else { return };
     let shown = (across * down).min(rows.len());
-    let first = (view.cursor + 1).saturating_sub(shown).min(rows.len() - shown);
+    let chosen = view.devices.chosen().and_then(|chosen| rows.iter().position(|row| row.is_of(&chosen.identity())));
+    let first = (chosen.unwrap_or(0) + 1).saturating_sub(shown).min(rows.len() - shown);
+    let hidden = rows.len() - shown;
     let height = (area.height / down as u16).min(MOST_HEIGHT);
     let lines = Layout::vertical(vec![Constraint::Length(height); down]).split(area);
     let mut left = rows[first..first + shown].iter();
     for line in lines.iter() {
         let places = Layout::horizontal(vec![Constraint::Ratio(1, across as u32); across]).split(*line);
         for place in places.iter() {
-            if let Some(row) = left.next() {
-                graph(frame, *place, view, *row);
+            let Some(row) = left.next() else { continue };
+            graph(frame, *place, view, row);
+            if hidden > 0 && left.len() == 0 {
+                let words = format!(" {hidden} more ");
+                let at = Rect { x: place.right().saturating_sub(words.len() as u16), height: 1, ..*place };
+                frame.render_widget(Span::styled(words, view.theme.dim()), at.intersection(*place));
             }
         }
     }
 }
 
-/// The load of the last two minutes, in one of the `lines` that it takes: as high as they are together is 100 %.
-pub fn small(view: View, row: DeviceRow, width: usize, lines: usize, line: usize) -> Span<'static> {
+/// The load of the last two minutes in one line.
+pub fn small(view: View, row: &DeviceRow, width: usize) -> Span<'static> {
     let theme = view.theme;
-    let history = view.devices.history.of(&row.sample.host, row.device);
+    let history = view.devices.history.of(&row.sample.host, &row.device);
     let Some(history) = history else { return Span::raw(" ".repeat(width)) };
     let of_use = |columns| history.columns(|point| point.utilization_percent, row.sample.time_s, SPAN_S, columns);
-    // Lines below this one.
-    let below = lines.saturating_sub(line + 1);
     let text: String = match theme.ascii {
-        true => of_use(width).into_iter().map(|part| BLOCKS[filled(part, 8, lines, below)]).collect(),
+        true => of_use(width).into_iter().map(|part| BLOCKS[filled(part, 8)]).collect(),
         false => {
-            let dots = |part| filled(part, 4, lines, below);
+            let dots = |part| filled(part, 4);
             of_use(2 * width).chunks(2).map(|pair| braille(dots(pair[0]), dots(pair[1]))).collect()
         }
     };
@@ -72,11 +87,9 @@ pub fn small(view: View, row: DeviceRow, width: usize, lines: usize, line: usize
 
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// How many of the `parts` of a line are filled: at least one in the lowest line for a measured value, none for a gap.
-fn filled(percent: Option<f64>, parts: usize, lines: usize, below: usize) -> usize {
-    let Some(percent) = percent else { return 0 };
-    let all = ((percent / 100.0 * (parts * lines) as f64).round() as usize).clamp(1, parts * lines);
-    all.saturating_sub(parts * below).min(parts)
+/// How many of the `parts` of a line are filled: at least one for a measured value, none for a gap.
+fn filled(percent: Option<f64>, parts: usize) -> usize {
+    percent.map_or(0, |percent| ((percent / 100.0 * parts as f64).round() as usize).clamp(1, parts))
 }
 
 /// Two columns of up to four dots, from below.
@@ -90,7 +103,7 @@ fn braille(left: usize, right: usize) -> char {
 }
 
 /// The load, and what was asked for beside it: neither lies over the other. Where there is no room for both, it is what was asked for.
-fn graph(frame: &mut Frame, area: Rect, view: View, row: DeviceRow) {
+fn graph(frame: &mut Frame, area: Rect, view: View, row: &DeviceRow) {
     let Some(other) = view.devices.beside else { return plot(frame, area, view, row, None, false) };
     let halves = match area {
         _ if area.width >= 2 * LEAST_WIDTH => Layout::horizontal([Constraint::Fill(1); 2]).areas(area),
@@ -104,14 +117,14 @@ fn graph(frame: &mut Frame, area: Rect, view: View, row: DeviceRow) {
 }
 
 /// `alone` where it has taken the place of the load.
-fn plot(frame: &mut Frame, area: Rect, view: View, row: DeviceRow, figure: Option<Beside>, alone: bool) {
+fn plot(frame: &mut Frame, area: Rect, view: View, row: &DeviceRow, figure: Option<Beside>, alone: bool) {
     let theme = view.theme;
     let [title, body, axis] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
     frame.render_widget(legend(view, row, area, figure, alone), title);
     let [scale, plot] = Layout::horizontal([Constraint::Length(SCALE), Constraint::Fill(1)]).areas(body);
     frame.render_widget(Paragraph::new(scale_lines(theme, scale.height)), scale);
     frame.render_widget(Line::styled(time_axis(area.width.saturating_sub(1)), theme.dim()), axis);
-    let Some(history) = view.devices.history.of(&row.sample.host, row.device) else { return };
+    let Some(history) = view.devices.history.of(&row.sample.host, &row.device) else { return };
     // A column is left free, so that graphs side by side do not touch.
     let plot = Rect { width: plot.width.saturating_sub(1), ..plot };
     let columns = plot.width as usize * if theme.ascii { 1 } else { 2 };
@@ -138,9 +151,9 @@ fn measured(columns: &[Option<f64>]) -> impl Iterator<Item = (f64, f64)> {
 }
 
 /// Which device and which figure, with the newest ones.
-fn legend(view: View, row: DeviceRow, area: Rect, figure: Option<Beside>, alone: bool) -> Line<'static> {
+fn legend(view: View, row: &DeviceRow, area: Rect, figure: Option<Beside>, alone: bool) -> Line<'static> {
     let theme = view.theme;
-    let device = row.device;
+    let device = &row.device;
     let facts = device.facts();
     let fact = |name: &str| {
         let found = facts.iter().find(|(known, _)| *known == name).and_then(|(_, fact)| fact.value().cloned());

@@ -8,7 +8,7 @@ use super::totals;
 use crate::columns::{self, cut};
 use crate::domain::device::{DeviceSample, Reading};
 use crate::domain::units;
-use crate::tui::devices::state::DeviceRow;
+use crate::tui::devices::lane::DeviceRow;
 use crate::tui::widgets::Theme;
 
 /// Columns of a cell: a number, a sign and a space, or the sign alone.
@@ -73,7 +73,7 @@ fn host(view: View, rows: &[DeviceRow], first: usize, name: usize, most: usize, 
     let title = Span::styled(columns::left(&format!("{mark}{}", cut(&rows[0].sample.host, name)), name + 2), style);
     let mut parts = vec![Segment::new(None, Line::from(title), name + 2)];
     parts.extend(rows.iter().enumerate().map(|(at, row)| one(view, row, first + at, cell)));
-    let devices: Vec<&DeviceSample> = rows.iter().map(|row| row.device).collect();
+    let devices: Vec<&DeviceSample> = rows.iter().map(|row| &*row.device).collect();
     let mean = match most {
         1 => format!(" {}", units::ranges(&processes().filter_map(|process| process.rank).collect::<Vec<_>>())),
         _ => format!(" {}", totals::mean(&devices)),
@@ -108,7 +108,7 @@ fn packed(view: View, rows: &[DeviceRow], hosts: &[&[DeviceRow]], width: usize, 
     for (line, part) in shown.chunks(per_line).enumerate() {
         let first = first + line * per_line;
         // An index says nothing of one host among several.
-        let number = if hosts.len() > 1 { first } else { part[0].device.index };
+        let number = if hosts.len() > 1 { first.to_string() } else { part[0].number() };
         let label = columns::right(&format!("{number} "), INDEX);
         let mut parts = vec![Segment::new(None, Line::styled(label, theme.dim()), INDEX)];
         parts.extend(part.iter().enumerate().map(|(at, row)| one(view, row, first + at, cell)));
@@ -118,7 +118,7 @@ fn packed(view: View, rows: &[DeviceRow], hosts: &[&[DeviceRow]], width: usize, 
 }
 
 fn one(view: View, row: &DeviceRow, place: usize, cell: usize) -> Segment {
-    let (theme, device) = (view.theme, row.device);
+    let (theme, device) = (view.theme, &*row.device);
     let (text, style) = match (&device.utilization_percent, device.lost()) {
         (_, Some(_)) => ("✗".to_owned(), theme.warn()),
         (Reading::Missing { .. }, None) => ("?".to_owned(), theme.dim()),
@@ -139,9 +139,9 @@ fn one(view: View, row: &DeviceRow, place: usize, cell: usize) -> Segment {
 }
 
 /// The device under the cursor in words, for what its cell does not say.
-pub fn words(theme: Theme, row: DeviceRow, several_hosts: bool, width: usize) -> Line<'static> {
+pub fn words(theme: Theme, row: &DeviceRow, several_hosts: bool, width: usize) -> Line<'static> {
     let host = if several_hosts { format!("{} ", row.sample.host) } else { String::new() };
-    let device = row.device;
+    let device = &row.device;
     let facts = device.facts();
     let wanted = [device.load_name(), "memory", "temperature", "power"];
     let of = |name: &&str| facts.iter().find(|(known, _)| known == name).and_then(|(_, fact)| fact.value().cloned());

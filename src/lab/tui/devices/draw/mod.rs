@@ -7,64 +7,69 @@ use crate::tui::devices::state::Devices;
 use crate::tui::shared::Shared;
 use crate::tui::shared::ranks;
 use crate::tui::widgets::frame::{self, Focus};
-use parts::{LEAST_GRAPH, Segment, View, is_gpu, joined, place_at};
+use parts::{LEAST_GRAPH, Segment, View, devices_of, is_gpu, joined, place_at};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
+use steps::Steps;
 
 use crate::columns::{self, cut};
 use crate::domain::device::Reading;
-use crate::tui::devices::state::{DeviceOrder, DeviceRow, PACKED_FROM};
+use crate::tui::devices::lane::DeviceRow;
+use crate::tui::devices::state::{DeviceOrder, PACKED_FROM};
 use crate::tui::widgets::Theme;
 
 mod brief;
 mod cells;
-mod cpu;
+mod cores;
 mod graph;
 mod grid;
+mod lanes;
 mod parts;
 mod processes;
+mod steps;
 mod table;
 mod totals;
 
-/// The lines that a graph should have.
-const WISHED_GRAPH: u16 = 5;
-
 pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, focus: Focus) {
-    let failed = ranks::failed(shared);
-    let view = View::new(devices, shared.theme, focus, &failed);
+    let (failed, steps) = (ranks::failed(shared), Steps::of(shared));
+    let view = View::new(devices, shared.theme, focus, &failed, &steps);
     let theme = view.theme;
     let mut block = frame::pane(theme, Pane::Devices.title(), view.focus, heading(view, area.width as usize));
     if let Some(line) = filter_line(view) {
         block = block.title_bottom(line.right_aligned());
     }
     let inner = block.inner(area);
-    frame.render_widget(block, area);
     let rows = view.devices.rows();
-    if view.devices.hosts().next().is_none() {
-        return say(frame, inner, theme, "looking for devices …");
-    }
-    if rows.is_empty() {
-        let text = match view.devices.filter.as_str() {
-            "" => "this host lists no devices",
-            _ => "no device, rank or process matches the filter: / changes it",
-        };
+    let wrong = match view.devices.filter.as_str() {
+        _ if view.devices.hosts().next().is_none() => Some("looking for devices …"),
+        _ if !rows.is_empty() => None,
+        "" => Some("this host lists no devices"),
+        _ => Some("no device, rank or process matches the filter: / changes it"),
+    };
+    if let Some(text) = wrong {
+        frame.render_widget(block, area);
         return say(frame, inner, theme, text);
     }
     let [upper, focus] = upper_and_focus(view, inner, &rows);
-    let (lines, heights) = laid_out(upper, view, &rows);
+    let all = laid_out(upper, view, &rows);
+    if all.legend_left && view.devices.filter.is_empty() {
+        block = block.title_bottom(steps.legend(theme));
+    }
+    frame.render_widget(block, area);
     let [at_devices, at_graphs, at_processes] =
-        Layout::vertical(heights.map(|length| Constraint::Length(length as u16))).areas(upper);
-    frame.render_widget(Paragraph::new(lines.into_iter().map(joined).collect::<Vec<_>>()), at_devices);
-    graph::grid(frame, at_graphs, view, &rows);
-    let processes = processes::lines(view, &rows, at_processes.width.into(), at_processes.height.into());
+        Layout::vertical(all.heights.map(|length| Constraint::Length(length as u16))).areas(upper);
+    frame.render_widget(Paragraph::new(all.lines.into_iter().map(joined).collect::<Vec<_>>()), at_devices);
+    let devices = devices_of(&rows);
+    graph::grid(frame, at_graphs, view, &devices);
+    let processes = processes::lines(view, &devices, at_processes.width.into(), at_processes.height.into());
     frame.render_widget(Paragraph::new(processes), at_processes);
     if let Some(row) = view.devices.chosen().filter(|_| focus.height > 0) {
         let width = inner.width as usize;
         let line = match is_grid(&rows) {
-            true => grid::words(theme, row, view.has_several_hosts(), width),
-            false => fact_line(view, row, width),
+            true => grid::words(theme, &row, view.has_several_hosts(), width),
+            false => fact_line(view, &row, width),
         };
         frame.render_widget(line, focus);
     }
@@ -74,91 +79,128 @@ fn is_grid(rows: &[DeviceRow]) -> bool {
     rows.len() >= PACKED_FROM
 }
 
-/// The devices, and the line under the cursor below them: always where a device is a cell only.
+/// Alone on the screen GPUs have nvidia-smi's table; all else has a lane each.
+fn is_table(view: View, rows: &[DeviceRow]) -> bool {
+    view.focus.alone && rows.iter().any(|row| is_gpu(&row.device))
+}
+
+/// The devices, and the line under the cursor below them: always where a device is a cell only, but never in the place of a lane.
 fn upper_and_focus(view: View, inner: Rect, rows: &[DeviceRow]) -> [Rect; 2] {
-    let under_cursor = u16::from((view.focus.here || is_grid(rows)) && inner.height >= 4);
+    let height = usize::from(inner.height);
+    let has_lanes = !is_grid(rows) && !view.focus.alone && rows.len() <= height;
+    let has_room = height >= if has_lanes { (rows.len() + 2).max(4) } else { 4 };
+    let under_cursor = u16::from((view.focus.here || is_grid(rows)) && has_room);
     Layout::vertical([Constraint::Fill(1), Constraint::Length(under_cursor)]).areas(inner)
 }
 
 /// The device whose line is under the pointer, by its place among all.
 pub fn hit(devices: &Devices, shared: &Shared, focus: Focus, inner: Rect, at: Position) -> Option<usize> {
-    let view = View::new(devices, shared.theme, focus, &[]);
+    let steps = Steps::of(shared);
+    let view = View::new(devices, shared.theme, focus, &[], &steps);
     let rows = view.devices.rows();
     let (line, column) = (usize::from(at.y - inner.y), usize::from(at.x - inner.x));
     let [upper, _] = upper_and_focus(view, inner, &rows);
-    place_at(laid_out(upper, view, &rows).0.get(line)?, column)
+    place_at(laid_out(upper, view, &rows).lines.get(line)?, column)
 }
 
-/// Devices above; below them, by importance, what there is room for: graphs and processes. With the heights of all three.
+/// What lies where.
+struct Laid {
+    lines: Vec<Vec<Segment>>,
+    /// Of the lines, the graphs and the processes.
+    heights: [usize; 3],
+    /// The lanes have no room for the legend of their bars.
+    legend_left: bool,
+}
+
+/// Lanes or the table above; below them, by importance, what there is room for: graphs and processes.
 ///
 /// ```text
-/// node · 8 GPUs · mean 61 %                         (a table, several devices in a line, or a cell each)
-///   0 H200  ███████  91 %  ██████  61/141G  rank 0
+/// node 8 GPUs · mean 61 %                          (lanes, the table, several devices in a line, or a cell each)
+///   0 GPU0  ███  91 %  61/141G  ████████████░░░   16 ms
 /// GPU 0  GPU-Util 91 %
 /// 100 ┤⣿⣿⣿
 ///   0 ┤⣿⣿⣿
 ///     └-2 min ─── -1 min ─── now
 ///   rank 0   4711  ada  GPU 0  61 GiB  91 %  hvd-train
 /// ```
-fn laid_out(area: Rect, view: View, rows: &[DeviceRow]) -> (Vec<Vec<Segment>>, [usize; 3]) {
+fn laid_out(area: Rect, view: View, rows: &[DeviceRow]) -> Laid {
     let (width, height) = (area.width as usize, area.height as usize);
-    if !is_grid(rows) && !rows.iter().any(|row| is_gpu(row.device)) {
-        return cpus(view, rows, width, height);
+    let devices = devices_of(rows);
+    let processes = processes::count(&devices);
+    if is_table(view, rows) && !is_grid(rows) {
+        return tabled(view, rows, (width, height), (devices.len(), processes));
     }
-    let (lines, devices) = gpus(view, rows, width, height);
-    let processes = processes::count(rows);
+    let (mut lines, legend_left) = lanes_or_cells(view, rows, width, height);
+    if let Some(first) = rows.first().filter(|_| !is_grid(rows) && !view.has_several_hosts()) {
+        let below = cores::lines(view.theme, first.sample, width, height.saturating_sub(lines.len()));
+        lines.extend(below.into_iter().map(|line| Segment::line(None, line)));
+    }
+    let heights = below(lines.len(), height, processes);
+    Laid { lines, heights, legend_left }
+}
+
+/// The table on two lines a device or on one, with each graph below it; else with a small graph in each line, and the room is the
+/// processes'.
+fn tabled(view: View, rows: &[DeviceRow], (width, height): (usize, usize), (devices, processes): (usize, usize)) -> Laid {
+    for shape in [2, 1] {
+        let Some(lines) = table(view, rows, width, height, shape, true) else { continue };
+        let (above, left) = (lines.len(), height.saturating_sub(lines.len()));
+        let heights = match left.checked_sub(graph::least_height(width, devices)) {
+            // Each process goes before a second line for each device.
+            Some(spare) if shape == 2 && spare < processes => continue,
+            Some(spare) => {
+                let processes = if spare >= 2 { processes.min(spare) } else { 0 };
+                [above, left - processes, processes]
+            }
+            None if view.devices.beside.is_some() => below(above, height, processes),
+            None => continue,
+        };
+        return Laid { lines, heights, legend_left: false };
+    }
+    let lines = table(view, rows, width, height, 1, false);
+    let lines = lines.unwrap_or_else(|| lanes_or_cells(view, rows, width, height).0);
+    let (taken, left) = (lines.len(), height.saturating_sub(lines.len()));
+    Laid { lines, heights: [taken, 0, if left >= 2 { left.min(processes) } else { 0 }], legend_left: false }
+}
+
+/// The heights of the lines above, the graphs and the processes.
+fn below(above: usize, height: usize, processes: usize) -> [usize; 3] {
     let least_graph = usize::from(LEAST_GRAPH);
-    let heights = match height.saturating_sub(devices) {
+    match height.saturating_sub(above) {
         // A head without a process under it says nothing.
-        few if few < least_graph => [devices, 0, if few >= 2 { few.min(processes) } else { 0 }],
+        few if few < least_graph => [above, 0, if few >= 2 { few.min(processes) } else { 0 }],
         some => {
             let processes = processes.min((some - least_graph).max(some / 3)).min(some - least_graph);
             let processes = if processes < 2 { 0 } else { processes };
-            [devices, some - processes, processes]
+            [above, some - processes, processes]
         }
-    };
-    (lines, heights)
+    }
 }
 
-/// The lines that show most of every device without hiding any, and the room that they get.
-fn gpus(view: View, rows: &[DeviceRow], width: usize, height: usize) -> (Vec<Vec<Segment>>, usize) {
-    let two_lines = 2 * (rows.len() + 2) + usize::from(WISHED_GRAPH) <= height;
-    let table = table::Table::fitting(width, two_lines, rows);
+/// The table and the sum of its host; `None` where not all rows have room.
+fn table(view: View, rows: &[DeviceRow], width: usize, height: usize, lines: usize, graphs: bool) -> Option<Vec<Vec<Segment>>> {
+    let table = table::Table::fitting(width, lines, graphs, rows)?;
     // Several hosts have their totals as headings in the table.
-    let total = match rows {
-        [first, _, ..] if view.devices.hosts().nth(1).is_none() => Some(totals::line(view.theme, &[first.sample], width)),
-        _ => None,
-    };
+    let total = Some(totals::host(view.theme, rows[0].sample, width)).filter(|_| !view.has_several_hosts());
     let table_height = table.height_of(view, rows);
-    let all = table_height + usize::from(total.is_some());
-    if rows.len() < PACKED_FROM && all <= height || rows.len() <= 1 {
-        let mut lines = table.lines(view, rows, table_height.min(height));
-        lines.extend(total.map(|line| Segment::line(None, line)));
-        return (lines, all.min(height));
+    if table_height + usize::from(total.is_some()) > height && rows.len() > 1 {
+        return None;
     }
-    let brief = if rows.len() < PACKED_FROM { brief::lines(view, rows, width, height) } else { None };
-    let lines = brief.unwrap_or_else(|| grid::lines(view, rows, width, height));
-    let taken = lines.len();
-    (lines, taken)
+    let mut lines = table.lines(view, rows, table_height.min(height));
+    lines.extend(total.filter(|_| table_height < height).map(|line| Segment::line(None, line)));
+    Some(lines)
 }
 
-/// Hosts without a GPU, one below the other; a graph of the chosen one where there is room.
-fn cpus(view: View, rows: &[DeviceRow], width: usize, height: usize) -> (Vec<Vec<Segment>>, [usize; 3]) {
-    let of_hosts = |why: bool| -> Vec<Vec<Segment>> {
-        let lines =
-            |(place, row)| cpu::lines(view, row, width, why).into_iter().map(move |line| Segment::line(Some(place), line));
-        rows.iter().copied().enumerate().flat_map(lines).collect()
-    };
-    // Ranks come before the reason why there is no GPU.
-    let mut lines = Some(of_hosts(true)).filter(|lines| lines.len() <= height).unwrap_or_else(|| of_hosts(false));
-    let graphs = Some(height.saturating_sub(lines.len())).filter(|left| *left >= usize::from(LEAST_GRAPH)).unwrap_or(0);
-    let room = height - graphs;
-    if lines.len() > room {
-        let hidden = format!(" … {} more lines: z gives this pane the screen", lines.len() + 1 - room);
-        lines.truncate(room.saturating_sub(1));
-        lines.push(Segment::line(None, Line::styled(hidden, view.theme.dim())));
+/// The lines that show most of every lane without hiding any, and whether a legend is still to be shown.
+fn lanes_or_cells(view: View, rows: &[DeviceRow], width: usize, height: usize) -> (Vec<Vec<Segment>>, bool) {
+    if is_grid(rows) {
+        return (grid::lines(view, rows, width, height), false);
     }
-    (lines, [room, graphs, 0])
+    if let Some((lines, has_legend)) = lanes::lines(view, rows, width, height) {
+        return (lines, !has_legend && !view.steps.is_empty());
+    }
+    let brief = brief::lines(view, rows, width, height);
+    (brief.unwrap_or_else(|| grid::lines(view, rows, width, height)), false)
 }
 
 fn say(frame: &mut Frame, area: Rect, theme: Theme, text: &str) {
@@ -201,7 +243,7 @@ fn filter_line(view: View) -> Option<Line<'static>> {
 }
 
 /// The figure under the cursor in full: its value, or why there is none.
-fn fact_line(view: View, row: DeviceRow, width: usize) -> Line<'static> {
+fn fact_line(view: View, row: &DeviceRow, width: usize) -> Line<'static> {
     let theme = view.theme;
     let facts = row.device.facts();
     let Some((name, fact)) = facts.get(view.devices.field.min(facts.len().saturating_sub(1))) else { return Line::raw("") };

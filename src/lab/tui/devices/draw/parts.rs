@@ -2,8 +2,10 @@
 
 use ratatui::text::{Line, Span};
 
+use super::steps::Steps;
 use crate::columns;
 use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample};
+use crate::tui::devices::lane::DeviceRow;
 use crate::tui::devices::state::Devices;
 use crate::tui::widgets::{Focus, Theme};
 
@@ -17,11 +19,12 @@ pub struct View<'a> {
     pub cursor: usize,
     /// Ranks that failed, the first to do so first.
     pub failed: &'a [usize],
+    pub steps: &'a Steps,
 }
 
 impl<'a> View<'a> {
-    pub fn new(devices: &'a Devices, theme: Theme, focus: Focus, failed: &'a [usize]) -> View<'a> {
-        View { devices, theme, focus, cursor: devices.cursor(), failed }
+    pub fn new(devices: &'a Devices, theme: Theme, focus: Focus, failed: &'a [usize], steps: &'a Steps) -> View<'a> {
+        View { devices, theme, focus, cursor: devices.cursor(), failed, steps }
     }
 
     /// The place of a process's rank among those that failed.
@@ -87,6 +90,17 @@ pub fn marked(view: View, place: usize, index: &str, width: usize) -> Span<'stat
 
 /// Title, two lines of braille and the time axis.
 pub const LEAST_GRAPH: u16 = 4;
+
+/// The devices that the lanes are on, each once, in the same order.
+pub fn devices_of<'a>(rows: &[DeviceRow<'a>]) -> Vec<DeviceRow<'a>> {
+    let mut known: Vec<DeviceRow> = Vec::new();
+    for row in rows {
+        if !known.iter().any(|other| std::ptr::eq(other.sample, row.sample) && other.is_on(&row.device)) {
+            known.push(row.whole());
+        }
+    }
+    known
+}
 
 pub fn is_gpu(device: &DeviceSample) -> bool {
     device.kind == DeviceKind::Gpu

@@ -10,7 +10,7 @@ use crate::columns::{self, cut};
 use crate::domain::device::{DeviceProcess, Reading};
 use crate::domain::{printable, units};
 use crate::tui::devices::draw::cells::{left, right};
-use crate::tui::devices::state::DeviceRow;
+use crate::tui::devices::lane::DeviceRow;
 
 /// The digits of the highest id that 32 bits hold, and a column before them.
 const PID: usize = 11;
@@ -59,8 +59,8 @@ pub fn count(rows: &[DeviceRow]) -> usize {
 /// Head and a line a process, ranks that failed first, as far as there is room.
 pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Vec<Line<'static>> {
     let theme = view.theme;
-    let mut found: Vec<(DeviceRow, &DeviceProcess)> =
-        rows.iter().flat_map(|row| row.device.processes.iter().map(|process| (*row, process))).collect();
+    let mut found: Vec<(&DeviceRow, &DeviceProcess)> =
+        rows.iter().flat_map(|row| row.device.processes.iter().map(move |process| (row, process))).collect();
     if found.is_empty() {
         return Vec::new();
     }

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use crate::columns::cut;
 use crate::tui::devices::draw::cells::Cell;
 use crate::tui::devices::draw::{cells, graph, totals};
-use crate::tui::devices::state::DeviceRow;
+use crate::tui::devices::lane::DeviceRow;
 
 struct Column {
     title: &'static str,
@@ -49,15 +49,30 @@ static HISTORY: Column = column("2 min", "", 6, 24, 4, false, None);
 static COMPUTE: Column = column("compute", "compute mode", 10, 10, 11, true, Some(cells::compute));
 static ECC: Column = column("ECC", "ECC errors", 4, 4, 12, true, Some(cells::ecc));
 static MIG: Column = column("MIG", "MIG", 4, 4, 13, true, Some(cells::mig));
+static BANDWIDTH: Column = column("mem bw", "mem bandwidth", 6, 6, 14, true, Some(cells::bandwidth));
+static THROTTLED: Column = column("throttled", "throttled", 9, 20, 15, false, Some(cells::throttled));
 static RANKS: Column = column("ranks", "", 7, 20, 3, false, Some(cells::ranks));
 
-static ONE_LINE: [&Column; 13] =
-    [&NAME, &BUS, &TEMPERATURE, &FAN, &PERFORMANCE, &POWER, &COMPUTE, &ECC, &MIG, &UTIL, &MEMORY, &HISTORY, &RANKS];
-static UPPER: [&Column; 6] = [&NAME, &BUS, &TEMPERATURE, &FAN, &PERFORMANCE, &POWER];
-static LOWER: [&Column; 6] = [&UTIL, &MEMORY, &COMPUTE, &ECC, &MIG, &RANKS];
-const LAST: u8 = 14;
-/// Columns of a graph of two lines.
-const TALL_HISTORY: std::ops::RangeInclusive<usize> = 12..=40;
+static ONE_LINE: [&Column; 15] = [
+    &NAME,
+    &BUS,
+    &TEMPERATURE,
+    &FAN,
+    &PERFORMANCE,
+    &POWER,
+    &THROTTLED,
+    &COMPUTE,
+    &ECC,
+    &MIG,
+    &UTIL,
+    &MEMORY,
+    &BANDWIDTH,
+    &HISTORY,
+    &RANKS,
+];
+static UPPER: [&Column; 7] = [&NAME, &BUS, &TEMPERATURE, &FAN, &PERFORMANCE, &POWER, &THROTTLED];
+static LOWER: [&Column; 7] = [&UTIL, &MEMORY, &BANDWIDTH, &COMPUTE, &ECC, &MIG, &RANKS];
+const LAST: u8 = 16;
 
 /// The cursor's mark and the index, before all columns.
 const INDEX: usize = 5;
@@ -68,26 +83,26 @@ type Sized = (&'static Column, usize);
 pub struct Table {
     /// One or two lines a device.
     lines: Vec<Vec<Sized>>,
-    /// Columns of a graph over both lines, on the left of them.
-    history: usize,
 }
 
 impl Table {
-    /// Two lines only where they are allowed, fit, and show what one does not.
-    pub fn fitting(width: usize, two_lines: bool, rows: &[DeviceRow]) -> Table {
+    /// On one line a device, or on two, if they fit and show what one does not. `has_graphs`: the load of the last minutes is
+    /// drawn below, so it is no column.
+    pub fn fitting(width: usize, lines: usize, has_graphs: bool, rows: &[DeviceRow]) -> Option<Table> {
         let room = width.saturating_sub(INDEX);
         let least = |columns: &[&Column]| columns.iter().map(|column| column.width + 1).sum::<usize>();
-        let beside = room.saturating_sub(least(&UPPER).max(least(&LOWER)) + 1).min(*TALL_HISTORY.end());
-        if least(&ONE_LINE) > room && two_lines && beside >= *TALL_HISTORY.start() {
-            let room = room - beside - 1;
-            return Table { lines: vec![grown(UPPER.to_vec(), room), grown(LOWER.to_vec(), room)], history: beside };
+        let columns: Vec<&Column> =
+            ONE_LINE.into_iter().filter(|column| !(has_graphs && column.title == HISTORY.title)).collect();
+        if lines == 2 {
+            let fits = least(&columns) > room && least(&UPPER).max(least(&LOWER)) <= room;
+            return fits.then(|| Table { lines: vec![grown(UPPER.to_vec(), room), grown(LOWER.to_vec(), room)] });
         }
         // A column without any figure comes last.
         let is_blank =
             |column: &Column| column.fact == FAN.fact && rows.iter().all(|row| row.device.fan_percent.value().is_none());
         let rank = |column: &Column| if is_blank(column) { LAST } else { column.rank };
-        let shown = fitting(room, ONE_LINE.iter().map(|column| (column.width, rank(column))));
-        Table { lines: vec![grown(shown.into_iter().map(|place| ONE_LINE[place]).collect(), room)], history: 0 }
+        let shown = fitting(room, columns.iter().map(|column| (column.width, rank(column))));
+        Some(Table { lines: vec![grown(shown.into_iter().map(|place| columns[place]).collect(), room)] })
     }
 
     /// Lines of all rows, with a heading a host where there are several.
@@ -107,7 +122,7 @@ impl Table {
                 body.push(Segment::line(None, totals::line(view.theme, &[row.sample], self.width())));
             }
             let lines = 0..self.lines.len();
-            body.extend(lines.map(|line| Segment::line(Some(place), self.row(view, *row, line, place == cursor))));
+            body.extend(lines.map(|line| Segment::line(Some(place), self.row(view, row, line, place == cursor))));
             if place <= cursor {
                 last = body.len();
             }
@@ -129,19 +144,14 @@ impl Table {
 
     fn width(&self) -> usize {
         let width = |line: &Vec<Sized>| line.iter().map(|(_, width)| width + 1).sum::<usize>();
-        INDEX + self.beside() + self.lines.iter().map(width).max().unwrap_or(0)
-    }
-
-    fn beside(&self) -> usize {
-        if self.history > 0 { self.history + 1 } else { 0 }
+        INDEX + self.lines.iter().map(width).max().unwrap_or(0)
     }
 
     fn head(&self, view: View, line: usize) -> Line<'static> {
         let theme = view.theme;
         let facts = view.devices.chosen().map(|row| row.device.facts()).unwrap_or_default();
         let chosen = facts.get(view.devices.field).map_or("", |(name, _)| name);
-        let above_graph = if line == 0 { "2 min" } else { "" };
-        let mut spans = vec![Span::raw(" ".repeat(INDEX)), cells::left(above_graph, self.beside(), theme.dim())];
+        let mut spans = vec![Span::raw(" ".repeat(INDEX))];
         for (column, width) in &self.lines[line] {
             let under_cursor = view.focus.here && !column.fact.is_empty() && column.fact == chosen;
             let style = if under_cursor { theme.key() } else { theme.dim() };
@@ -152,8 +162,8 @@ impl Table {
         Line::from(spans)
     }
 
-    fn row(&self, view: View, row: DeviceRow, line: usize, under_cursor: bool) -> Line<'static> {
-        let (theme, device) = (view.theme, row.device);
+    fn row(&self, view: View, row: &DeviceRow, line: usize, under_cursor: bool) -> Line<'static> {
+        let (theme, device) = (view.theme, &*row.device);
         let focused = view.focus.here;
         let index = match (line, row.slice(), is_gpu(device)) {
             (0, Some(slice), _) => format!("{}:{slice}", device.index),
@@ -169,13 +179,10 @@ impl Table {
             Some(why) if line == 0 => spans.push(cells::left(&format!("✗ {why}"), self.width() - INDEX, theme.warn())),
             Some(_) => {}
             None => {
-                if self.history > 0 {
-                    spans.extend([graph::small(view, row, self.history, self.lines.len(), line), Span::raw(" ")]);
-                }
                 for (column, width) in &self.lines[line] {
                     spans.extend(match column.cell {
                         Some(cell) => cell(theme, device, *width),
-                        None => vec![graph::small(view, row, *width, 1, 0)],
+                        None => vec![graph::small(view, row, *width)],
                     });
                     spans.push(Span::raw(" "));
                 }

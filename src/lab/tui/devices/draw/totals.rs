@@ -6,7 +6,7 @@ use super::parts::is_gpu;
 use ratatui::text::{Line, Span};
 
 use crate::columns::{self, cut};
-use crate::domain::device::{DeviceSample, TelemetrySample};
+use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
 use crate::domain::units;
 use crate::tui::devices::draw::cells::gib;
 use crate::tui::widgets::Theme;
@@ -20,6 +20,41 @@ pub fn line(theme: Theme, samples: &[&TelemetrySample], width: usize) -> Line<'s
     };
     let left = width.saturating_sub(columns::width(&hosts));
     Line::from(vec![Span::styled(hosts, theme.strong()), Span::styled(text(samples, left), theme.dim())])
+}
+
+/// One host with what its ranks have around them: CPU, memory, driver, and GPU processes that are no ranks.
+pub fn host(theme: Theme, sample: &TelemetrySample, width: usize) -> Line<'static> {
+    let name = cut(&format!(" {} ", cut(&sample.host, width / 3)), width);
+    let left = width.saturating_sub(columns::width(&name));
+    let gpus: Vec<&DeviceSample> = sample.devices.iter().filter(|device| is_gpu(device) && !device.is_slice()).collect();
+    let several = if gpus.len() > 1 { vec![units::counted(gpus.len(), "GPU"), mean_of(&gpus)] } else { Vec::new() };
+    let others = sample.devices.iter().filter(|device| is_gpu(device)).flat_map(|device| &device.processes);
+    let others = match others.filter(|process| process.rank.is_none()).count() {
+        0 => None,
+        1 => Some("1 process is no rank".to_owned()),
+        others => Some(format!("{others} processes are no ranks")),
+    };
+    let all = several.into_iter().chain(around(sample)).chain(others).chain(whole_figures(&gpus));
+    Line::from(vec![Span::styled(name, theme.strong()), Span::styled(fitted(all, left), theme.dim())])
+}
+
+/// `CPU 98 %`, `mem 1.0/24G`, `driver 580`, `CUDA 13.0`, as far as they are known.
+fn around(sample: &TelemetrySample) -> Vec<String> {
+    let of_memory = |used: &Reading<u64>, total: &Reading<u64>| match (used, total) {
+        (Reading::Value(used), Reading::Value(total)) => Some(format!("mem {}/{}G", gib(*used), gib(*total))),
+        _ => None,
+    };
+    if let Some(machine) = &sample.machine {
+        let cpu = machine.cpu_percent.value().map(|percent| format!("CPU {percent:.0} %"));
+        let named = |name: &str, version: &Reading<String>| version.value().map(|version| format!("{name} {version}"));
+        let memory = of_memory(&machine.memory_used_bytes, &machine.memory_total_bytes);
+        return [cpu, memory, named("driver", &machine.driver), named("CUDA", &machine.cuda)].into_iter().flatten().collect();
+    }
+    let Some(cpu) = sample.devices.iter().find(|device| !is_gpu(device)) else { return Vec::new() };
+    let of = units::counted(cpu.core_percent.len(), "core");
+    let load = cpu.utilization_percent.value().map(|percent| format!("CPU {percent:.0} % of {of}"));
+    let memory = of_memory(&cpu.memory_used_bytes, &cpu.memory_total_bytes);
+    [load, memory, Some(cpu.name.trim().to_owned())].into_iter().flatten().collect()
 }
 
 /// `mean 61 %`, and of how many where not all tell.
@@ -41,22 +76,40 @@ pub fn mean(devices: &[&DeviceSample]) -> String {
 fn text(samples: &[&TelemetrySample], width: usize) -> String {
     let all: Vec<&DeviceSample> = samples.iter().flat_map(|sample| &sample.devices).collect();
     let whole: Vec<&DeviceSample> = all.iter().copied().filter(|device| is_gpu(device) && !device.is_slice()).collect();
+    let ranks = all.iter().flat_map(|device| &device.processes).filter(|process| process.rank.is_some()).count();
     if whole.is_empty() {
         let cores: usize = all.iter().map(|device| device.core_percent.len()).sum();
-        return cut(&format!("no GPU · {cores} cores"), width);
+        return match samples {
+            [sample] => {
+                fitted(Some(units::counted(ranks, "rank")).filter(|_| ranks > 0).into_iter().chain(around(sample)), width)
+            }
+            _ => cut(&format!("no GPU · {}", units::counted(cores, "core")), width),
+        };
     }
-    let ranks = all.iter().flat_map(|device| &device.processes).filter(|process| process.rank.is_some()).count();
+    let first = [units::counted(whole.len(), "GPU"), mean_of(&whole)];
+    fitted(first.into_iter().chain(whole_figures(&whole)).chain([units::counted(ranks, "rank")]), width)
+}
+
+/// Memory and power of all.
+fn whole_figures(whole: &[&DeviceSample]) -> Vec<String> {
+    if whole.is_empty() {
+        return Vec::new();
+    }
     let memory = |gpu: &DeviceSample| Some((*gpu.memory_used_bytes.value()? as f64, *gpu.memory_total_bytes.value()? as f64));
-    let memory = used_of_all(&whole, memory, |sum| gib(sum as u64));
+    let memory = used_of_all(whole, memory, |sum| gib(sum as u64));
     let power = |gpu: &DeviceSample| Some((*gpu.power_watts.value()?, *gpu.power_limit_watts.value()?));
-    let power = used_of_all(&whole, power, |sum| format!("{sum:.0}"));
-    let rest = [mean_of(&whole), format!("{memory} GiB"), format!("{power} W"), units::counted(ranks, "rank")];
-    let mut text = units::counted(whole.len(), "GPU");
-    for part in rest {
-        if columns::width(&text) + 3 + columns::width(&part) > width {
+    let power = used_of_all(whole, power, |sum| format!("{sum:.0}"));
+    vec![format!("{memory} GiB"), format!("{power} W")]
+}
+
+/// One behind the other, up to one that has no room.
+fn fitted(parts: impl IntoIterator<Item = String>, width: usize) -> String {
+    let mut text = String::new();
+    for part in parts {
+        if !text.is_empty() && columns::width(&text) + 3 + columns::width(&part) > width {
             break;
         }
-        text = format!("{text} · {part}");
+        text = if text.is_empty() { part } else { format!("{text} · {part}") };
     }
     cut(&text, width)
 }

@@ -1,0 +1,176 @@
+//! What the pane has a line or a cell for: a rank with the device that it computes on, or a device without a rank.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, Reading, TelemetrySample};
+
+/// Where a rank of the shown run computes, as it has reported.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    pub host: String,
+    pub place: RankPlace,
+    /// The only core that it may use.
+    pub core: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub struct DeviceRow<'a> {
+    pub sample: &'a TelemetrySample,
+    /// Of ranks that share a device, each has its own load and memory here.
+    pub device: Cow<'a, DeviceSample>,
+    pub rank: Option<usize>,
+    core: Option<usize>,
+}
+
+/// Host, kind, index, UUID and rank: what stays the same from one sample to the next.
+pub type Identity = (String, DeviceKind, usize, String, Option<usize>);
+
+impl<'a> DeviceRow<'a> {
+    pub fn of_device(sample: &'a TelemetrySample, device: &'a DeviceSample) -> DeviceRow<'a> {
+        DeviceRow { sample, device: Cow::Borrowed(device), rank: None, core: None }
+    }
+
+    /// The device alone, with all that runs on it.
+    pub fn whole(&self) -> DeviceRow<'a> {
+        let device = self.sample.devices.iter().find(|device| self.is_on(device));
+        device.map_or_else(|| self.clone(), |device| DeviceRow::of_device(self.sample, device))
+    }
+
+    pub fn is_on(&self, device: &DeviceSample) -> bool {
+        (self.device.kind, self.device.index, &self.device.uuid) == (device.kind, device.index, &device.uuid)
+    }
+
+    /// The same device of the same host.
+    pub fn is_of(&self, (host, kind, index, uuid, _): &Identity) -> bool {
+        (self.device.kind, self.device.index) == (*kind, *index) && self.device.uuid == *uuid && self.sample.host == *host
+    }
+
+    pub fn identity(&self) -> Identity {
+        (self.sample.host.clone(), self.device.kind, self.device.index, self.device.uuid.clone(), self.rank)
+    }
+
+    pub fn runs(&self, rank: usize) -> bool {
+        self.rank.map_or_else(|| self.device.processes.iter().any(|process| process.rank == Some(rank)), |own| own == rank)
+    }
+
+    /// `GPU 3`, `GPU 1:0` for a MIG device, `rank 3` on a CPU, `CPU`.
+    pub fn title(&self) -> String {
+        match (self.device.kind, self.rank) {
+            (DeviceKind::Cpu, None) => "CPU".to_owned(),
+            (DeviceKind::Cpu, Some(rank)) => format!("rank {rank}"),
+            (DeviceKind::Gpu, _) => format!("GPU {}", self.number()),
+        }
+    }
+
+    /// The index of a GPU, `1:0` of a MIG device; ranks on a CPU have theirs.
+    pub fn number(&self) -> String {
+        match (self.device.kind, self.slice(), self.rank) {
+            (DeviceKind::Cpu, _, None) => "CPU".to_owned(),
+            (DeviceKind::Cpu, _, Some(rank)) => rank.to_string(),
+            (DeviceKind::Gpu, None, _) => self.device.index.to_string(),
+            (DeviceKind::Gpu, Some(slice), _) => format!("{}:{slice}", self.device.index),
+        }
+    }
+
+    /// Where its rank computes: `GPU0`, `core 3`, `CPU`.
+    pub fn seat(&self) -> String {
+        match (self.device.kind, self.core) {
+            (DeviceKind::Gpu, _) => format!("GPU{}", self.number()),
+            (DeviceKind::Cpu, Some(core)) => format!("core {core}"),
+            (DeviceKind::Cpu, None) => "CPU".to_owned(),
+        }
+    }
+
+    /// The number of a MIG device on its GPU.
+    pub fn slice(&self) -> Option<usize> {
+        let mut of_gpu = self.sample.devices.iter().filter(|other| other.is_slice() && other.index == self.device.index);
+        of_gpu.position(|other| other.uuid == self.device.uuid)
+    }
+
+    /// Does anything that is known of the device, or runs on it, contain the text?
+    pub fn contains(&self, text: &str) -> bool {
+        let number = text.get(..5).filter(|word| word.eq_ignore_ascii_case("rank ")).and_then(|_| text[5..].trim().parse().ok());
+        if let Some(rank) = number {
+            // Rank 3 is not rank 31.
+            return self.runs(rank);
+        }
+        let device = &self.device;
+        let mut all = format!(
+            "{} {} {} {} {}",
+            self.sample.host,
+            self.title(),
+            device.name,
+            device.uuid,
+            device.bus_id.value().map_or("", String::as_str)
+        );
+        for process in &device.processes {
+            let rank = process.rank.map(|rank| format!("rank {rank}")).unwrap_or_default();
+            all.push_str(&format!("\n{rank} {} {}", process.pid, process.command));
+        }
+        all.to_lowercase().contains(&text.to_lowercase())
+    }
+}
+
+/// The lanes of a host: its ranks in their order, then the devices without one. With `by_rank` off a lane for each device.
+pub fn lanes<'a>(sample: &'a TelemetrySample, seats: &[Seat], by_rank: bool) -> Vec<DeviceRow<'a>> {
+    let measured: BTreeSet<usize> =
+        sample.devices.iter().flat_map(|device| &device.processes).filter_map(|process| process.rank).collect();
+    let of_host: Vec<&Seat> = seats.iter().filter(|seat| seat.host == sample.host).collect();
+    let mut lanes = Vec::new();
+    for device in &sample.devices {
+        let mut ranks: BTreeSet<usize> = device.processes.iter().filter_map(|process| process.rank).collect();
+        // A rank that has not been measured yet, or has ended, is where it said.
+        let sits = |seat: &&&Seat| match device.kind {
+            DeviceKind::Gpu => seat.place.is_on(&device.uuid),
+            DeviceKind::Cpu => seat.place.device_uuid.is_none(),
+        };
+        let unseen = of_host.iter().filter(|seat| !measured.contains(&seat.place.rank)).filter(sits);
+        ranks.extend(unseen.map(|seat| seat.place.rank));
+        let is_own = ranks.len() == 1 && device.kind == DeviceKind::Gpu;
+        if !by_rank || ranks.is_empty() {
+            lanes.push(DeviceRow::of_device(sample, device));
+            continue;
+        }
+        for (place, rank) in ranks.into_iter().enumerate() {
+            let core = of_host.iter().find(|seat| seat.place.rank == rank).and_then(|seat| seat.core);
+            let device = if is_own { Cow::Borrowed(device) } else { Cow::Owned(part(device, rank, place == 0)) };
+            lanes.push(DeviceRow { sample, device, rank: Some(rank), core });
+        }
+    }
+    // A GPU that is cut stays before the first of its parts.
+    let is_cut = lanes.iter().any(|lane| lane.device.is_slice());
+    let first = |lane: &DeviceRow| {
+        let parts = || lanes.iter().filter(|other| other.device.index == lane.device.index && other.device.is_slice());
+        let of_parts = || parts().filter_map(|part| part.rank).min().filter(|_| !lane.device.is_slice());
+        lane.rank.or_else(|| if is_cut { of_parts() } else { None }).unwrap_or(usize::MAX)
+    };
+    let keys: Vec<usize> = lanes.iter().map(first).collect();
+    let mut keyed: Vec<(usize, DeviceRow)> = keys.into_iter().zip(lanes).collect();
+    keyed.sort_by_key(|(key, _)| *key);
+    keyed.into_iter().map(|(_, lane)| lane).collect()
+}
+
+/// A rank's part of a device that it shares, where that is measured. Processes that are no ranks stand with the first one.
+fn part(device: &DeviceSample, rank: usize, is_first: bool) -> DeviceSample {
+    let processes = device.processes.iter().filter(|process| process.rank.map_or(is_first, |own| own == rank));
+    let mut part = DeviceSample { processes: processes.cloned().collect(), core_percent: Vec::new(), ..device.clone() };
+    let own: Option<&DeviceProcess> = device.processes.iter().find(|process| process.rank == Some(rank));
+    let is_cpu = device.kind == DeviceKind::Cpu;
+    match own {
+        Some(process) => {
+            if is_cpu || process.utilization_percent.value().is_some() {
+                part.utilization_percent = process.utilization_percent.clone();
+            }
+            if is_cpu || process.memory_bytes.value().is_some() {
+                part.memory_used_bytes = process.memory_bytes.clone();
+            }
+        }
+        None if is_cpu => {
+            part.utilization_percent = Reading::missing("the process of this rank is not running");
+            part.memory_used_bytes = Reading::missing("the process of this rank is not running");
+        }
+        None => {}
+    }
+    part
+}
