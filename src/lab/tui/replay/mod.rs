@@ -5,7 +5,6 @@
 #[cfg(test)]
 pub mod tests;
 
-use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use crate::domain::run::RunState;
@@ -40,7 +39,7 @@ pub fn bar(playing: &Playing, theme: Theme, whole: bool) -> Line<'static> {
         (false, false) => format!(" {speed}x"),
     };
     Line::from(vec![
-        Span::styled(" REPLAY", theme.warn().add_modifier(Modifier::BOLD)),
+        Span::styled(" REPLAY", theme.strong()),
         Span::styled(time, theme.strong()),
         Span::styled(state, theme.text()),
         Span::styled(if whole { format!(" on {} ", playing.hardware) } else { " ".into() }, theme.dim()),
