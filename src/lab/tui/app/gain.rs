@@ -35,7 +35,7 @@ mod rank {
 pub fn parts(state: &State, width: usize) -> Vec<Part> {
     let shared = &state.shared;
     let lab = match shared.replay {
-        Some(_) => Part::new(rank::ANSWER, Span::styled(replay::REPLAY, shared.theme.warn().add_modifier(Modifier::BOLD))),
+        Some(_) => Part::new(rank::ANSWER, Span::styled(replay::REPLAY, shared.theme.strong())),
         None => Part::new(rank::LAB, Span::styled(" hvd-lab ", shared.theme.key())),
     };
     let (Some(watched), false) = (&shared.watched, shared.is_starting()) else {

@@ -67,6 +67,7 @@ pub struct Wish {
     /// Each device is one cell: with fewer lines some could not be seen at all.
     pub packed: bool,
     pub log: u16,
+    pub runs: u16,
 }
 
 /// Panes that take one place in turn on a screen of this size, the one that it shows at first before the others.
@@ -127,7 +128,7 @@ const GRAPHS_FROM: u16 = 50;
 const GRAPHS: u16 = 6;
 /// The frame of a pane.
 const FRAME: u16 = 2;
-/// A log that has nothing to show.
+/// A log or a table that has nothing to show.
 const LEAST_LOG: u16 = 5;
 
 struct Tiling<'a> {
@@ -185,8 +186,8 @@ impl Tiling<'_> {
         let mut panes = vec![(Pane::Steps, steps), (Pane::Settings, next_run)];
         panes.extend(match shown {
             Some(shown) => self.two_in_turn(rest, body.height, shown, devices_height),
-            None if body.width >= THREE_COLUMNS => self.three_columns(rest, devices_height, wish.log),
-            None => self.one_above_the_other(rest, devices_height, wish.log),
+            None if body.width >= THREE_COLUMNS => self.three_columns(rest, devices_height, wish),
+            None => self.one_above_the_other(rest, devices_height, wish),
         });
         panes
     }
@@ -226,18 +227,19 @@ impl Tiling<'_> {
     /// |          | Runs               |
     /// +----------- footer ------------+
     /// ```
-    fn one_above_the_other(&mut self, rest: Rect, devices_height: u16, log_lines: u16) -> Vec<(Pane, Rect)> {
+    fn one_above_the_other(&mut self, rest: Rect, devices_height: u16, wish: Wish) -> Vec<(Pane, Rect)> {
         let (devices, below) = self.rows(Split::Devices, rest, devices_height, 3);
-        // The chart gets the lines that the log does not need.
+        // The chart gets the lines that log and runs do not need.
         let usual = below.height - part(below.height, 5, 13);
-        let (log, runs) = (log_height(log_lines, part(usual, 1, 2)), usual - part(usual, 1, 2));
+        let log = table_height(wish.log, part(usual, 1, 2));
+        let runs = table_height(wish.runs.max(LEAST_PANE.1), usual - part(usual, 1, 2));
         let (chart, below) = self.rows(Split::Chart, below, below.height.saturating_sub(log + runs), 2);
         let (log, runs) = self.rows(Split::Log, below, log, 1);
         vec![(Pane::Devices, devices), (Pane::Chart, chart), (Pane::Log, log), (Pane::Runs, runs)]
     }
 
-    /// The largest layout, from 150x24 on. Chart and devices are as wide as each other; the runs take a third of their column,
-    /// and the log what it needs of its own, where that leaves half of it to the devices.
+    /// The largest layout, from 150x24 on. Chart and devices are as wide as each other; the runs take what they need of their
+    /// column, a third at most, and the log of its own, where that leaves half of it to the devices.
     ///
     /// ```text
     /// +------------------ header (2) ------------------+
@@ -250,12 +252,12 @@ impl Tiling<'_> {
     /// |          | Runs             |                  |
     /// +------------------ footer (1) ------------------+
     /// ```
-    fn three_columns(&mut self, rest: Rect, devices_height: u16, log_lines: u16) -> Vec<(Pane, Rect)> {
+    fn three_columns(&mut self, rest: Rect, devices_height: u16, wish: Wish) -> Vec<(Pane, Rect)> {
         let [middle, _] = Layout::horizontal([Constraint::Fill(1); 2]).areas(rest);
         let (middle, right) = self.columns(Split::Middle, rest, middle.width, 1);
-        let runs_height = (middle.height / 3).max(9);
+        let runs_height = table_height(wish.runs, (middle.height / 3).max(9));
         let (chart, runs) = self.rows(Split::Chart, middle, middle.height - runs_height, 1);
-        let log = log_height(log_lines, right.height - devices_height.max(right.height / 2));
+        let log = table_height(wish.log, right.height - devices_height.max(right.height / 2));
         let (devices, log) = self.rows(Split::Devices, right, right.height - log, 1);
         vec![(Pane::Devices, devices), (Pane::Chart, chart), (Pane::Log, log), (Pane::Runs, runs)]
     }
@@ -283,8 +285,8 @@ impl Tiling<'_> {
     }
 }
 
-/// A log gets the room for what is printed, and no more than what the panes beside it leave.
-fn log_height(lines: u16, most: u16) -> u16 {
+/// Log and runs get the room for what they show, and no more than what the panes beside them leave.
+fn table_height(lines: u16, most: u16) -> u16 {
     lines.saturating_add(FRAME).clamp(LEAST_LOG, most.max(LEAST_LOG))
 }
 
@@ -296,8 +298,8 @@ fn part(length: u16, of: u16, all: u16) -> u16 {
 mod tests {
     use super::*;
 
-    const EMPTY: Wish = Wish { devices: 6, packed: false, log: 0 };
-    const FULL: Wish = Wish { devices: 6, packed: false, log: 500 };
+    const EMPTY: Wish = Wish { devices: 6, packed: false, log: 0, runs: 100 };
+    const FULL: Wish = Wish { devices: 6, packed: false, log: 500, runs: 100 };
 
     fn at(width: u16, height: u16, wish: Wish) -> Places {
         places(Rect::new(0, 0, width, height), None, Pane::Chart, wish, &Shares::new()).unwrap()
@@ -323,7 +325,7 @@ mod tests {
         for width in (60..=220).step_by(5) {
             for height in 16..=70 {
                 let area = Rect::new(0, 0, width, height);
-                let wish = Wish { devices: width % 20, packed: height % 2 == 0, log: height % 17 };
+                let wish = Wish { devices: width % 20, packed: height % 2 == 0, log: height % 17, runs: width % 30 };
                 let places = places(area, None, Pane::Chart, wish, shares).unwrap();
                 let cells: u32 = places.panes.iter().map(|(_, rect)| rect.area()).sum();
                 assert_eq!(cells, u32::from(width) * u32::from(height - 3), "{width}x{height}");

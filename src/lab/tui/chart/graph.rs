@@ -2,6 +2,7 @@
 
 use crate::domain::units;
 use crate::tui::shared::{Curve, Curves};
+use crate::tui::widgets::axis::decimals;
 
 /// What the user has chosen to see in the chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,13 +73,15 @@ pub struct GraphRow {
     pub short_name: &'static str,
     /// The axis goes up to this at least, so that small changes look small.
     pub least_top: f64,
+    /// There is nothing above it.
+    pub most: Option<f64>,
     /// The words in a plot that is still empty.
     pub nothing_yet: &'static str,
     curve: fn(&Curves) -> &Curve,
 }
 
 const fn row(name: &'static str, least_top: f64, nothing_yet: &'static str, curve: fn(&Curves) -> &Curve) -> GraphRow {
-    GraphRow { name, short_name: name, least_top, nothing_yet, curve }
+    GraphRow { name, short_name: name, least_top, most: None, nothing_yet, curve }
 }
 
 const STEP: &str = "comes with the first step";
@@ -88,15 +91,9 @@ static ROWS: [GraphRow; 4] = [
     GraphRow { short_name: "loss", ..row("training loss", 0.1, STEP, |curves| &curves.loss) },
     GraphRow {
         short_name: "accuracy",
+        most: Some(1.0),
         ..row("validation accuracy", 1.0, "comes with the first epoch", |curves| &curves.accuracy)
     },
     row("learning rate", 1e-6, STEP, |curves| &curves.learning_rate),
     row("images/s", 10.0, "comes with the first seconds", |curves| &curves.images_per_sec),
 ];
-
-/// Formats a value with as many decimals as steps of this size need.
-pub fn decimals(value: f64, step: f64) -> String {
-    // Slightly less, for steps that differ from a power of ten in the last bit only.
-    let digits = (-step.log10() - 1e-9).ceil().clamp(0.0, 7.0) as usize;
-    format!("{value:.digits$}")
-}

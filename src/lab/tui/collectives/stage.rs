@@ -5,6 +5,7 @@ use super::form::{Form, usual};
 use super::keys::{CHART, HELP, PLAYER};
 use super::show::Show;
 use super::state::Collectives;
+use super::update::LEAST_RANKS;
 use crate::runs::RunId;
 use crate::tui::actions::{Action, Binding, Command, Move};
 use crate::tui::shared::Shared;
@@ -49,7 +50,9 @@ impl Window for Stage {
             Command::Measure => {
                 own.player.pause();
                 // The form, as it was left.
-                let spec = own.asked.clone().unwrap_or_else(|| usual(shared.spec.resources.np.max(2)));
+                let cores = shared.hardware.as_ref().map_or(0, |hardware| hardware.cores);
+                let np = shared.spec.resources.np.max(cores.clamp(2, LEAST_RANKS));
+                let spec = own.asked.clone().unwrap_or_else(|| usual(np));
                 windows.show_over(Form(RunForm::new(spec)));
             }
             // The question, or the help, takes the place of the window.

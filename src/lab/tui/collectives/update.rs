@@ -9,6 +9,9 @@ use crate::tui::actions::{Action, Effect};
 use crate::tui::shared::{Shared, is_of_collectives};
 use crate::tui::state::{State, Windows};
 
+/// With fewer ranks the schedules of all methods look alike.
+pub const LEAST_RANKS: usize = 4;
+
 /// Opens on the run on the screen, else on the newest run of collectives, else on the schedules that need no run.
 pub fn open(state: &mut State) -> Vec<Action> {
     let State { collectives: own, shared, windows, .. } = state;
@@ -19,7 +22,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
         *own = Collectives { run, asked: own.asked.take(), ..Collectives::default() };
     }
     let record = run.and_then(|run| shared.summary(run)?.record.as_ref());
-    own.ranks = record.map_or(shared.spec.resources.np.max(2), |record| record.np());
+    own.ranks = record.map_or(shared.spec.resources.np.max(LEAST_RANKS), |record| record.np());
     own.link = record.and_then(|record| record.spec.collectives()?.link());
     own.shape = record.and_then(|record| Some(record.spec.collectives()?.shape));
     own.is_log_due = run.is_some_and(|run| is_log_due(shared, run));

@@ -16,8 +16,8 @@ use crate::tui::state::typed_line::TypedLine;
 use crate::tui::testing::samples;
 use crate::tui::tests::{pane, picture, press, text, type_text, window};
 
-const BLUE: Color = Color::Indexed(32);
-const ORANGE: Color = Color::Indexed(166);
+const BLUE: Color = Color::Indexed(63);
+const ORANGE: Color = Color::Indexed(131);
 
 /// The pane alone on the screen, after two minutes of such samples with use going up and down.
 fn lab(sample: &TelemetrySample) -> State {

@@ -38,9 +38,9 @@ fn look(theme: Theme, role: Role) -> Style {
     match role {
         Role::Same => theme.text(),
         Role::Sign => theme.dim(),
-        Role::Removed => theme.warn(),
+        Role::Removed => theme.dim(),
         Role::Added => theme.accent(),
-        Role::RemovedWord => theme.warn().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+        Role::RemovedWord => theme.strong().add_modifier(Modifier::UNDERLINED),
         Role::AddedWord => theme.accent().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
     }
 }

@@ -66,7 +66,7 @@ fn hint(log: &Log, shared: &Shared, hides_tabs: bool, room: usize) -> Option<Lin
         line.extend([Span::styled(" #", theme.key()), Span::styled(" rank ", theme.dim())]);
     }
     if log.place != Place::End {
-        line.push_span(Span::styled(" paused, End: follow ", theme.warn()));
+        line.push_span(Span::styled(" paused, End: follow ", theme.strong()));
     } else if has_failed {
         line.extend([Span::styled(" i", theme.key()), Span::styled(" how it failed ", theme.warn())]);
     }
@@ -112,7 +112,7 @@ fn status(log: &Log, shared: &Shared) -> Option<Line<'static>> {
     }
     if let Some(filter) = &log.filter {
         let words = format!(" only {} {}“{}”", how(filter), kind(&filter.pattern), cut(filter.pattern.text(), 16));
-        spans.push(Span::styled(words, theme.warn()));
+        spans.push(Span::styled(words, theme.strong()));
         spans.push(Span::styled(format!(" {} ", log.page.shown), theme.dim()));
     }
     (!spans.is_empty()).then(|| Line::from(spans))

@@ -17,15 +17,21 @@ use ratatui::text::{Line, Span};
 use crate::columns;
 use crate::columns::cut;
 use crate::domain::units;
-use crate::runs::scaling::Scaling;
+use crate::runs::scaling::{Point, Scaling};
 use crate::runs::{Report, Row, RunId, RunSummary, Source, busy_host, references};
-use crate::tui::shared::scaling_chart;
+use crate::tui::shared::scaling_chart::{self, Mark, ScalingChart};
+use crate::tui::widgets::axis::decimals;
 
 /// Columns of a fact's name, and of each of the two values.
 const NAME: usize = 16;
 const VALUE: usize = 13;
-/// Rows of the drawing.
-const DRAWING: usize = 12;
+/// Lines of the drawing, and those of the screen that are around the page or below the drawing.
+const LEAST_DRAWING: usize = 14;
+const MOST_DRAWING: usize = 32;
+const AROUND: usize = 9;
+/// A screen with fewer rows is low: so many of them are not for the drawing.
+const LOW: u16 = 22;
+const LEFT_LOW: usize = 7;
 
 /// A run beside the baseline.
 #[derive(Clone, Debug)]
@@ -53,7 +59,7 @@ impl Window for Compare {
             Some(with) => format!("Run {run} against run {}", with.id),
             None => format!("Run {run}"),
         };
-        Some(Page::view(title, columns, 110, |width| lines(runs, shared, run, width)))
+        Some(Page::view(title, columns, 150, |width| lines(runs, shared, run, width)))
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
@@ -114,7 +120,7 @@ fn lines(runs: &Runs, shared: &Shared, id: RunId, width: usize) -> Vec<Line<'sta
     let published = if runs.published { references() } else { &[] };
     let shown = runs.shown(&shared.runs);
     let report = Report::new(shown, baseline, published);
-    drawing(&mut page, &Scaling::new(&report));
+    drawing(&mut page, &Scaling::new(&report), shared.size.1);
     match published {
         [] => page.text("o shows published results.", shared.theme.dim()),
         sources => sources.iter().for_each(|source| publication(&mut page, source)),
@@ -178,18 +184,41 @@ fn differences(page: &mut Sheet, row: &Row, baseline: &RunSummary) {
     }
 }
 
-fn drawing(page: &mut Sheet, drawn: &Scaling) {
+/// As high as the screen has room for.
+fn drawing(page: &mut Sheet, drawn: &Scaling, screen: u16) {
     let theme = page.theme;
     page.title(&format!("Speed-up over run {} by ranks", drawn.baseline));
-    page.lines.extend(scaling_chart::lines(drawn, theme, page.width.min(76), DRAWING));
+    // On a low screen drawing and legend fill the window that they are scrolled into.
+    let least = if (1..LOW).contains(&screen) { usize::from(screen).saturating_sub(LEFT_LOW) } else { LEAST_DRAWING };
+    let height = usize::from(screen).saturating_sub(AROUND + page.lines.len()).clamp(least, MOST_DRAWING);
+    let mark = |point: &Point, is_measured: bool| Mark {
+        np: point.np,
+        value: point.speedup,
+        label: if is_measured { format!("{} {:.2}x", point.label, point.speedup) } else { String::new() },
+        is_measured,
+    };
+    let published = drawn.published.iter().map(|point| mark(point, false));
+    let marks: Vec<Mark> = published.chain(drawn.measured.iter().map(|point| mark(point, true))).collect();
+    let baseline = drawn.baseline_np as f64;
+    let chart = ScalingChart {
+        np_end: marks.iter().map(|mark| mark.np).max().unwrap_or(1).max(2),
+        marks,
+        log_ranks: false,
+        log_values: false,
+        is_joined: false,
+        ideal: Box::new(move |np| np / baseline),
+        figure: |value, step| format!("{}x", decimals(value, step)),
+        most: f64::INFINITY,
+    };
+    page.lines.extend(scaling_chart::lines(&chart, theme, page.width, height));
     let mut legend = vec![
         Span::styled("· ", theme.dim()),
         Span::raw("ideal: twice the ranks, twice the speed   "),
-        Span::styled("■ ", theme.accent()),
+        Span::styled(if theme.ascii { "■ " } else { "⠿ " }, theme.accent()),
         Span::raw("measured"),
     ];
     if !drawn.published.is_empty() {
-        legend.extend([Span::styled("   ○ ", theme.warn()), Span::raw("published elsewhere")]);
+        legend.push(Span::raw("   ○ published elsewhere"));
     }
     page.lines.push(Line::from(legend));
     if drawn.left_out > 0 {
@@ -204,7 +233,10 @@ fn publication(page: &mut Sheet, source: &Source) {
     page.text(&format!("{}. {}.", source.title, source.setting), theme.dim());
     let cell = |text: Option<String>, width: usize| format!("{:>width$} ", text.unwrap_or_else(|| "–".into()));
     page.lines.push(Line::styled(
-        format!("{:<24} {:>5} {:>14} {:>8} {:>6} {:>11} {:>11}", "", "np", "images/s", "speed-up", "eff.", "total", "accuracy"),
+        format!(
+            "{:<24} {:>5} {:>14} {:>8} {:>10} {:>11} {:>11}",
+            "", "np", "images/s", "speed-up", "efficiency", "total", "accuracy"
+        ),
         theme.dim(),
     ));
     for row in &source.rows {
@@ -212,7 +244,7 @@ fn publication(page: &mut Sheet, source: &Source) {
             cell(Some(row.np.to_string()), 5),
             cell(row.rate(), 14),
             cell(row.speedup.map(|ratio| format!("{ratio:.2}x")), 8),
-            cell(row.scaling_efficiency().map(units::percent), 6),
+            cell(row.scaling_efficiency().map(units::percent), 10),
             cell(row.duration(), 11),
             cell(row.test_accuracy(), 11),
         ];

@@ -217,7 +217,7 @@ fn title(runs: &Runs, shared: &Shared, shown: usize, width: usize) -> Vec<Span<'
     let mut title = Vec::new();
     if !view.filter.is_empty() {
         let text = cut(view.filter.text(), width / 3);
-        title.push(Span::styled(format!("/{text} {shown} of {} ", shared.runs.len()), theme.warn()));
+        title.push(Span::styled(format!("/{text} {shown} of {} ", shared.runs.len()), theme.strong()));
     }
     if view.sort != SortKey::default() || view.reverse {
         let way = if view.reverse { "↑" } else { "↓" };
@@ -325,12 +325,12 @@ fn published(theme: Theme, columns: &[&Column], width: usize, room: usize) -> Ve
     for source in references().iter().filter(|source| source.rows.iter().any(|row| narrow(&row))) {
         let rule = cut(&format!("─ published elsewhere: {} ", source.name), width);
         let rest = "─".repeat(width.saturating_sub(columns::width(&rule)));
-        lines.push(Line::styled(format!("{rule}{rest}"), theme.warn()));
+        lines.push(Line::styled(format!("{rule}{rest}"), theme.dim()));
         lines.extend(source.rows.iter().filter(narrow).map(|row| {
-            let mut spans = vec![Span::styled(if row.baseline { "◆" } else { " " }, theme.warn())];
+            let mut spans = vec![Span::raw(if row.baseline { "◆" } else { " " })];
             for column in columns {
                 let text = (column.published)(row);
-                let style = if column.width == 1 || column.title == "state" { theme.warn() } else { theme.dim() };
+                let style = if column.width == 1 || column.title == "state" { theme.strong() } else { theme.dim() };
                 let left = width.saturating_sub(spans.iter().map(Span::width).sum());
                 spans.push(Span::styled(padded(&text, column, left), style));
             }

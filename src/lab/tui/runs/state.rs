@@ -24,6 +24,15 @@ impl Runs {
         select(runs, &self.filter, self.sort, self.reverse)
     }
 
+    /// Lines that the table would like to have for so many runs; in steps, so that the screen does not move with each run.
+    pub fn wished_rows(&self, runs: usize) -> u16 {
+        const STEP: usize = 4;
+        const HEAD: usize = 1;
+        // What others published takes all that there is.
+        let rows = if self.published { usize::MAX / 2 } else { runs.max(1).div_ceil(STEP) * STEP + HEAD };
+        rows.try_into().unwrap_or(u16::MAX / 2)
+    }
+
     pub fn remember(&mut self, undo: Undo) {
         self.history.push(undo);
         let forgotten = self.history.len().saturating_sub(MOST_UNDOS);

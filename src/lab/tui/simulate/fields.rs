@@ -113,10 +113,9 @@ impl Machine {
         (0..numbers().rates.len()).map(Source::Published).chain(measured).collect()
     }
 
-    /// Powers of two up to the largest number of ranks, not more than fit one below the other.
+    /// Powers of two up to the largest number of ranks.
     pub fn sizes(&self) -> Vec<usize> {
-        let every = if self.largest > 256 { 2 } else { 1 };
-        let powers = (0..17).step_by(every).map(|power| 1 << power).filter(|size| *size < self.largest);
+        let powers = (0..17).map(|power| 1 << power).filter(|size| *size < self.largest);
         powers.chain([self.largest]).collect()
     }
 

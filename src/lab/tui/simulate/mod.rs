@@ -1,4 +1,4 @@
-//! What more GPUs would give: a machine that is put together at the left; beside it what is simulated, below what is said of it.
+//! What more GPUs would give: a machine that is put together at the left; beside it what is simulated, below it what is said.
 //!
 //! It is computed anew at each change: that takes milliseconds.
 
@@ -9,16 +9,16 @@ mod tests;
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, DOWN, LEFT, Move, RIGHT, UP, row};
 use crossterm::event::KeyCode as K;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
-use self::fields::{EPOCH_IMAGES, FIELDS, Machine};
+use self::fields::{EPOCH_IMAGES, FIELDS, Field, Machine};
 use crate::columns::{left, right, wrap};
 use crate::domain::units;
-use crate::runs::RunId;
-use crate::runs::scaling::{Point, Scaling as Drawing};
-use crate::simulate::{Bound, Scaling, numbers};
-use crate::tui::shared::scaling_chart;
+use crate::simulate::{Bound, Scaling, Size, numbers};
+use crate::tui::shared::Shared;
+use crate::tui::shared::scaling_chart::{self, Mark, ScalingChart};
 use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::widgets::axis::decimals;
 use crate::tui::widgets::theme::Theme;
 
 /// A machine, and what is simulated of it; or why nothing can be.
@@ -27,8 +27,27 @@ pub struct Simulator {
     machine: Machine,
     /// The row under the cursor.
     chosen: usize,
-    shows_chart: bool,
+    shown: Shown,
     simulated: Result<Box<Scaling>, String>,
+}
+
+/// What stands beside the machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Shown {
+    Efficiency,
+    SpeedUp,
+    Table,
+}
+
+impl Shown {
+    /// The table is no picture where it has a place of its own.
+    fn next(self, has_table: bool) -> Shown {
+        match self {
+            Shown::Efficiency => Shown::SpeedUp,
+            Shown::SpeedUp if !has_table => Shown::Table,
+            Shown::SpeedUp | Shown::Table => Shown::Efficiency,
+        }
+    }
 }
 
 /// With the machine as it was left.
@@ -37,7 +56,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
     // A run that it was measured in may be gone by now.
     let machine = if machine.sources(&state.shared).contains(&machine.source) { machine } else { Machine::usual() };
     let simulated = machine.simulated().map(Box::new);
-    state.windows.show(Simulator { machine, chosen: 0, shows_chart: false, simulated });
+    state.windows.show(Simulator { machine, chosen: 0, shown: Shown::Efficiency, simulated });
     Vec::new()
 }
 
@@ -46,7 +65,7 @@ pub static KEYS: &[Binding] = &[
     row(DOWN, Command::Move(Move::Down), "", "", ""),
     row(LEFT, Command::Lower, "←→", "change", "").ranked(0),
     row(RIGHT, Command::Higher, "", "", ""),
-    row(&[Code(K::Tab), Code(K::Enter)], Command::Turn, "Tab", "table or chart", "").ranked(1),
+    row(&[Code(K::Tab), Code(K::Enter)], Command::Turn, "Tab", "efficiency, speed-up, table", "").ranked(1),
     row(&[Code(K::Home)], Command::Move(Move::First), "", "", ""),
     row(&[Code(K::End)], Command::Move(Move::Last), "", "", ""),
     row(&[Code(K::Esc), Char('U'), Char('q'), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
@@ -59,14 +78,14 @@ impl Window for Simulator {
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
         let title = "Simulated: what more GPUs would give";
-        Some(Page::view(title, columns, 110, |width| lines(self, state.shared.theme, width)))
+        Some(Page::view(title, columns, 180, |width| lines(self, &state.shared, width)))
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
         match command {
             Command::Back => return Outcome::CLOSE,
             Command::Move(by) => self.chosen = by.within(self.chosen, FIELDS.len()),
-            Command::Turn => self.shows_chart ^= true,
+            Command::Turn => self.shown = self.shown.next(is_roomy(&state.shared)),
             Command::Lower | Command::Higher => {
                 (FIELDS[self.chosen].step)(&mut self.machine, command == Command::Higher, &state.shared);
                 self.simulated = self.machine.simulated().map(Box::new);
@@ -82,50 +101,76 @@ impl Window for Simulator {
 const FORM: usize = 33;
 const NAME: usize = 13;
 /// Columns of the table: ranks, images/s, efficiency, exposed; and those that all of it needs.
-const COLUMNS: [usize; 4] = [6, 11, 8, 9];
-const WHOLE: usize = 46;
-/// Columns that the table and the chart need.
+const COLUMNS: [usize; 4] = [6, 11, 11, 9];
+const WHOLE: usize = 49;
+/// Columns that the table and a picture need.
 const BESIDE: usize = 30;
+/// Rows of the table on a screen where it has to stand beside the form.
+const FEW: usize = 10;
+/// Rows of the screen that are not the window's, with its frame.
+const AROUND: usize = 5;
+/// Rows of a picture.
+const LEAST_PICTURE: usize = 10;
+const MOST_PICTURE: usize = 40;
+/// From this size on the table stands below the form, and pictures have the rest.
+const ROOMY: (u16, u16) = (120, 44);
 
-fn lines(window: &Simulator, theme: Theme, width: usize) -> Vec<Line<'static>> {
-    let form: Vec<(String, bool)> = FIELDS
-        .iter()
-        .enumerate()
-        .map(|(place, field)| {
-            let sign = if place == window.chosen { "▶" } else { " " };
-            (format!("{sign} {}{}", left(field.name, NAME), (field.value)(&window.machine)), place == window.chosen)
-        })
-        .collect();
+fn is_roomy(shared: &Shared) -> bool {
+    shared.size.0 >= ROOMY.0 && shared.size.1 >= ROOMY.1
+}
+
+fn lines(window: &Simulator, shared: &Shared, width: usize) -> Vec<Line<'static>> {
+    let theme = shared.theme;
     let is_narrow = width < FORM + 2 + BESIDE;
-    let (form_width, room) = if is_narrow { (width, width) } else { (FORM, width - FORM - 2) };
+    let below = below(window, theme, width);
+    let all = usize::from(shared.size.1).saturating_sub(AROUND);
+    let left = match is_roomy(shared) {
+        _ if is_narrow => width,
+        true => WHOLE,
+        false => FORM,
+    };
+    let room = if is_narrow { width } else { width - left - 2 };
+    let high = all.saturating_sub(if is_narrow { 1 } else { below.len() }).clamp(LEAST_PICTURE, MOST_PICTURE);
     let shown = match &window.simulated {
         Err(problem) => wrap(problem, room).into_iter().map(|line| Line::styled(line, theme.warn())).collect(),
-        Ok(scaling) if window.shows_chart => chart(scaling, theme, room),
-        Ok(scaling) => table(scaling, theme, room),
+        Ok(scaling) => match window.shown {
+            Shown::Table => table(scaling, theme, room, FEW),
+            picture => chart(scaling, picture, theme, room, high),
+        },
     };
-    let row = |(text, is_chosen): &(String, bool)| {
-        let style = if *is_chosen { theme.cursor(true) } else { theme.text() };
-        Span::styled(left(text, form_width), style)
-    };
-    let mut lines: Vec<Line> = Vec::new();
+    let mut form = form(window, theme, left);
     if is_narrow {
-        // What does not fit is below: Tab turns to the chart, which then stands first.
-        let form = form.iter().map(|of| Line::from(row(of)));
-        let gap = [Line::raw("")];
-        match window.shows_chart {
-            true => lines.extend(shown.into_iter().chain(gap).chain(form)),
-            false => lines.extend(form.chain(gap).chain(shown)),
-        }
-    } else {
-        let rows = form.len().max(shown.len());
-        let mut shown = shown.into_iter();
-        for place in 0..rows {
-            let mut spans = vec![form.get(place).map_or_else(|| Span::raw(" ".repeat(form_width)), row), Span::raw("  ")];
-            spans.extend(shown.next().unwrap_or_default().spans);
-            lines.push(Line::from(spans));
-        }
+        // The row under the cursor, so that what it changes is in sight.
+        let chosen = form.swap_remove(window.chosen);
+        return std::iter::once(chosen).chain(shown).chain(below).collect();
     }
-    lines.push(Line::raw(""));
+    if let (true, Ok(scaling)) = (is_roomy(shared), &window.simulated) {
+        form.push(Line::raw(" ".repeat(left)));
+        form.extend(table(scaling, theme, left, usize::MAX));
+    }
+    let rows = form.len().max(shown.len());
+    form.resize(rows, Line::raw(" ".repeat(left)));
+    let mut shown = shown.into_iter();
+    let beside = form.into_iter().map(|mut line| {
+        line.push_span("  ");
+        line.extend(shown.next().unwrap_or_default());
+        line
+    });
+    beside.chain(below).collect()
+}
+
+fn form(window: &Simulator, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let row = |(place, field): (usize, &Field)| {
+        let is_chosen = place == window.chosen;
+        let text = format!("{} {}{}", if is_chosen { "▶" } else { " " }, left(field.name, NAME), (field.value)(&window.machine));
+        Line::styled(left(&text, width), if is_chosen { theme.cursor(true) } else { theme.text() })
+    };
+    FIELDS.iter().enumerate().map(row).collect()
+}
+
+/// What is said of the machine.
+fn below(window: &Simulator, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::raw("")];
     if let Ok(scaling) = &window.simulated {
         lines.extend(wrap(&epoch(scaling), width).into_iter().map(Line::raw));
         lines.extend(wrap(&knee(scaling), width).into_iter().map(|line| Line::styled(line, theme.strong())));
@@ -136,15 +181,19 @@ fn lines(window: &Simulator, theme: Theme, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn table(scaling: &Scaling, theme: Theme, width: usize) -> Vec<Line<'static>> {
-    let heading = ["ranks", "images/s", "effic.", "exposed"];
+/// Every size, or every second one and the largest where there are more than `most`.
+fn table(scaling: &Scaling, theme: Theme, width: usize, most: usize) -> Vec<Line<'static>> {
+    let heading = ["ranks", "images/s", "efficiency", "exposed"];
     let cells = |cells: [String; 4], bound: &str| {
         let fitting = if width < WHOLE { COLUMNS.len() - 1 } else { COLUMNS.len() };
         let cells = cells.iter().zip(COLUMNS).take(fitting).map(|(cell, columns)| right(cell, columns));
         left(&format!("{}  {bound}", cells.collect::<String>()), width)
     };
     let mut lines = vec![Line::styled(cells(heading.map(String::from), "bound by"), theme.dim())];
-    for size in &scaling.sizes {
+    let every = if scaling.sizes.len() > most { 2 } else { 1 };
+    let last = scaling.sizes.len().saturating_sub(1);
+    let sizes = scaling.sizes.iter().enumerate().filter(|(place, _)| place % every == 0 || *place == last);
+    for (_, size) in sizes {
         let exposed = if size.exposed_s > 0.0 { units::short_time(size.exposed_s) } else { "–".into() };
         let row = [
             size.ranks.to_string(),
@@ -157,21 +206,34 @@ fn table(scaling: &Scaling, theme: Theme, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// The drawing of real runs, with the sign of what nobody measured.
-fn chart(scaling: &Scaling, theme: Theme, width: usize) -> Vec<Line<'static>> {
-    let largest = scaling.sizes.last().map_or(2, |size| size.ranks.max(2)) as f64;
-    let points = scaling.sizes.iter().map(|size| Point { np: size.ranks, speedup: size.speedup, label: String::new() });
-    let drawing = Drawing {
-        baseline: RunId(0),
-        baseline_np: 1,
-        measured: Vec::new(),
-        published: points.collect(),
-        left_out: 0,
-        np_end: largest * 1.1,
-        speedup_end: largest * 1.1,
+/// Efficiency or speed-up over ranks, with the sign of what nobody measured.
+fn chart(scaling: &Scaling, shown: Shown, theme: Theme, width: usize, height: usize) -> Vec<Line<'static>> {
+    let is_speedup = shown == Shown::SpeedUp;
+    let mark = |size: &Size| {
+        let label = if is_speedup {
+            format!("{:.*}x", usize::from(size.speedup < 10.0), size.speedup)
+        } else {
+            units::percent(size.efficiency)
+        };
+        Mark { np: size.ranks, value: if is_speedup { size.speedup } else { size.efficiency }, label, is_measured: false }
     };
-    let mut lines = vec![Line::styled("○ simulated speed-up by ranks", theme.dim())];
-    lines.extend(scaling_chart::lines(&drawing, theme, width, FIELDS.len() - 3));
+    let np_end = scaling.sizes.last().map_or(2, |size| size.ranks.max(2));
+    let chart = ScalingChart {
+        marks: scaling.sizes.iter().map(mark).collect(),
+        np_end,
+        log_ranks: true,
+        log_values: is_speedup,
+        is_joined: true,
+        ideal: if is_speedup { Box::new(|np| np) } else { Box::new(|_| 1.0) },
+        figure: match is_speedup {
+            true => |value, step| format!("{}x", decimals(value, step)),
+            false => |value, step| format!("{} %", decimals(value * 100.0, step * 100.0)),
+        },
+        most: if is_speedup { f64::INFINITY } else { 1.0 },
+    };
+    let title = if is_speedup { "○ simulated speed-up by ranks" } else { "○ simulated efficiency by ranks" };
+    let mut lines = vec![Line::styled(title, theme.dim())];
+    lines.extend(scaling_chart::lines(&chart, theme, width, height - 1));
     lines
 }
 

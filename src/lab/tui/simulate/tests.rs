@@ -13,6 +13,10 @@ fn a_machine_is_put_together_and_simulated() {
     update(&mut state, Message::Resize(80, 24));
     assert_eq!(type_text(&mut state, "U"), []);
     insta::assert_snapshot!("simulate_80x24", window(&state, 80, 24));
+    assert!(text(&state, 80, 24).contains("simulated efficiency by ranks"), "the first picture");
+    press(&mut state, KeyCode::Tab);
+    assert!(text(&state, 80, 24).contains("simulated speed-up by ranks"), "the second");
+    press(&mut state, KeyCode::Tab);
     let efficiency = |state: &_| {
         let shown = text(state, 80, 24);
         let row = shown.lines().find(|line| line.contains("  1024 ")).unwrap().to_owned();
@@ -29,6 +33,7 @@ fn a_machine_is_put_together_and_simulated() {
     assert!(text(&state, 80, 24).contains("10gbe-tcp"), "{}", text(&state, 80, 24));
     assert!(efficiency(&state) < usual - 5.0, "{} after {usual}", efficiency(&state));
     press(&mut state, KeyCode::Tab);
+    assert!(text(&state, 80, 24).contains("simulated efficiency by ranks"), "and again from the first");
     insta::assert_snapshot!("simulate_chart_80x24", window(&state, 80, 24));
     press(&mut state, KeyCode::Esc);
     type_text(&mut state, "U");
@@ -51,7 +56,21 @@ fn every_choice_can_be_simulated_or_says_why_not() {
         press(&mut state, KeyCode::Down);
     }
     update(&mut state, Message::Resize(60, 16));
-    assert!(text(&state, 60, 16).contains("Simulated"), "a narrow screen shows it too");
+    let narrow = text(&state, 60, 16);
+    assert!(narrow.contains("Simulated") && narrow.contains("efficiency by ranks"), "a narrow screen shows it too:\n{narrow}");
+    assert!(narrow.contains("▶ "), "and the setting that the keys change:\n{narrow}");
+}
+
+#[test]
+fn a_large_screen_shows_machine_table_and_picture_at_once() {
+    let mut state = samples::running();
+    update(&mut state, Message::Resize(200, 60));
+    type_text(&mut state, "U");
+    for picture in ["simulated efficiency by ranks", "simulated speed-up by ranks", "simulated efficiency by ranks"] {
+        let shown = text(&state, 200, 60);
+        assert!(shown.contains(picture) && shown.contains("bound by") && shown.contains("GPUs a node"), "{shown}");
+        press(&mut state, KeyCode::Tab);
+    }
 }
 
 #[test]

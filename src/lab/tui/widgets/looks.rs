@@ -34,40 +34,44 @@ pub struct Colours {
     pub accent: Color,
     /// What the user should look at.
     pub warn: Color,
+    runs: &'static Runs,
     /// How what matters less is written.
     pub quiet: Modifier,
     /// How a warning is written, where colour does not tell it apart.
     pub loud: Modifier,
 }
 
-const fn pair(accent: u8, warn: u8) -> Colours {
-    Colours { accent: Color::Indexed(accent), warn: Color::Indexed(warn), quiet: Modifier::DIM, loud: Modifier::empty() }
+const fn on(accent: u8, warn: u8, runs: &'static Runs) -> Colours {
+    let (quiet, loud) = (Modifier::DIM, Modifier::empty());
+    Colours { accent: Color::Indexed(accent), warn: Color::Indexed(warn), runs, quiet, loud }
 }
 
-const fn strong(accent: u8, warn: u8) -> Colours {
-    Colours { quiet: Modifier::empty(), loud: Modifier::BOLD, ..pair(accent, warn) }
+const fn strong(accent: u8, warn: u8, runs: &'static Runs) -> Colours {
+    Colours { quiet: Modifier::empty(), loud: Modifier::BOLD, ..on(accent, warn, runs) }
 }
 
 /// How many runs the chart can tell apart by colour.
 pub const RUN_COLOURS: usize = 8;
 
-/// Magenta, olive, violet, grey, pink, deep blue, after a theme's own two. Each has a contrast of 3:1 or more on black and
-/// on white, and with the middle tones any two differ by 16 or more in CIE Lab to the usual eye, without red cones and without green ones.
-const RUNS: [u8; RUN_COLOURS - 2] = [126, 101, 93, 244, 169, 26];
+/// The colours of runs B, C and so on; run A has that of what goes well. None of them is that of trouble.
+type Runs = [u8; RUN_COLOURS - 1];
 
-/// Middle tones with a contrast of about 4:1 on black and on white.
-const MIDDLE: Colours = pair(32, 166);
-/// At least 7:1 on black, and on white.
-const ON_DARK: Colours = pair(75, 215);
-const ON_LIGHT: Colours = pair(25, 130);
-const MONO: Colours = Colours { accent: Color::Reset, warn: Color::Reset, quiet: Modifier::DIM, loud: Modifier::UNDERLINED };
+/// Each has a contrast of 4.5:1 or more on its background, and the first ones are far apart in lightness or hue to every kind of
+/// eye: green, pink, sand, violet, light grey, rose, olive.
+const RUNS_ON_DARK: Runs = [84, 205, 187, 135, 252, 174, 100];
+/// Green, violet, dark grey, mauve, dark violet, deep blue, blue.
+const RUNS_ON_LIGHT: Runs = [29, 129, 237, 96, 53, 19, 21];
+/// No more than these have that contrast on black and on white: letters tell the last ones from the first.
+const RUNS_BETWEEN: Runs = [29, 163, 98, 243, 63, 29, 163];
+
+/// Middle tones with a contrast of 4.5:1 on black and on white.
+const MIDDLE: Colours = on(63, 131, &RUNS_BETWEEN);
+/// At least 7:1 on black.
+const ON_DARK: Colours = on(75, 215, &RUNS_ON_DARK);
+const ON_LIGHT: Colours = on(25, 130, &RUNS_ON_LIGHT);
 /// The terminal's own text colour has all the contrast there is, on a background that it does not tell.
-const CONTRAST: Colours = Colours {
-    accent: Color::Reset,
-    warn: Color::Reset,
-    quiet: Modifier::empty(),
-    loud: Modifier::BOLD.union(Modifier::UNDERLINED),
-};
+const MONO: Colours = Colours { accent: Color::Reset, warn: Color::Reset, loud: Modifier::UNDERLINED, ..MIDDLE };
+const CONTRAST: Colours = Colours { quiet: Modifier::empty(), loud: Modifier::BOLD.union(Modifier::UNDERLINED), ..MONO };
 
 /// Name and colours: on a dark background, a light one, and one that the terminal does not tell. Blue and orange differ
 /// in lightness and hue for every kind of eye; the colour-blind theme takes Okabe and Ito's blue and vermilion.
@@ -75,8 +79,8 @@ static TABLE: [(Look, &str, [Colours; 3]); 6] = [
     (Look::Auto, "auto", [ON_DARK, ON_LIGHT, MIDDLE]),
     (Look::Dark, "dark", [ON_DARK; 3]),
     (Look::Light, "light", [ON_LIGHT; 3]),
-    (Look::HighContrast, "high-contrast", [strong(51, 226), strong(18, 88), CONTRAST]),
-    (Look::ColourBlind, "colour-blind", [pair(74, 208), pair(25, 130), pair(31, 202)]),
+    (Look::HighContrast, "high-contrast", [strong(51, 226, &RUNS_ON_DARK), strong(18, 88, &RUNS_ON_LIGHT), CONTRAST]),
+    (Look::ColourBlind, "colour-blind", [on(74, 208, &RUNS_ON_DARK), ON_LIGHT, MIDDLE]),
     (Look::Mono, "mono", [MONO; 3]),
 ];
 
@@ -84,10 +88,9 @@ impl Colours {
     /// The colour of a run in the chart; its letter tells it apart where there is none.
     pub fn run(self, slot: usize) -> Color {
         match slot % RUN_COLOURS {
-            0 => self.accent,
-            1 => self.warn,
             _ if self.accent == Color::Reset => Color::Reset,
-            slot => Color::Indexed(RUNS[slot - 2]),
+            0 => self.accent,
+            slot => Color::Indexed(self.runs[slot - 1]),
         }
     }
 }
@@ -164,11 +167,68 @@ mod tests {
     #[test]
     fn runs_have_colours_of_their_own_where_there_are_any() {
         for (look, ..) in TABLE {
-            let colours = look.colours(Background::Dark);
-            let mut seen: Vec<String> = (0..RUN_COLOURS).map(|slot| colours.run(slot).to_string()).collect();
-            seen.sort();
-            seen.dedup();
-            assert_eq!(seen.len(), if look == Look::Mono { 1 } else { RUN_COLOURS }, "{look:?}");
+            for background in [Background::Dark, Background::Light] {
+                let colours = look.colours(background);
+                let mut seen: Vec<String> = (0..RUN_COLOURS).map(|slot| colours.run(slot).to_string()).collect();
+                // Nor is any of them the colour of trouble.
+                seen.push(colours.warn.to_string());
+                seen.sort();
+                seen.dedup();
+                assert_eq!(seen.len(), if look == Look::Mono { 1 } else { RUN_COLOURS + 1 }, "{look:?}");
+            }
+        }
+        let between = Look::Auto.colours(Background::Unknown);
+        assert!((0..RUN_COLOURS).all(|slot| between.run(slot) != between.warn));
+    }
+
+    /// The colours of xterm's palette from 16 on.
+    fn rgb(colour: Color) -> [f64; 3] {
+        let Color::Indexed(index @ 16..) = colour else { panic!("{colour} looks different in every terminal") };
+        let level = |value: u8| [0.0, 95.0, 135.0, 175.0, 215.0, 255.0][usize::from(value)];
+        match index {
+            232.. => [8.0 + 10.0 * f64::from(index - 232); 3],
+            _ => [(index - 16) / 36, (index - 16) / 6 % 6, (index - 16) % 6].map(level),
+        }
+    }
+
+    /// WCAG 2.2's contrast of two colours.
+    fn contrast(one: [f64; 3], other: [f64; 3]) -> f64 {
+        let linear = |part: f64| if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) };
+        let lightness = |colour: [f64; 3]| {
+            let [red, green, blue] = colour.map(|part| linear(part / 255.0));
+            0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
+        };
+        let (one, other) = (lightness(one), lightness(other));
+        one.max(other) / one.min(other)
+    }
+
+    #[test]
+    fn every_colour_can_be_read_on_the_background_that_it_is_for() {
+        const BLACK: [f64; 3] = [0.0; 3];
+        const NEARLY_BLACK: [f64; 3] = [22.0, 24.0, 29.0];
+        const WHITE: [f64; 3] = [255.0; 3];
+        let on = |background: usize| match background {
+            0 => vec![BLACK, NEARLY_BLACK],
+            1 => vec![WHITE],
+            _ => vec![BLACK, WHITE],
+        };
+        assert!((contrast(BLACK, WHITE) - 21.0).abs() < 1e-9);
+        for (look, _, backgrounds) in TABLE {
+            for (place, colours) in backgrounds.into_iter().enumerate() {
+                // Dark and light say what the background is.
+                let background = on(match look {
+                    Look::Dark => 0,
+                    Look::Light => 1,
+                    _ => place,
+                });
+                let all = (0..RUN_COLOURS).map(|slot| colours.run(slot)).chain([colours.accent, colours.warn]);
+                for colour in all.filter(|colour| *colour != Color::Reset) {
+                    for behind in &background {
+                        let found = contrast(rgb(colour), *behind);
+                        assert!(found >= 4.5, "{look:?}: {colour} has {found:.2} on {behind:?}");
+                    }
+                }
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! What is drawn, whatever it is about: frames, pages, questions, lists, lines to type, colours and themes.
 
+pub mod axis;
 pub mod big_text;
 pub mod fitted;
 pub mod form;

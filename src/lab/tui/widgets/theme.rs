@@ -1,4 +1,4 @@
-//! Colours and signs: blue and orange beside marks and words, so that nothing is said by colour alone.
+//! Colours and signs: blue for what goes well, orange for trouble alone, beside marks and words that say the same.
 //!
 //! The colours are in the table of `looks`.
 
@@ -46,7 +46,7 @@ impl Theme {
         self.coloured(self.colours().accent)
     }
 
-    /// What the user should look at.
+    /// Trouble, and nothing else.
     pub fn warn(self) -> Style {
         self.coloured(self.colours().warn).add_modifier(self.colours().loud)
     }

@@ -5,7 +5,6 @@
 mod fit;
 mod marks;
 mod plot;
-mod scale;
 mod timeline;
 mod trace;
 
@@ -132,7 +131,7 @@ fn order(shared: &Shared) -> [Graph; 4] {
     }
 }
 
-/// All four where there is room, two side by side or one above the other; else the chosen one.
+/// All four where there is room, in two rows or in three; two side by side or one above the other; else the chosen one.
 fn places(inner: Rect, chosen: Graph, order: [Graph; 4]) -> Vec<(Graph, Rect)> {
     let [first, second, third, fourth] = order;
     let pair = if [first, second].contains(&chosen) { [first, second] } else { [third, fourth] };
@@ -141,6 +140,10 @@ fn places(inner: Rect, chosen: Graph, order: [Graph; 4]) -> Vec<(Graph, Rect)> {
         let rows: [Rect; 2] = Layout::vertical(halves).areas(inner);
         let cells = rows.into_iter().flat_map(beside);
         order.into_iter().zip(cells).collect()
+    } else if inner.width >= 66 && inner.height >= 38 {
+        let rows = [Constraint::Fill(3), Constraint::Fill(3), Constraint::Fill(2)];
+        let [upper, middle, lower]: [Rect; 3] = Layout::vertical(rows).areas(inner);
+        order.into_iter().zip([upper, middle].into_iter().chain(beside(lower))).collect()
     } else if inner.height >= 18 && inner.width < inner.height * 4 {
         pair.into_iter().zip(Layout::vertical(halves).areas::<2>(inner)).collect()
     } else if inner.width >= 66 {

@@ -6,18 +6,18 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::canvas::{Canvas, Line as CanvasLine, Points};
+use ratatui::widgets::canvas::{Line as CanvasLine, Points};
 use ratatui::widgets::{Paragraph, Widget};
 
 use crate::columns;
 use crate::domain::units;
 use crate::runs::RunId;
-use crate::tui::chart::draw::fit::{Fitted, fitted, lower_bound};
+use crate::tui::chart::draw::fit::{Fitted, fitted};
 use crate::tui::chart::draw::marks::handovers;
-use crate::tui::chart::draw::scale::Scale;
 use crate::tui::chart::draw::trace::{Trace, View};
-use crate::tui::chart::graph::{Graph, decimals};
+use crate::tui::chart::graph::Graph;
 use crate::tui::shared::{Along, Curve, Curves};
+use crate::tui::widgets::axis::{decimals, round_step};
 use crate::tui::widgets::{Theme, flow, plot};
 
 /// A run as the chart shows it.
@@ -53,8 +53,7 @@ const LETTER_COLUMNS: usize = 14;
 /// The parts of a plot, with what stands at its axes.
 struct Parts {
     heading: Vec<Line<'static>>,
-    ticks: Vec<(f64, String)>,
-    gutter: u16,
+    ticks: Vec<(u16, String)>,
     title: Rect,
     /// Where the curves are.
     plot: Rect,
@@ -64,19 +63,22 @@ struct Parts {
 }
 
 fn parts(area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) -> Parts {
-    let Fitted { scale, cut } = fit(graph, log, common);
-    let heading = heading(graph, log, cut, chosen, common, area.width);
+    let values = values_in_sight(graph, common);
+    let fit = |cells: u16| fitted(graph, log, common.magnification > 1, values.clone(), cells);
+    let heading = |cut: Option<String>| heading(graph, log, cut, chosen, common, area.width);
     // Values of many runs take a second line where there is room.
-    let lines = (heading.len() as u16).min(1 + area.height / 8);
+    let lines = (heading(fit(area.height.saturating_sub(3)).cut).len() as u16).min(1 + area.height / 8);
     let [title, body, axis, below] =
         Layout::vertical([Constraint::Length(lines), Constraint::Fill(1), Constraint::Length(1), Constraint::Length(1)])
             .areas(area);
-    let ticks = scale.ticks(usize::from(body.height / 3).clamp(3, 8), |tick, step| graph.tick(tick, step));
+    let Fitted { axis: up, cut } = fit(body.height);
+    let ticks = up.ticks().filter(|tick| graph.row().most.is_none_or(|most| tick.value < most + tick.step * 1e-6));
+    let ticks: Vec<(u16, String)> = ticks.map(|tick| (tick.cell, graph.tick(tick.value, tick.step))).collect();
     let gutter = ticks.iter().map(|(_, label)| columns::width(label)).max().unwrap_or(1).max(4) as u16;
     let [_, plot] = Layout::horizontal([Constraint::Length(gutter + 1), Constraint::Fill(1)]).areas(body);
     let (from, to) = common.window;
-    let view = View { along: common.along, from, to, scale, width: plot.width, height: plot.height };
-    Parts { heading, ticks, gutter, title, plot, axis, below, view }
+    let view = View { along: common.along, from, to, axis: up, width: plot.width, height: plot.height };
+    Parts { heading: heading(cut), ticks, title, plot, axis, below, view }
 }
 
 /// What lies along the curves under the pointer.
@@ -88,17 +90,14 @@ pub fn x_at(area: Rect, graph: Graph, log: bool, common: &Common, at: Position) 
 }
 
 pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) {
-    let Parts { heading, ticks, gutter, title, plot, axis, below, view } = parts(area, graph, log, chosen, common);
+    let Parts { heading, ticks, title, plot, axis, below, view } = parts(area, graph, log, chosen, common);
     let theme = common.theme;
     frame.render_widget(Paragraph::new(heading), title);
     if plot.width < 4 || plot.height < 2 {
         return;
     }
     let buffer = frame.buffer_mut();
-    let bound =
-        lower_bound(graph, &ticks, &view).filter(|bound| columns::width(bound) <= usize::from(gutter)).unwrap_or_default();
-    let rows = ticks.into_iter().filter_map(|(tick, label)| Some((view.row(view.scale.place(tick)?)?, label)));
-    plot::axes(buffer, plot, axis.x, rows, &bound, theme.dim());
+    plot::axes(buffer, plot, axis.x, ticks.into_iter(), theme.dim());
     x_axis(buffer, Rect { x: plot.x, width: plot.width, ..axis }, below.y, &view, common);
     let trace = |run: &ShownRun| {
         let curve = graph.curve(run.curves);
@@ -114,7 +113,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     }
     // What is drawn later lies in front.
     common.runs.iter().take(1).for_each(|run| handovers(buffer, plot, run.curves, &view, theme));
-    let mut pen = Pen { buffer, plot, view: &view, theme, more: usize::from(common.thick) };
+    let mut pen = Pen { buffer, plot: plot::with_axis(plot), view: &view, theme, more: usize::from(common.thick) };
     for (run, (measured, smooth)) in common.runs.iter().zip(&traces).rev() {
         pen.measured(run, measured, smooth.is_some());
     }
@@ -129,7 +128,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
         let last = graph.curve(run.curves).last().filter(|last| is_in_sight(last.x(view.along)));
         if let (Some(ending), Some(_), Some(spot)) = (run.ending, last, measured.points.last()) {
             // At the edge where its last value is cut off.
-            let cell = view.cell((spot.0, spot.1.clamp(0.0, 1.0)));
+            let cell = view.cell((spot.0, spot.1.clamp(0.0, f64::from(plot.height))));
             pen.put(cell, ending, theme.warn().add_modifier(Modifier::BOLD));
             taken.extend(cell);
         }
@@ -141,7 +140,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     }
 }
 
-/// Draws into the cells of a plot, which are counted from its upper left corner.
+/// Draws into the cells of a plot and of its axis line, which are counted from the upper left corner.
 struct Pen<'a> {
     buffer: &'a mut Buffer,
     plot: Rect,
@@ -180,18 +179,18 @@ impl Pen<'_> {
             self.put(self.view.cell(*spot), "•", run.style);
         }
         for column in trace.gaps.iter().filter_map(|x| self.view.column(*x)) {
-            self.put((column, self.plot.height - 1), "×", run.style.add_modifier(Modifier::BOLD));
+            self.put((column, self.view.height - 1), "×", run.style.add_modifier(Modifier::BOLD));
         }
     }
 
     /// The lines of a trace in the colour of its run and this style, so many dots thick.
     fn lines(&mut self, run: &ShownRun, trace: &Trace, marker: Marker, style: Style, dots: usize) {
-        let (dots, dot) = (dots + self.more, 1.0 / (f64::from(self.plot.height) * 4.0));
         let colour = run.style.fg.unwrap_or(Color::Reset);
-        let canvas = Canvas::default().marker(marker).x_bounds([self.view.from, self.view.to]).y_bounds([0.0, 1.0]);
-        let lines = canvas.paint(|context| {
+        let plot = Rect { height: self.view.height, ..self.plot };
+        let lines = plot::canvas(plot, marker, (self.view.from, self.view.to)).paint(|context| {
             for ((x1, y1), (x2, y2)) in &trace.lines {
-                for up in (0..dots).map(|place| place as f64 * dot) {
+                // A cell is four dots high.
+                for up in (0..dots + self.more).map(|dot| dot as f64 / 4.0) {
                     context.draw(&CanvasLine::new(*x1, *y1 + up, *x2, *y2 + up, colour));
                 }
             }
@@ -248,7 +247,7 @@ impl Pen<'_> {
         }
         for run in common.runs.iter().rev() {
             let read = read(graph.curve(run.curves), common);
-            let spot = read.and_then(|(x, value)| Some((x, self.view.scale.place(value)?)));
+            let spot = read.and_then(|(x, value)| Some((x, self.view.axis.place(value)?)));
             self.put(spot.and_then(|spot| self.view.cell(spot)), "•", run.style.add_modifier(Modifier::BOLD));
         }
     }
@@ -297,56 +296,65 @@ fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &
 
 fn x_axis(buffer: &mut Buffer, axis: Rect, below: u16, view: &View, common: &Common) {
     let theme = common.theme;
-    // Centred below its tick, inside the plot.
-    let place = |x: f64, label: &str| {
-        let (column, width) = (view.column(x)?, columns::width(label) as u16);
-        let most = axis.right().saturating_sub(width).max(axis.x);
-        let at = (axis.x + column).saturating_sub(width / 2).clamp(axis.x.saturating_sub(1), most);
-        Some((axis.x + column, at, at + width))
-    };
+    // A label may begin below the axis on the left.
+    let area = Rect { x: axis.x - 1, y: below, width: axis.width + 1, height: 1 };
     let here = common.cursor.and_then(|x| {
         let label = match view.along {
             Along::Epoch => format!("{x:.2}"),
             Along::Step => format!("{x:.0}"),
             Along::Time => units::seconds(x),
         };
-        Some((place(x, &label)?, label))
+        let label = (axis.x + view.column(x)?, label);
+        let (from, _) = *plot::labels_below(area, std::slice::from_ref(&label)).first()?;
+        Some((from, from + columns::width(&label.1) as u16, label))
     });
-    for (x, label) in x_ticks(view) {
-        let Some((tick, from, to)) = place(x, &label) else { continue };
-        buffer.set_string(tick, axis.y, "┬", theme.dim());
+    let ticks = x_ticks(view, area);
+    for (from, place) in plot::labels_below(area, &ticks) {
+        let (column, label) = &ticks[place];
+        buffer.set_string(*column, axis.y, "┬", theme.dim());
         // The cursor's own label comes first.
-        if here.as_ref().is_none_or(|((_, first, last), _)| to < *first || from > *last) {
+        let to = from + columns::width(label) as u16;
+        if here.as_ref().is_none_or(|(first, last, _)| to < *first || from > *last) {
             buffer.set_string(from, below, label, theme.dim());
         }
     }
-    if let Some(((tick, from, _), label)) = here {
-        buffer.set_string(tick, axis.y, "┴", theme.strong());
+    if let Some((from, _, (column, label))) = here {
+        buffer.set_string(column, axis.y, "┴", theme.strong());
         buffer.set_string(from, below, label, theme.strong());
     }
 }
 
-fn x_ticks(view: &View) -> Vec<(f64, String)> {
-    let count = usize::from(view.width / 9).clamp(3, 10);
+/// The columns of round numbers and what stands below them: as many as have room side by side.
+fn x_ticks(view: &View, area: Rect) -> Vec<(u16, String)> {
+    const CLOCK: [f64; 12] = [15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 14400.0, 43200.0, 86400.0];
     let span = view.to - view.from;
-    if view.along == Along::Time && span >= 60.0 {
-        const STEPS: [f64; 12] = [15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 14400.0, 43200.0, 86400.0];
-        let step = STEPS.into_iter().find(|step| span / step <= count as f64).unwrap_or(span / count as f64);
-        let first = (view.from / step).ceil();
-        let ticks = (0..=count).map(|index| (first + index as f64) * step).take_while(|tick| *tick <= view.to);
-        return ticks.map(|tick| (tick, units::clock(tick))).collect();
-    }
-    let label = |tick: f64, step: f64| match view.along {
-        Along::Time => format!("{} s", decimals(tick, step)),
-        _ => decimals(tick, step),
+    let of = |count: usize| -> Vec<(u16, String)> {
+        let is_clock = view.along == Along::Time && span >= 60.0;
+        let step = match view.along {
+            Along::Time if is_clock => {
+                let days = || round_step(span / 86400.0, count) * 86400.0;
+                CLOCK.into_iter().find(|step| span / step <= count as f64).unwrap_or_else(days)
+            }
+            // There is no half a step.
+            Along::Step => round_step(span, count).max(1.0),
+            _ => round_step(span, count),
+        };
+        let label = |tick: f64| match view.along {
+            Along::Time if is_clock => units::clock(tick),
+            Along::Time => format!("{} s", decimals(tick, step)),
+            _ => decimals(tick, step),
+        };
+        let first = (view.from / step - 1e-9).ceil();
+        let ticks = (0..=count + 1).map(|index| (first + index as f64) * step);
+        let inside = ticks.take_while(|tick| *tick <= view.to + step * 1e-9);
+        inside.filter_map(|tick| Some((area.x + 1 + view.column(tick)?, label(tick)))).collect()
     };
-    let ticks = Scale::exact(view.from, view.to).ticks(count, label);
-    // There is no half a step.
-    ticks.into_iter().filter(|(tick, _)| view.along != Along::Step || tick.fract().abs() < 1e-6).collect()
+    let fits = |ticks: &Vec<(u16, String)>| plot::labels_below(area, ticks).len() == ticks.len();
+    (1..=usize::from(view.width / 9).clamp(3, 10)).rev().map(of).find(fits).unwrap_or_default()
 }
 
-/// An axis for all that is in sight of all runs.
-fn fit(graph: Graph, log: bool, common: &Common) -> Fitted {
+/// The values of all runs between the ends of the plot.
+fn values_in_sight(graph: Graph, common: &Common) -> Vec<f64> {
     let (from, to) = common.window;
     let points = |all: bool| {
         let buckets = common.runs.iter().flat_map(|run| graph.curve(run.curves).buckets());
@@ -355,6 +363,5 @@ fn fit(graph: Graph, log: bool, common: &Common) -> Fitted {
         in_sight.map(|point| point.value).collect::<Vec<f64>>()
     };
     // Between two measured points: as the whole has it.
-    let values = Some(points(false)).filter(|values| !values.is_empty()).unwrap_or_else(|| points(true));
-    fitted(graph, log, common.magnification > 1, values)
+    Some(points(false)).filter(|values| !values.is_empty()).unwrap_or_else(|| points(true))
 }

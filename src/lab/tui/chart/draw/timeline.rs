@@ -38,12 +38,26 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, watch
     lines.extend(
         wrap(&text, usize::from(area.width).saturating_sub(2)).into_iter().map(|line| Line::styled(format!(" {line}"), style)),
     );
-    lines.extend(legend(theme, area.width));
+    // The bars come before their legend, and both before what can be seen in them.
+    let (legend, height) = (legend(theme, area.width), usize::from(area.height));
+    let bars_height = mean.len().min(LEAST_BARS).min(height.saturating_sub(2));
+    let most = height.saturating_sub(bars_height).max(2);
+    if lines.len() > most {
+        lines.truncate(most);
+        lines[most - 1].push_span("…");
+    }
+    if lines.len() + legend.len() + bars_height <= height {
+        lines.extend(legend);
+    }
     let [head, rest] = Layout::vertical([Constraint::Length(lines.len() as u16), Constraint::Fill(1)]).areas(area);
     frame.render_widget(Paragraph::new(lines), head);
     bars(frame, rest, chart, shared, &mean, found.ok().map(|found| found.process));
 }
 
+/// Lines of a bar.
+const THICKEST: usize = 5;
+/// So many bars come before their legend.
+const LEAST_BARS: usize = 3;
 /// Columns before a bar.
 const NAME: u16 = 9;
 
@@ -81,29 +95,32 @@ fn legend(theme: Theme, width: u16) -> Vec<Line<'static>> {
     flow(Line::default(), Phase::OF_STEP.map(entry), width.into())
 }
 
-/// Told apart by shade and letter as well as by colour.
+/// Told apart by shade and letter; what computes has a colour as well.
 fn look(theme: Theme, phase: Phase) -> (char, Style) {
-    let (shade, letter, colour) = match phase {
-        Phase::Data => ('▒', 'd', 2),
-        Phase::Forward => ('█', 'f', 0),
-        Phase::Backward => ('▓', 'b', 7),
-        Phase::AllreduceExposed => ('░', 'a', 1),
-        Phase::Optimizer => ('▚', 'o', 3),
+    let (shade, letter, style) = match phase {
+        Phase::Data => ('▒', 'd', theme.text()),
+        Phase::Forward => ('█', 'f', theme.accent()),
+        Phase::Backward => ('▓', 'b', theme.accent()),
+        Phase::AllreduceExposed => ('░', 'a', theme.text()),
+        Phase::Optimizer => ('▚', 'o', theme.accent()),
         // Not a part of a step, so not in a bar.
-        Phase::StartUp | Phase::Training | Phase::Validation | Phase::Checkpoint => (' ', ' ', 0),
+        Phase::StartUp | Phase::Training | Phase::Validation | Phase::Checkpoint => (' ', ' ', theme.text()),
     };
-    (if theme.ascii { letter } else { shade }, theme.run(colour))
+    (if theme.ascii { letter } else { shade }, style)
 }
 
 fn bars(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, steps: &[MeanStep], slowest: Option<usize>) {
     let theme = shared.theme;
     let longest = steps.iter().map(MeanStep::total_ms).fold(0.0, f64::max);
     let height = usize::from(area.height);
-    // Twice as thick with an empty line between them, thin with one, or thin without, by the room there is.
+    // The table below them needs a line a rank and its head.
+    let below = if area.width >= TABLE_WIDTH { steps.len() + 1 } else { 0 };
+    // Thicker with an empty line between them, thin with one, or thin without, by the room there is.
     let (thick, gap) = match height / steps.len().max(1) {
         0 | 1 => (1, 0),
         2 => (1, 1),
-        _ => (2, 1),
+        3 => (2, 1),
+        _ => ((height.saturating_sub(below) / steps.len().max(1)).saturating_sub(1).clamp(2, THICKEST), 1),
     };
     let fits = steps.len() * (thick + gap) <= height;
     let visible = if fits { steps.len() } else { height.saturating_sub(1).min(steps.len()) };

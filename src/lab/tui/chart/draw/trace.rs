@@ -2,8 +2,9 @@
 //!
 //! Two points with a gap between them are not joined.
 
-use crate::tui::chart::draw::scale::Scale;
 use crate::tui::shared::{Along, Curve};
+use crate::tui::widgets::axis::Axis;
+use crate::tui::widgets::plot;
 
 /// What part of a curve is shown, in how many columns and rows.
 #[derive(Clone, Copy, Debug)]
@@ -11,19 +12,17 @@ pub struct View {
     pub along: Along,
     pub from: f64,
     pub to: f64,
-    pub scale: Scale,
+    pub axis: Axis,
     pub width: u16,
     pub height: u16,
 }
 
-/// x, and the height between 0 and 1.
+/// x, and the height above the axis line in cells.
 pub type Spot = (f64, f64);
 
 impl View {
     pub fn column(&self, x: f64) -> Option<u16> {
-        let dots = f64::from(self.width) * 2.0 - 1.0;
-        let dot = (x - self.from) / (self.to - self.from) * dots;
-        (dot > -0.5 && dot < dots + 0.5).then_some((dot.round() as u16) / 2)
+        plot::column(self.width, (self.from, self.to), x)
     }
 
     /// The middle of a column.
@@ -33,9 +32,7 @@ impl View {
     }
 
     pub fn row(&self, place: f64) -> Option<u16> {
-        let dots = f64::from(self.height) * 4.0 - 1.0;
-        let dot = (1.0 - place) * dots;
-        (dot > -0.5 && dot < dots + 0.5).then_some((dot.round() as u16) / 4)
+        plot::row(self.height, place)
     }
 
     pub fn cell(&self, (x, place): Spot) -> Option<(u16, u16)> {
@@ -67,7 +64,7 @@ impl Trace {
             }
             for point in bucket.points() {
                 let x = point.x(view.along);
-                let Some(place) = view.scale.place(point.value) else {
+                let Some(place) = view.axis.place(point.value) else {
                     trace.lift(pen.take());
                     continue;
                 };
@@ -133,7 +130,7 @@ mod tests {
             let step = step as f64;
             curve.push(Point { epoch: step, step, seconds: step, value: *value });
         }
-        let view = View { along: Along::Step, from: 0.0, to: 9.0, scale: Scale::exact(0.0, 10.0), width: 10, height: 5 };
+        let view = View { along: Along::Step, from: 0.0, to: 9.0, axis: Axis::linear(0.0, 10.0, 5), width: 10, height: 5 };
         Trace::new(&curve, &view)
     }
 
@@ -144,12 +141,12 @@ mod tests {
         let ends: Vec<(f64, f64)> = trace.lines.iter().map(|(from, to)| (from.0, to.0)).collect();
         assert_eq!(ends, [(0.0, 1.0), (5.0, 6.0)]);
         assert_eq!(trace.gaps, [2.0, 4.0]);
-        assert_eq!(trace.lone, [(3.0, 0.4)], "a point between two gaps still shows");
+        assert_eq!(trace.lone, [(3.0, 2.0)], "a point between two gaps still shows");
     }
 
     #[test]
     fn a_single_point_shows_and_nothing_else_is_invented() {
-        assert_eq!(trace(&[5.0]), Trace { lone: vec![(0.0, 0.5)], points: vec![(0.0, 0.5)], ..Trace::default() });
+        assert_eq!(trace(&[5.0]), Trace { lone: vec![(0.0, 2.5)], points: vec![(0.0, 2.5)], ..Trace::default() });
         assert_eq!(trace(&[]), Trace::default());
         assert_eq!(trace(&[f64::NAN]), Trace { gaps: vec![0.0], ..Trace::default() });
     }

@@ -22,6 +22,8 @@ use crate::tui::testing::samples;
 use crate::tui::tests::{press, type_text};
 
 const STEPS: usize = 93;
+/// Its curve, where nothing else has that colour.
+const RUN_B: Color = Color::Indexed(29);
 
 /// What a run of `np` processes writes in `epochs` and some steps: 0.1 s a step, process 1 by `slower` in forward.
 fn written(np: usize, epochs: usize, steps: usize, slower: f64, loss: impl Fn(usize) -> f64) -> Vec<RunUpdate> {
@@ -102,7 +104,7 @@ fn pinned() -> State {
 
 fn pane(state: &State, width: u16, height: u16, zoom: bool) -> Buffer {
     let (area, zoomed, wish) =
-        (Rect::new(0, 0, width, height), zoom.then_some(Pane::Chart), Wish { devices: 6, packed: false, log: 0 });
+        (Rect::new(0, 0, width, height), zoom.then_some(Pane::Chart), Wish { devices: 6, packed: false, log: 0, runs: 9 });
     let places = places(area, zoomed, Pane::Chart, wish, &Default::default()).unwrap();
     let (_, rect) = places.panes.into_iter().find(|(pane, _)| *pane == Pane::Chart).unwrap();
     let mut terminal = Terminal::new(TestBackend::new(rect.width, rect.height)).unwrap();
@@ -216,6 +218,62 @@ fn the_timeline_shows_other_epochs_and_more_processes_than_fit() {
     assert!(small(&state).contains("rank 15") && small(&state).contains("of 16 ranks"), "{}", small(&state));
 }
 
+/// The rows of the numbers at each axis, from the top of the pane: one list for each plot, by where its axis stands.
+fn labelled_rows(buffer: &Buffer) -> Vec<Vec<u16>> {
+    let mut rows: std::collections::BTreeMap<(u16, u16), Vec<u16>> = Default::default();
+    let symbol = |x: u16, y: u16| buffer[(x, y)].symbol();
+    for x in 1..buffer.area.width {
+        let mut plot = 0;
+        for y in 0..buffer.area.height {
+            let is_labelled = symbol(x - 1, y).chars().all(|c| c.is_ascii_digit() || c == '%');
+            if matches!(symbol(x, y), "┤" | "└") && is_labelled {
+                rows.entry((x, plot)).or_default().push(y);
+            }
+            plot += u16::from(symbol(x, y) == "└");
+        }
+    }
+    rows.into_values().collect()
+}
+
+#[test]
+fn numbers_at_an_axis_are_evenly_spaced_and_never_touch() {
+    let noisy = |step: usize| falling(step) + 0.2 * (step as f64 * 2.9).sin();
+    for state in [running(), pinned(), with(written(2, 3, 0, 0.0, noisy)), with(written(2, 3, 0, 0.0, |_| 0.5))] {
+        for keys in ["", "l", "L", "lL", "]]"] {
+            let mut state = state.clone();
+            type_text(&mut state, keys);
+            for (width, height, zoom) in [
+                (60, 16, false),
+                (80, 24, false),
+                (80, 24, true),
+                (120, 36, false),
+                (120, 36, true),
+                (200, 60, false),
+                (200, 60, true),
+            ] {
+                let buffer = pane(&state, width, height, zoom);
+                let plots = labelled_rows(&buffer);
+                assert!(!plots.is_empty(), "{}", text(&buffer));
+                for rows in plots {
+                    let apart: Vec<u16> = rows.windows(2).map(|pair| pair[1] - pair[0]).collect();
+                    assert!(apart.iter().all(|by| *by == apart[0] && *by > 1), "{rows:?} with {keys}:\n{}", text(&buffer));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_screen_without_trouble_has_nothing_in_the_colour_of_trouble() {
+    let mut state = running();
+    for _ in Tab::ALL {
+        let buffer = pane(&state, 200, 60, true);
+        let warn = state.shared.theme.warn().fg.unwrap();
+        assert!(buffer.content.iter().all(|cell| cell.fg != warn), "{}", text(&buffer));
+        press(&mut state, KeyCode::Right);
+    }
+}
+
 /// Cells with this symbol, and their colours.
 fn colours(buffer: &Buffer, symbol: &str) -> Vec<Color> {
     buffer.content.iter().filter(|cell| cell.symbol() == symbol).map(|cell| cell.fg).collect()
@@ -259,12 +317,12 @@ fn a_gap_shows_as_a_gap_with_a_mark_in_the_runs_colour() {
     let state = with(written(2, 1, 60, 0.0, nan));
     let buffer = pane(&state, 120, 40, false);
     let marks = colours(&buffer, "×");
-    assert!(marks.len() >= 2 && marks.iter().all(|colour| *colour == Color::Indexed(166)), "{marks:?}");
+    assert!(marks.len() >= 2 && marks.iter().all(|colour| *colour == RUN_B), "{marks:?}");
     // Above the marks no cell has the run's colour, except for its value in the heading.
     let place = buffer.content.iter().position(|cell| cell.symbol() == "×").unwrap() + marks.len() / 2;
     let (column, row) = (place % buffer.area.width as usize, place / buffer.area.width as usize);
     let above = (2..row).map(|row| &buffer.content[row * buffer.area.width as usize + column]);
-    assert!(above.into_iter().all(|cell| cell.fg != Color::Indexed(166)), "{}", text(&buffer));
+    assert!(above.into_iter().all(|cell| cell.fg != RUN_B), "{}", text(&buffer));
 }
 
 #[test]
@@ -311,8 +369,7 @@ fn a_noisy_loss_has_a_thick_line_above_a_dim_one_and_says_where_it_is_cut() {
     let noisy = |step: usize| if step == 0 { 90.0 } else { falling(step) + 0.2 * (step as f64 * 2.9).sin() };
     let state = with(written(2, 2, 30, 0.0, noisy));
     let buffer = pane(&state, 120, 40, false);
-    let own =
-        buffer.content.iter().filter(|cell| ("\u{2801}".."\u{28ff}").contains(&cell.symbol()) && cell.fg == Color::Indexed(166));
+    let own = buffer.content.iter().filter(|cell| ("\u{2801}".."\u{28ff}").contains(&cell.symbol()) && cell.fg == RUN_B);
     let (dim, bright): (Vec<_>, Vec<_>) = own.partition(|cell| cell.modifier.contains(Modifier::DIM));
     assert!(dim.len() > 8 && bright.len() > 20, "{} {}", dim.len(), bright.len());
     let screen = text(&buffer);

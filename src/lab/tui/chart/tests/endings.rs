@@ -11,7 +11,7 @@ use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{picture, text, type_text};
 
-const ORANGE: Color = Color::Indexed(166);
+const ORANGE: Color = Color::Indexed(131);
 
 /// The chart alone, of a run that came to be so; from a step on its loss may be no number.
 fn chart(now: RunState, nan_from: usize) -> State {

@@ -55,7 +55,8 @@ pub fn lines(own: &Collectives, log: &Log, theme: Theme, width: usize, height: u
     let spare = below.saturating_sub(listed + 1);
     if log.is_measured && log.end_s > 0.0 && spare > ranks + 1 {
         lines.push(Line::raw(""));
-        lines.extend(whole::lines(log, &own.player, first..first + ranks, theme, width));
+        let thick = ((spare - 2) / ranks).clamp(1, 3);
+        lines.extend(whole::lines(log, &own.player, first..first + ranks, thick, theme, width));
     }
     if has_legend {
         lines.resize(height - legend.len(), Line::raw(""));
@@ -174,7 +175,7 @@ fn cell(parts: &[Who], sign: Option<Operation>, ranks: usize, width: usize, them
         None => " ",
     };
     let fill = room.saturating_sub(text.chars().count());
-    [Span::styled(sign, theme.warn()), Span::styled(text, style), Span::raw(" ".repeat(fill + 1))]
+    [Span::styled(sign, theme.strong()), Span::styled(text, style), Span::raw(" ".repeat(fill + 1))]
 }
 
 fn legend(log: &Log, theme: Theme, width: usize) -> Vec<Line<'static>> {

@@ -50,7 +50,7 @@ fn with_more(row: Line<'static>, more: &str, theme: Theme, width: usize) -> Line
         spans.push(Span::styled(text, span.style));
     }
     spans.push(Span::raw(" ".repeat(left)));
-    spans.push(Span::styled(more.to_owned(), theme.warn()));
+    spans.push(Span::styled(more.to_owned(), theme.strong()));
     Line::from(spans)
 }
 
@@ -109,7 +109,7 @@ fn row(
         || !has_arrived && player.is_playing && message.began_s <= player.moment_s;
     let (sign, style) = match (has_arrived, on_its_way) {
         (true, _) => ("✓", theme.text()),
-        (false, true) => ("▶", theme.warn()),
+        (false, true) => ("▶", theme.strong()),
         (false, false) => ("·", theme.dim()),
     };
     let part = match log.parts_of(message) {
@@ -139,7 +139,7 @@ fn row(
         let began = began.min(room - 1);
         let ended = ended.max(began + 1);
         spans.push(Span::raw(" ".repeat(BEFORE - text.chars().count().min(BEFORE) + ready.min(began))));
-        spans.push(Span::styled("·".repeat(began.saturating_sub(ready)), theme.warn()));
+        spans.push(Span::styled("·".repeat(began.saturating_sub(ready)), theme.dim()));
         spans.push(Span::styled("█".repeat(ended - began), theme.rank(message.from)));
     }
     Line::from(spans)

@@ -13,8 +13,15 @@ use crate::tui::widgets::Theme;
 /// Columns of `rank 12 `.
 const RANK: usize = 8;
 
-/// A heading and a line a rank, of the ranks that the grid shows.
-pub fn lines(log: &Log, player: &Player, ranks: std::ops::Range<usize>, theme: Theme, width: usize) -> Vec<Line<'static>> {
+/// A heading and `thick` lines a rank, of the ranks that the grid shows.
+pub fn lines(
+    log: &Log,
+    player: &Player,
+    ranks: std::ops::Range<usize>,
+    thick: usize,
+    theme: Theme,
+    width: usize,
+) -> Vec<Line<'static>> {
     let heading =
         format!("All rounds, 0 to {}: + receives and adds, = receives and copies, · waits for a sender", time(log.end_s));
     let columns = width.saturating_sub(RANK);
@@ -37,11 +44,14 @@ pub fn lines(log: &Log, player: &Player, ranks: std::ops::Range<usize>, theme: T
             fill(message.began_s, message.ended_s, if message.operation == Operation::Reduce { '+' } else { '=' });
         }
         let piece = |cells: &[char], style: Style| Span::styled(cells.iter().collect::<String>(), style);
-        lines.push(Line::from(vec![
-            Span::styled(format!("{:<RANK$}", format!("rank {rank}")), theme.rank(rank)),
-            piece(&cells[..now], theme.strong()),
-            piece(&cells[now..], theme.dim()),
-        ]));
+        for row in 0..thick {
+            let name = if row == 0 { format!("rank {rank}") } else { String::new() };
+            lines.push(Line::from(vec![
+                Span::styled(format!("{name:<RANK$}"), theme.rank(rank)),
+                piece(&cells[..now], theme.strong()),
+                piece(&cells[now..], theme.dim()),
+            ]));
+        }
     }
     lines
 }

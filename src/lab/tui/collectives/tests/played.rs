@@ -186,6 +186,25 @@ fn a_schedule_without_a_run_says_so() {
     assert!(screen.contains("does not tell which messages"), "{screen}");
 }
 
+#[test]
+fn without_a_run_the_schedules_of_the_methods_differ() {
+    for np in [1, 2, 4, 8] {
+        let mut state = samples::never_used();
+        state.shared.spec.resources.np = np;
+        update(&mut state, Message::Resize(120, 40));
+        type_text(&mut state, "C");
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in Algorithm::ALL {
+            let screen = text(&state, 120, 40);
+            assert!(screen.contains(&format!("on {} ranks", np.max(4))), "{screen}");
+            // Below the names: how many rounds and messages, and what the first round sends.
+            seen.insert(screen.lines().skip(4).map(str::to_owned).collect::<Vec<_>>());
+            press(&mut state, KeyCode::Tab);
+        }
+        assert!(seen.len() >= Algorithm::ALL.len() - 1, "{np}: {} of {}", seen.len(), Algorithm::ALL.len());
+    }
+}
+
 /// Not all of them have room in the footer.
 #[test]
 fn the_keys_of_the_window_are_a_key_away_on_the_smallest_screen() {

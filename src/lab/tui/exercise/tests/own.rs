@@ -51,7 +51,7 @@ fn the_diff_has_marks_colours_and_underlined_words() {
     };
     let styles = |needle| {
         let y = row_with(needle);
-        (0..120).map(|x| buffer[(x, y)].style()).filter(|style| style.fg == Some(Color::Indexed(32))).collect::<Vec<_>>()
+        (0..120).map(|x| buffer[(x, y)].style()).filter(|style| style.fg == Some(Color::Indexed(63))).collect::<Vec<_>>()
     };
     let added = styles("+         let averaged");
     assert!(added.iter().any(|style| style.add_modifier.contains(Modifier::UNDERLINED)), "{added:?}");
