@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use super::output::{Usage, print, print_done, say};
 use super::table::render;
 use crate::course::{
-    Answer, Catalog, Judgement, Lesson, Piece, Prediction, Progress, ProgressFile, Question, QuestionId, Reading, Role, fold,
-    lay_out, proofread,
+    Answer, Catalog, Lesson, Piece, Prediction, Progress, ProgressFile, Question, QuestionId, Reading, Role, fold, lay_out,
+    proofread,
 };
 use crate::domain::step::Step;
 use crate::exercise;
@@ -155,7 +155,7 @@ fn answer(lesson: &Lesson, value: &str) -> anyhow::Result<ExitCode> {
     };
     let ((), reading) = file.update(|progress| progress.predict(asked, prediction, judged.is_right))?;
     reading.note.iter().for_each(|note| say(note));
-    print(&plain_text(&format!("{}\n\n{}\n", question.text, judged_in_words(&judged))))?;
+    print(&plain_text(&format!("{}\n\n{}\n", question.text, judged.in_words())))?;
     if let Some(next) = lesson.questions.get(asked.question + 1).filter(|_| judged.is_right) {
         let (place, of) = (asked.question + 2, lesson.questions.len());
         print(&format!("\n{}", plain_text(&format!("Question {place} of {of}: {}\n", in_markdown(next)))))?;
@@ -229,7 +229,7 @@ fn questions(lesson: &Lesson, progress: &Progress) -> String {
     let one = |(place, question): (usize, &Question)| {
         let last = progress.tries(QuestionId { lesson: number, question: place }).last();
         let judged = last.and_then(|last| question.judge(last.prediction));
-        let said = judged.map(|judged| format!("\n\n{}", judged_in_words(&judged))).unwrap_or_default();
+        let said = judged.map(|judged| format!("\n\n{}", judged.in_words())).unwrap_or_default();
         let which = match lesson.questions.len() {
             1 => String::new(),
             all => format!("Question {} of {all}: ", place + 1),
@@ -243,12 +243,6 @@ fn questions(lesson: &Lesson, progress: &Progress) -> String {
         let how = format!("`hvd-lab lessons answer {number} VALUE` notes your answer and tells you whether it is right.");
         format!("\n## Predict before you run\n\n{all}\n\n{how}\n")
     }
-}
-
-/// Most answers to a right prediction begin with the word themselves.
-fn judged_in_words(judged: &Judgement) -> String {
-    let verdict = if judged.is_right { "Right" } else { "Not quite" };
-    if judged.feedback.starts_with(verdict) { judged.feedback.to_owned() } else { format!("{verdict}: {}", judged.feedback) }
 }
 
 /// Markdown as one reads it in a terminal.

@@ -40,6 +40,14 @@ pub struct Judgement<'a> {
     pub feedback: &'a str,
 }
 
+impl Judgement<'_> {
+    /// Most answers to a right prediction begin with the word themselves.
+    pub fn in_words(&self) -> String {
+        let verdict = if self.is_right { "Right" } else { "Not quite" };
+        if self.feedback.starts_with(verdict) { self.feedback.to_owned() } else { format!("{verdict}: {}", self.feedback) }
+    }
+}
+
 impl Question {
     /// `None` for a prediction of the other kind, an option that is not there, or no number.
     pub fn judge(&self, prediction: Prediction) -> Option<Judgement<'_>> {

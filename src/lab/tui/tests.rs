@@ -8,6 +8,7 @@ mod glance;
 mod keys;
 pub mod looks;
 pub mod mouse;
+mod named_keys;
 mod notices;
 mod panic;
 mod pictures;

@@ -41,11 +41,7 @@ pub fn lines(
             page.lines.push(Line::from(vec![Span::styled("  g", theme.key()), Span::raw(what)]));
         }
         for (key, steps) in [("b", run.before), ("a", run.after)] {
-            let which = match steps.iter().count() {
-                0 => "no step".to_owned(),
-                1 => format!("step {steps}"),
-                _ => format!("steps {steps}"),
-            };
+            let which = steps.in_words();
             let what = format!(" runs with {which} on {} ranks for {} epochs", run.np, run.epochs);
             page.lines.push(Line::from(vec![Span::styled(format!("  {key}"), theme.key()), Span::raw(what)]));
         }
@@ -137,7 +133,6 @@ fn prediction(page: &mut Sheet, shared: &Shared, id: QuestionId, question: &Ques
         }
     }
     if let Some(judged) = answered.and_then(|prediction| question.judge(*prediction)) {
-        let (sign, style) = if judged.is_right { ("Right: ", theme.accent()) } else { ("Not quite: ", theme.warn()) };
-        page.text(&format!("{sign}{}", judged.feedback), style);
+        page.text(&judged.in_words(), if judged.is_right { theme.accent() } else { theme.warn() });
     }
 }

@@ -204,7 +204,10 @@ fn publication(page: &mut Sheet, source: &Source) {
     page.text(&format!("{}. {}.", source.title, source.setting), theme.dim());
     let cell = |text: Option<String>, width: usize| format!("{:>width$} ", text.unwrap_or_else(|| "–".into()));
     page.lines.push(Line::styled(
-        format!("{:<24} {:>5} {:>14} {:>8} {:>6} {:>11} {:>11}", "", "np", "images/s", "speed-up", "eff.", "total", "accuracy"),
+        format!(
+            "{:<24} {:>5} {:>14} {:>8} {:>10} {:>11} {:>11}",
+            "", "np", "images/s", "speed-up", "efficiency", "total", "accuracy"
+        ),
         theme.dim(),
     ));
     for row in &source.rows {
@@ -212,7 +215,7 @@ fn publication(page: &mut Sheet, source: &Source) {
             cell(Some(row.np.to_string()), 5),
             cell(row.rate(), 14),
             cell(row.speedup.map(|ratio| format!("{ratio:.2}x")), 8),
-            cell(row.scaling_efficiency().map(units::percent), 6),
+            cell(row.scaling_efficiency().map(units::percent), 10),
             cell(row.duration(), 11),
             cell(row.test_accuracy(), 11),
         ];

@@ -6,6 +6,7 @@ use super::watched::Watched;
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::job::TrainingJob;
 use crate::domain::run::{RunState, RunStatus};
+use crate::domain::settings::without_flags;
 use crate::domain::step::Step;
 use crate::launch::Preset;
 use crate::runs::recording::Position;
@@ -143,8 +144,17 @@ impl Shared {
         if let Some(watched) = self.watched.as_ref().filter(is_here) {
             return Some(watched.id);
         }
+        self.all_going().last().copied()
+    }
+
+    /// All runs that are going and can be stopped from here, oldest first.
+    pub fn all_going(&self) -> Vec<RunId> {
         let is_here = |run: &&RunSummary| run.elsewhere.is_none() && !self.run_state(run).is_over();
-        self.runs.iter().rev().find(is_here).map(|run| run.id)
+        let mut going: Vec<RunId> = self.runs.iter().filter(is_here).map(|run| run.id).collect();
+        // One that has just been started is not in the list yet.
+        let watched = self.watched.as_ref().filter(|watched| watched.is_going() && self.summary(watched.id).is_none());
+        going.extend(watched.map(|watched| watched.id));
+        going
     }
 
     /// Something on the screen changes with the time.
@@ -208,7 +218,7 @@ impl Shared {
     }
 
     pub fn error(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), is_error: true });
+        self.notice = Some(Notice { text: without_flags(&text.into()), is_error: true });
     }
 
     /// News goes with whatever is done next; a problem stays until it is dismissed.
@@ -217,7 +227,7 @@ impl Shared {
     }
 
     pub fn inform(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), is_error: false });
+        self.notice = Some(Notice { text: without_flags(&text.into()), is_error: false });
     }
 
     /// Pins the chosen run, or lets it go; false where that changes nothing.

@@ -79,10 +79,10 @@ impl Window for Simulator {
 }
 
 /// Columns of the form, and of the names in it.
-const FORM: usize = 33;
-const NAME: usize = 13;
+const FORM: usize = 34;
+const NAME: usize = 14;
 /// Columns of the table: ranks, images/s, efficiency, exposed; and those that all of it needs.
-const COLUMNS: [usize; 4] = [6, 11, 8, 9];
+const COLUMNS: [usize; 4] = [5, 10, 11, 9];
 const WHOLE: usize = 46;
 /// Columns that the table and the chart need.
 const BESIDE: usize = 30;
@@ -97,7 +97,7 @@ fn lines(window: &Simulator, theme: Theme, width: usize) -> Vec<Line<'static>> {
         })
         .collect();
     let is_narrow = width < FORM + 2 + BESIDE;
-    let (form_width, room) = if is_narrow { (width, width) } else { (FORM, width - FORM - 2) };
+    let (form_width, room) = if is_narrow { (width, width) } else { (FORM, width - FORM - 1) };
     let shown = match &window.simulated {
         Err(problem) => wrap(problem, room).into_iter().map(|line| Line::styled(line, theme.warn())).collect(),
         Ok(scaling) if window.shows_chart => chart(scaling, theme, room),
@@ -120,7 +120,7 @@ fn lines(window: &Simulator, theme: Theme, width: usize) -> Vec<Line<'static>> {
         let rows = form.len().max(shown.len());
         let mut shown = shown.into_iter();
         for place in 0..rows {
-            let mut spans = vec![form.get(place).map_or_else(|| Span::raw(" ".repeat(form_width)), row), Span::raw("  ")];
+            let mut spans = vec![form.get(place).map_or_else(|| Span::raw(" ".repeat(form_width)), row), Span::raw(" ")];
             spans.extend(shown.next().unwrap_or_default().spans);
             lines.push(Line::from(spans));
         }
@@ -137,11 +137,11 @@ fn lines(window: &Simulator, theme: Theme, width: usize) -> Vec<Line<'static>> {
 }
 
 fn table(scaling: &Scaling, theme: Theme, width: usize) -> Vec<Line<'static>> {
-    let heading = ["ranks", "images/s", "effic.", "exposed"];
+    let heading = ["ranks", "images/s", "efficiency", "exposed"];
     let cells = |cells: [String; 4], bound: &str| {
         let fitting = if width < WHOLE { COLUMNS.len() - 1 } else { COLUMNS.len() };
         let cells = cells.iter().zip(COLUMNS).take(fitting).map(|(cell, columns)| right(cell, columns));
-        left(&format!("{}  {bound}", cells.collect::<String>()), width)
+        left(&format!("{} {bound}", cells.collect::<String>()), width)
     };
     let mut lines = vec![Line::styled(cells(heading.map(String::from), "bound by"), theme.dim())];
     for size in &scaling.sizes {
