@@ -104,7 +104,7 @@ fn several_runs_are_stopped_at_once_and_each_is_told() {
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     let said: Vec<String> = stdout(&output).lines().map(str::to_owned).collect();
     assert!(said.len() == 2 && said[0].starts_with("run 1 stopped") && said[1].starts_with("run 2 stopped"), "{said:?}");
-    children.map(finish);
+    children.into_iter().for_each(|child| drop(finish(child)));
     // One that cannot be stopped keeps none of the others going, and shows in the exit code.
     let child = lab.start(3, 1);
     let output = lab.run(&["stop", "1", "9", "3"]);

@@ -20,7 +20,7 @@ fn works(state: &State, key: char) -> bool {
     let mut after = before.clone();
     let effects = press(&mut after, KeyCode::Char(key));
     // What was tried is noted for the hint, whatever came of it.
-    after.hints = before.hints.clone();
+    after.hints = before.hints;
     !effects.is_empty() || format!("{after:?}") != format!("{before:?}")
 }
 
@@ -213,6 +213,29 @@ fn the_keys_that_notices_and_windows_name_work() {
     }
     assert!(texts.len() > 15, "{texts:#?}");
     assert!(dead.is_empty(), "{dead:#?}");
+}
+
+/// One word for one thing, and no flags: in every window but those that show code or a command line.
+#[test]
+fn windows_speak_of_settings_in_the_words_of_the_screen() {
+    let start = focused(samples::compared(), Pane::Runs);
+    let mut seen = 0;
+    for key in "rx?BICUFQ#P:bDvs".chars() {
+        let mut state = start.clone();
+        press(&mut state, KeyCode::Char(key));
+        for (width, height) in [(80, 24), (200, 60)] {
+            let shown = text(&state, width, height);
+            // A command is typed in a shell.
+            let prose: String = shown.split('`').step_by(2).collect();
+            let flag = prose.split("--").skip(1).find(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
+            assert!(flag.is_none(), "{key}: --{}", flag.unwrap_or_default());
+            for word in [" eff. ", " effic. ", "a node ", "this process", "All processes"] {
+                assert!(!shown.contains(word), "{key}: `{word}` in\n{shown}");
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 32);
 }
 
 /// The keys of a notice that was not there before.
