@@ -109,7 +109,7 @@ printf '%s\n' =========== 'train.py FAILED' Failures: '[1]:' '  rank      : 0 (l
 exit 1"#;
     let accelerate = "#!/bin/sh\necho 'accelerate: error: unrecognized arguments: --np' >&2; exit 2";
     for (id, (name, body, blamed, said, shown)) in (1..).zip([
-        ("torchrun", torchrun, Some(1), "process 1 was ended by signal 9 (SIGKILL)", "last lines of process 1 ("),
+        ("torchrun", torchrun, Some(1), "process 1 was ended by signal 9 (SIGKILL)", "last lines of rank 1 ("),
         ("accelerate", accelerate, None, "the program ended with exit code 2: accelerate: error", "accelerate's last lines:"),
     ]) {
         let launcher = script(&lab, name, body);

@@ -97,6 +97,24 @@ fn a_supervisor_that_was_suspended_is_named_with_how_to_wake_it() {
 }
 
 #[test]
+fn several_runs_are_stopped_at_once_and_each_is_told() {
+    let lab = Lab::with_fake_mpirun("4").env("STAND_IN", "hang");
+    let children = [lab.start(1, 1), lab.start(2, 1)];
+    let output = lab.run(&["stop", "1", "2", "1"]);
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let said: Vec<String> = stdout(&output).lines().map(str::to_owned).collect();
+    assert!(said.len() == 2 && said[0].starts_with("run 1 stopped") && said[1].starts_with("run 2 stopped"), "{said:?}");
+    children.into_iter().for_each(|child| drop(finish(child)));
+    // One that cannot be stopped keeps none of the others going, and shows in the exit code.
+    let child = lab.start(3, 1);
+    let output = lab.run(&["stop", "1", "9", "3"]);
+    assert!(stdout(&output).starts_with("run 3 stopped") && code(&output) != Some(0), "{}", stdout(&output));
+    assert!(stderr(&output).contains("run 1 is not running") && stderr(&output).contains("run 9"), "{}", stderr(&output));
+    finish(child);
+    (1..=3).for_each(|id| lab.assert_nothing_left(id));
+}
+
+#[test]
 fn what_is_left_of_a_removed_folder_is_named_as_that() {
     let lab = with_runs();
     fs::remove_file(lab.folder(2).record_file()).unwrap();

@@ -144,6 +144,16 @@ impl StepSet {
         StepSet(self.0 ^ 1 << step.number())
     }
 
+    /// `no steps`, `step 1`, `steps 1-4, 6`.
+    pub fn in_words(self) -> String {
+        let numbers = self.to_string().replace(',', ", ");
+        match self.iter().count() {
+            0 => "no steps".to_owned(),
+            1 => format!("step {numbers}"),
+            _ => format!("steps {numbers}"),
+        }
+    }
+
     pub fn iter(self) -> impl Iterator<Item = Step> {
         Step::ALL.into_iter().filter(move |step| self.contains(*step))
     }
@@ -212,6 +222,12 @@ impl From<StepSet> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sets_are_said_in_words() {
+        let said = ["none", "4", "1-3,6"].map(|text| text.parse::<StepSet>().unwrap().in_words());
+        assert_eq!(said, ["no steps", "step 4", "steps 1-3, 6"]);
+    }
 
     #[test]
     fn every_set_prints_as_it_parses() {

@@ -157,6 +157,11 @@ pub fn percent(fraction: f64) -> String {
     format!("{:.0} %", fraction * 100.0)
 }
 
+/// `62.5 %` for 0.625: a share that was chosen, with all its digits.
+pub fn share(fraction: f64) -> String {
+    format!("{} %", (fraction * 1e6).round() / 1e4)
+}
+
 /// `2026-11-21 20:58 UTC` for a Unix time in seconds.
 pub fn date(unix_s: f64) -> String {
     let whole = if unix_s.is_finite() { unix_s.max(0.0) as u64 } else { 0 };

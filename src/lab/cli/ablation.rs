@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use super::output::Usage;
 use super::settings::Settings;
 use super::{lessons, series_wait};
 use crate::course::{Results, Series, results};
@@ -32,6 +33,11 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     let (base, preset) = args.settings.training()?;
+    if base.resources.np == 1 {
+        return Err(
+            Usage("an ablation needs 2 ranks or more: with one rank, steps 2 to 9 have no effect. Give --np 2".into()).into()
+        );
+    }
     let series = series_wait::run(&store, Series::ablation(&base, &preset), &args.settings)?;
     let Some(results) = results(&store, &series)? else { return Ok(ExitCode::FAILURE) };
     let Results::Ablation(rows) = &results else { return Ok(ExitCode::FAILURE) };

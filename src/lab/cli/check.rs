@@ -88,7 +88,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     say_damaged([&store.summary(id)?]);
     reading.note.iter().for_each(|note| say(note));
-    first.iter().for_each(|(level, steps)| say(&level.first_in_words(id, *steps)));
+    first.iter().for_each(|(level, steps)| say(&level.first_in_words(id, *steps, &reading.progress)));
     let counts = |verdict: &&Verdict| args.step.is_some() || verdict.is_of(steps);
     let all_passed = verdicts.iter().filter(counts).all(Verdict::has_passed);
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })

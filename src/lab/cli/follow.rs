@@ -270,7 +270,7 @@ impl<'a> View<'a> {
         say(&format!("run {id} {}", status.end_in_words()));
         if !status.last_lines.is_empty() {
             let whose = match status.failed_process {
-                Some(process) => format!("last lines of process {process} ({}):", store.folder(id).rank_log(process).display()),
+                Some(process) => format!("last lines of rank {process} ({}):", store.folder(id).rank_log(process).display()),
                 // It was never started.
                 None if store.record(id)?.attempts.is_empty() => "to fix:".to_owned(),
                 None => format!("{}'s last lines:", store.record(id)?.spec.launcher_name()),

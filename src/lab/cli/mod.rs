@@ -57,6 +57,7 @@ mod runs;
 mod series_wait;
 mod settings;
 mod setup;
+mod several;
 mod simulate;
 mod stop;
 mod table;

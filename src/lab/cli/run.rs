@@ -75,7 +75,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             }
             _ => None,
         };
-        launch::continue_run(&store, id, MoreWork { epochs, time_limit_s })?;
+        launch::continue_run(&store, id, MoreWork { epochs, time_limit_s, force: args.settings.force })?;
         return follow_or_leave(&store, id, follower, &args);
     }
     let request = request(&args)?;

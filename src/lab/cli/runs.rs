@@ -4,15 +4,15 @@
 
 mod ranks;
 
-use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use super::confirm::confirm;
-use super::output::{Usage, print, print_done, print_json_done, say};
+use super::output::{Usage, print_done, print_json_done};
+use super::several::{each, once};
 use super::table::{or_dash, render};
 use crate::domain::{printable, units};
 use crate::host;
-use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, StoreError, busy_host, select};
+use crate::runs::{Deleted, Filter, RunId, RunStore, RunSummary, SortKey, busy_host, select};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -105,39 +105,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         Some(RunsVerb::Ranks { id, json }) => ranks::list(&store, id, json),
         Some(RunsVerb::Log { id, rank }) => ranks::log(&store, id, rank),
-        Some(RunsVerb::Delete { ids }) => each(&once(ids), |id| {
-            store.delete(*id).map(|_| format!("run {id} is in the trash: `hvd-lab runs restore {id}` brings it back\n"))
+        Some(RunsVerb::Delete { ids }) => each(once(ids), |id| {
+            store.delete(id)?;
+            Ok(format!("run {id} is in the trash: `hvd-lab runs restore {id}` brings it back\n"))
         }),
         Some(RunsVerb::Restore { ids }) => {
             let wanted: Vec<Option<RunId>> = if ids.is_empty() { vec![None] } else { once(ids).into_iter().map(Some).collect() };
-            each(&wanted, |id| store.restore(*id).map(|id| format!("run {id} is back\n")))
+            each(wanted, |id| Ok(format!("run {} is back\n", store.restore(id)?)))
         }
         Some(RunsVerb::Trash) => trash(&store.deleted()),
         Some(RunsVerb::EmptyTrash { older_than, yes }) => empty(&store, older_than, yes),
     }
-}
-
-/// In their order, each once.
-fn once(ids: Vec<RunId>) -> Vec<RunId> {
-    let mut seen = BTreeSet::new();
-    ids.into_iter().filter(|id| seen.insert(*id)).collect()
-}
-
-/// All of them, whatever becomes of the others.
-fn each<T>(wanted: &[T], mut change: impl FnMut(&T) -> Result<String, StoreError>) -> anyhow::Result<ExitCode> {
-    let mut refused = None;
-    for one in wanted {
-        match change(one) {
-            Ok(done) => drop(print(&done)?),
-            Err(error) => {
-                // The last one is said where all errors are.
-                if let Some(before) = refused.replace(error) {
-                    say(&before.to_string());
-                }
-            }
-        }
-    }
-    refused.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
 }
 
 fn list(store: &RunStore, args: &Args) -> anyhow::Result<ExitCode> {

@@ -1,8 +1,9 @@
-//! `hvd-lab stop`: end a run that is going.
+//! `hvd-lab stop`: end runs that are going.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use super::several::{each, once};
 use crate::domain::printable;
 use crate::launch;
 use crate::runs::{RunId, RunStore};
@@ -13,16 +14,18 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab stop 7
+  hvd-lab stop 3 4
   hvd-lab stop 7 --gone                    its host will not come back: mark it failed
   hvd-lab run --continue 7 --epochs 6      go on from its last checkpoint";
 
-/// Stop a run. What it has learned since its last checkpoint is lost.
+/// Stop runs. What they have learned since their last checkpoints is lost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Number of the run, as `hvd-lab runs` shows it.
-    id: RunId,
-    /// The host or the container of the run is gone for good: mark the run as failed. Refused while the run still writes to
+    /// Numbers of the runs, as `hvd-lab runs` shows them.
+    #[arg(required = true)]
+    ids: Vec<RunId>,
+    /// The hosts or the containers of the runs are gone for good: mark the runs as failed. Refused while a run still writes to
     /// its folder.
     #[arg(long)]
     gone: bool,
@@ -30,21 +33,29 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
+    let ids = once(args.ids);
     if args.gone {
-        let status = store.give_up(args.id)?;
-        return super::output::print_done(&format!("run {} {}\n", args.id, status.end_in_words()));
+        return each(ids, |id| Ok(format!("run {id} {}\n", store.give_up(id)?.end_in_words())));
     }
-    launch::stop(&store, args.id)?;
+    // All of them are asked before the first is waited for.
+    let asked: Vec<_> = ids.into_iter().map(|id| (id, launch::stop(&store, id))).collect();
+    each(asked, |(id, asked)| {
+        asked?;
+        wait(&store, id)
+    })
+}
+
+/// Wait for the end of a run that was asked to stop; gives back how it ended.
+fn wait(store: &RunStore, id: RunId) -> anyhow::Result<String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let status = store.status(args.id)?;
+        let status = store.status(id)?;
         if status.state.is_over() {
-            return super::output::print_done(&format!("run {} {}\n", args.id, printable::line(&status.end_in_words())));
+            return Ok(format!("run {id} {}\n", printable::line(&status.end_in_words())));
         }
         anyhow::ensure!(
             Instant::now() < deadline,
-            "run {} was asked to stop, but is still running: {} (supervisor pid {})",
-            args.id,
+            "run {id} was asked to stop, but is still running: {} (supervisor pid {})",
             printable::line(&status.message),
             status.supervisor_pid
         );

@@ -89,7 +89,7 @@ pub fn conclude(home: &Path, run: RunId, steps: StepSet, verdicts: &[Verdict]) -
         Err(error) => vec![format!("progress could not be kept: {error}")],
         Ok(((), reading)) => {
             let first = reading.progress.first_by(Level::Written, run);
-            let said = (!first.is_empty()).then(|| Level::Written.first_in_words(run, first));
+            let said = (!first.is_empty()).then(|| Level::Written.first_in_words(run, first, &reading.progress));
             reading.note.into_iter().chain(said).collect()
         }
     }

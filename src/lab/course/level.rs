@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answered, Done, Progress};
+use super::{Answered, Done, Progress, Proven};
 use crate::domain::markup;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
@@ -36,14 +36,17 @@ impl Level {
     }
 
     /// What a run was the first to do: `run 3 was the first to show steps 1-4`.
-    pub fn first_in_words(self, run: RunId, steps: StepSet) -> String {
-        let noun = if steps.iter().count() == 1 { "step" } else { "steps" };
-        let steps = steps.to_string().replace(',', ", ");
+    pub fn first_in_words(self, run: RunId, steps: StepSet, progress: &Progress) -> String {
+        let proven = |step: Step| {
+            let Proven { before, after, .. } = progress.proven.get(&step.number())?;
+            Some(format!("step {} is proven: run {before} without it, run {after} with it", step.number()))
+        };
+        let words = steps.in_words();
         match self {
-            Level::Seen => format!("run {run} was the first to show {noun} {steps}"),
-            Level::Predicted => format!("{noun} {steps} predicted before run {run}"),
-            Level::Proven => format!("run {run} and another one prove {noun} {steps}: without and with"),
-            Level::Written => format!("run {run} was the first in which your program does {noun} {steps}"),
+            Level::Seen => format!("run {run} was the first to show {words}"),
+            Level::Predicted => format!("{words} predicted before run {run}"),
+            Level::Proven => steps.iter().filter_map(proven).collect::<Vec<_>>().join("; "),
+            Level::Written => format!("run {run} was the first in which your program does {words}"),
         }
     }
 

@@ -25,6 +25,9 @@ pub struct Series {
     /// Turns that have not begun are skipped.
     #[serde(default)]
     pub is_cancelled: bool,
+    /// Its runs start even if the machine has too little room for them.
+    #[serde(default)]
+    pub force: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +86,7 @@ impl Series {
             Turn { name: name.into(), spec, run: None }
         };
         let turns = [("before", run.before), ("after", run.after)].map(turn).into();
-        Some(Series { purpose: Purpose::Guided(step.number()), preset: preset.into(), turns, is_cancelled: false })
+        Some(Series { purpose: Purpose::Guided(step.number()), preset: preset.into(), turns, is_cancelled: false, force: false })
     }
 
     /// All steps, then all but one in turn, then none.
@@ -96,7 +99,7 @@ impl Series {
         let but_one = Step::ALL.into_iter().map(|step| (format!("without {}", step.number()), StepSet::ALL.without(step)));
         let first = std::iter::once(("all".to_owned(), StepSet::ALL));
         let turns = first.chain(but_one).chain([("none".to_owned(), StepSet::NONE)]).map(turn).collect();
-        Series { purpose: Purpose::Ablation, preset: preset.into(), turns, is_cancelled: false }
+        Series { purpose: Purpose::Ablation, preset: preset.into(), turns, is_cancelled: false, force: false }
     }
 
     /// How many seconds all of it takes: from the newest run of the same model on the same images, best with as many ranks.

@@ -19,7 +19,7 @@ impl SideBySide {
     /// A table of what differs, what it means, and the logs.
     pub fn to_markdown(&self) -> String {
         let heading = |run: usize| {
-            let steps = if self.steps[run].is_empty() { "no steps".to_owned() } else { format!("steps {}", self.steps[run]) };
+            let steps = self.steps[run].in_words();
             format!("{}: {steps} (run {})", ["Before", "After"][run], self.runs[run])
         };
         let mut text = format!("| | {} | {} |\n|---|---|---|\n", heading(0), heading(1));

@@ -128,7 +128,7 @@ impl Program {
     pub fn judge(&self, store: &RunStore, home: &Path, run: RunId) -> Result<Judged, ProgressError> {
         if self.has_steps() {
             let judged = judge(store, home, run, None)?;
-            let done = judged.first.iter().map(|(level, steps)| level.first_in_words(run, *steps));
+            let done = judged.first.iter().map(|(level, steps)| level.first_in_words(run, *steps, &judged.reading.progress));
             let notes = judged.reading.note.into_iter().chain(done).collect();
             return Ok(Judged { shown: judged.verdicts, notes });
         }

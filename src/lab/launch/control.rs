@@ -116,11 +116,13 @@ pub struct MoreWork {
     pub epochs: usize,
     /// Another time limit in seconds, or none from now on; left out, it stays as it is.
     pub time_limit_s: Option<Option<f64>>,
+    /// It goes on even if the machine has too little room for it now.
+    pub force: bool,
 }
 
 impl MoreWork {
     pub fn epochs(epochs: usize) -> MoreWork {
-        MoreWork { epochs, time_limit_s: None }
+        MoreWork { epochs, time_limit_s: None, force: false }
     }
 
     /// Changes what the run is asked for.
@@ -128,6 +130,7 @@ impl MoreWork {
         if let Some(training) = record.spec.workload.training_mut() {
             training.epochs = self.epochs;
         }
+        record.force |= self.force;
         let resources = &mut record.spec.resources;
         resources.time_limit_s = self.time_limit_s.unwrap_or(resources.time_limit_s);
     }

@@ -12,6 +12,9 @@ pub enum LaunchError {
     /// The request itself makes no sense, or asks for more than the machine has.
     #[error("{0}")]
     Spec(String),
+    /// It asks for more than the machine has room for, and starts only if the user insists.
+    #[error("{why}: {advice}")]
+    Crowded { why: String, advice: String },
     /// The request is sound, and the run or this machine cannot do it now.
     #[error("{0}")]
     Failed(String),
@@ -56,6 +59,16 @@ impl LaunchError {
     /// A program that the environment keeps from starting: what does, and the remedy.
     pub(super) fn foreign(path: &Path, (what, remedy): (String, String)) -> LaunchError {
         LaunchError::Foreign { path: path.to_owned(), what, remedy }
+    }
+
+    /// Why the run would start only if the user insists, without the flags that a verb would be given.
+    pub fn crowded(&self) -> Option<&str> {
+        if let LaunchError::Crowded { why, .. } = self { Some(why) } else { None }
+    }
+
+    /// As the record of a run keeps it, for verbs and the screen alike.
+    pub(super) fn recorded(&self) -> String {
+        self.crowded().map_or_else(|| self.to_string(), str::to_owned)
     }
 
     /// Whether what the user asked for is at fault (exit code 2), rather than the run (1).

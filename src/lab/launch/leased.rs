@@ -114,30 +114,31 @@ pub(super) fn wanted(spec: &RunSpec, force: bool) -> Result<Option<Wanted>, Laun
     let np = spec.resources.np;
     let threads = spec.benchmark().and_then(|benchmark| benchmark.threads).unwrap_or(1);
     let most = share.rules.per_user(devices).unwrap_or(usize::MAX);
-    let refuse = |message: String| if force { Ok(()) } else { Err(LaunchError::Spec(message)) };
+    let refuse = |why: String, advice: String| if force { Ok(()) } else { Err(LaunchError::Crowded { why, advice }) };
     let file = share.rules.file.display();
     let count = match devices {
         // `mpirun::placement` refuses more ranks than GPUs.
         Devices::Gpus => {
             let count = np.min(candidates.len());
             if count > most {
-                let most = devices.counted(most);
-                refuse(format!(
-                    "np {np} needs {}, and {file} lets one user have {most} at a time: use --np {most}, or add --force to share them",
-                    devices.counted(count),
-                    most = most
-                ))?;
+                let (needed, allowed) = (devices.counted(count), devices.counted(most));
+                refuse(
+                    format!("np {np} needs {needed}, and {file} lets one user have {allowed} at a time"),
+                    format!("use --np {most}, or add --force to share them"),
+                )?;
             }
             count.min(most)
         }
         Devices::Cores => {
             let count = np.saturating_mul(threads).min(candidates.len()).min(most);
             if np > SENSIBLE_RANKS_PER_CORE * count {
-                refuse(format!(
-                    "np {np} is more than {SENSIBLE_RANKS_PER_CORE} ranks on each of the {} that {file} lets one user have: use \
-                     --np {count} for the best speed, or add --force",
-                    devices.counted(count)
-                ))?;
+                let cores = devices.counted(count);
+                refuse(
+                    format!(
+                        "np {np} is more than {SENSIBLE_RANKS_PER_CORE} ranks on each of the {cores} that {file} lets one user have"
+                    ),
+                    format!("use --np {count} for the best speed, or add --force"),
+                )?;
             }
             count
         }

@@ -234,13 +234,14 @@ fn oversubscribed(resources: &Resources, setup: &Setup) -> String {
 /// Whether more ranks than slots are to be started.
 fn placement(resources: &Resources, preset: &str, setup: &Setup, force: bool) -> Result<bool, LaunchError> {
     let (np, machine) = (resources.np, &setup.machine);
-    let refuse = |message: String| if force { Ok(true) } else { Err(LaunchError::Spec(message)) };
+    let refuse = |why: String, advice: String| if force { Ok(true) } else { Err(LaunchError::Crowded { why, advice }) };
     if let Some(hosts) = &resources.hosts {
         let slots = listed(hosts)?.iter().filter_map(|host| host.slots).sum();
         return match np > slots {
-            true => refuse(format!(
-                "np {np} is more than the {slots} slots of `{hosts}`: write host:slots for each host, or add --force"
-            )),
+            true => refuse(
+                format!("np {np} is more than the {slots} slots of `{hosts}`"),
+                "write host:slots for each host, or add --force".into(),
+            ),
             false => Ok(false),
         };
     }
@@ -249,21 +250,26 @@ fn placement(resources: &Resources, preset: &str, setup: &Setup, force: bool) ->
     }
     let follows = presets().into_iter().find(|known| known.name == preset).map(|known| known.ranks);
     if follows == Some(Ranks::Gpus) && np > machine.gpus {
-        let advice = match machine.gpus {
-            0 => {
-                format!("no GPU can be used here{}: use the preset cpu, or add --force to train on the CPU", machine.hidden_gpus)
-            }
-            gpus => format!("np {np} is more than the {gpus} GPUs here: use --np {gpus}, or add --force to share them"),
+        return match machine.gpus {
+            0 => refuse(
+                format!("no GPU can be used here{}", machine.hidden_gpus),
+                "use the preset cpu, or add --force to train on the CPU".into(),
+            ),
+            gpus => refuse(
+                format!("np {np} is more than the {} here", units::counted(gpus, "GPU")),
+                format!("use --np {gpus}, or add --force to share them"),
+            ),
         };
-        return refuse(advice);
     }
     let most = SENSIBLE_RANKS_PER_CORE * machine.cores;
     if np > most {
-        return refuse(format!(
-            "np {np} is more than {SENSIBLE_RANKS_PER_CORE} ranks on each of the {} cores here: use --np {} for the best \
-             speed, or add --force",
-            machine.cores, machine.cores
-        ));
+        return refuse(
+            format!(
+                "np {np} is more than {SENSIBLE_RANKS_PER_CORE} ranks on each of the {} here",
+                units::counted(machine.cores, "core")
+            ),
+            format!("use --np {} for the best speed, or add --force", machine.cores),
+        );
     }
     Ok(np > machine.physical_cores)
 }

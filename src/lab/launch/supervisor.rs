@@ -152,7 +152,7 @@ impl Supervisor {
             let notes = self.look_at_hosts().await?;
             let images = self.prepare().await.map_err(plain)?;
             // Last, so that no run waits for devices on which nothing runs yet.
-            let lease = self.get_devices().await.map_err(plain)?;
+            let lease = self.get_devices().await.map_err(|error| plain(error.recorded()))?;
             Ok((notes, images, lease))
         };
         let prepared = tokio::select! {

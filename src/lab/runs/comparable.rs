@@ -12,7 +12,6 @@ use crate::domain::model::ModelSpec;
 use crate::domain::nvcnn::{Dct, NvcnnSpec};
 use crate::domain::speedup::{self, Comparison, Figures};
 use crate::domain::step::Step;
-use crate::domain::training::TrainingSpec;
 
 /// Trainer flags that leave the work as it is: they say how it is computed, how gradients travel, and what is written down.
 const SAME_WORK: [&str; 9] = [
@@ -58,8 +57,8 @@ pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
     if has_changed_size(record) {
         return Err("its number of ranks changed while it trained");
     }
-    if record.training().is_some_and(|training| !shares_work(record, training)) {
-        return Err("its ranks do not share work and gradients (steps 3 and 5)");
+    if let Some([why, _]) = unshared(record) {
+        return Err(why);
     }
     Work::of(record).ok_or(match record.spec.workload {
         Workload::Collectives(_) => "measures collectives and trains nothing",
@@ -102,7 +101,9 @@ pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary)
         if has_changed_size(with) {
             return Err("the baseline's number of ranks changed while it trained");
         }
-        work(baseline).map_err(|_| "the baseline's ranks do not share work and gradients (steps 3 and 5)")?;
+        if let Some([_, why]) = unshared(with) {
+            return Err(why);
+        }
         if baseline.figures.np == 0 || figures.np == 0 {
             return Err("how many ranks it had is not known");
         }
@@ -144,10 +145,29 @@ pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Compariso
     }
 }
 
-/// Ranks that share neither work nor gradients are several trainings, however many images they count.
-fn shares_work(record: &RunRecord, training: &TrainingSpec) -> bool {
-    let shared = [Step::DistributedOptimizer, Step::FewerSteps];
-    record.np() == 1 || shared.iter().all(|step| training.steps.is_effective(*step))
+/// The step without which the ranks are several trainings, however many images they count: of a run, and of the baseline.
+fn unshared(record: &RunRecord) -> Option<[&'static str; 2]> {
+    let lacks = |step| record.np() > 1 && record.training().is_some_and(|training| !training.steps.contains(step));
+    let lacking = [Step::InitAndPin, Step::DistributedOptimizer, Step::FewerSteps].map(lacks);
+    match lacking {
+        [true, ..] => Some([
+            "its ranks do not know of each other (step 1 is off)",
+            "the baseline's ranks do not know of each other (step 1 is off)",
+        ]),
+        [_, true, true] => Some([
+            "its ranks share neither images nor gradients (steps 3 and 5 are off)",
+            "the baseline's ranks share neither images nor gradients (steps 3 and 5 are off)",
+        ]),
+        [_, true, _] => Some([
+            "its ranks do not share gradients (step 3 is off)",
+            "the baseline's ranks do not share gradients (step 3 is off)",
+        ]),
+        [_, _, true] => Some([
+            "its ranks do not share the images of an epoch (step 5 is off)",
+            "the baseline's ranks do not share the images of an epoch (step 5 is off)",
+        ]),
+        _ => None,
+    }
 }
 
 impl Work {

@@ -8,7 +8,7 @@ use crate::domain::measured::Measured;
 use crate::launch::SharedMachine;
 use crate::runs::recording::{Played, Position};
 use crate::runs::{LogPage, RunId, RunSummary, RunUpdate};
-use crate::tui::actions::{Changed, News};
+use crate::tui::actions::{Changed, Effect, News};
 use crate::tui::shared::{Curves, DataInfo};
 use crate::tui::widgets::Background;
 
@@ -64,6 +64,8 @@ pub enum Message {
     Done(String),
     /// An effect failed: what, the value, what to do.
     Failed(String),
+    /// The machine has too little room for a run: why, and what starts it all the same.
+    Crowded(String, Box<Effect>),
     /// The terminal or the system asks the screen to go; runs go on.
     Leave,
     /// The job is asked to stop, as by Ctrl-Z.

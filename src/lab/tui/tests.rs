@@ -9,6 +9,7 @@ mod keys;
 mod lecture;
 pub mod looks;
 pub mod mouse;
+mod named_keys;
 mod notices;
 mod panic;
 mod pictures;

@@ -34,7 +34,7 @@ pub static PHOTO_SETTINGS: [Row; 25] = [
         .passed_on_if(|spec| spec.num_epochs.is_none()),
     Row::new("num-epochs", "N", "Passes over the images to train, instead of --num-batches", |spec| &mut spec.num_epochs)
         .stepped(Scale(COUNTS_FROM_1))
-        .or("as many as --num-batches takes"),
+        .or("as many as the batches take"),
     Row::new("log-dir", "DIR", "Folder for checkpoints; training goes on from the newest one in it", |spec| &mut spec.log_dir)
         .or("none: no checkpoints"),
     Row::new(

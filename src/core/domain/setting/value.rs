@@ -138,7 +138,7 @@ impl Unit {
     /// Bits a second, such as `1gbit`.
     pub const SPEED: Unit =
         Unit { read: |text| Ok(units::parse_bits(text)?.to_string()), show: |text| units::link_speed(text.parse().unwrap_or(0)) };
-    /// A share of all images, 0 to 1.
+    /// A share of all images: 0 to 1, or in percent.
     pub const SHARE: Unit = Unit { read: share, ..Unit::PLAIN };
     /// A number of images.
     pub const IMAGES: Unit = Unit { read: images, ..Unit::PLAIN };
@@ -146,6 +146,10 @@ impl Unit {
 
 fn share(text: &str) -> Result<String, String> {
     let mut share = 0.0;
+    if let Some(percent) = text.strip_suffix('%') {
+        share.put(percent.trim_end())?;
+        return self::share(&((share * 1e4).round() / 1e6).to_string());
+    }
     share.put(text)?;
     if (0.0..=1.0).contains(&share) {
         return Ok(text.to_owned());

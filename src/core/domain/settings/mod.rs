@@ -7,7 +7,7 @@ mod table;
 mod words;
 
 pub use table::{SETTINGS, setting};
-pub use words::in_plain_words;
+pub use words::{in_plain_words, label, without_flags};
 
 #[cfg(test)]
 mod tests {

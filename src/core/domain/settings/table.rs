@@ -5,6 +5,7 @@ use crate::domain::bounds::{MAX_BATCH_SIZE, MAX_EPOCHS, MAX_RANKS};
 use crate::domain::job::TrainingJob;
 use crate::domain::setting::{Setting, Unit, Values};
 use crate::domain::step::Step;
+use crate::domain::units;
 
 const BATCH_SIZES: &[f64] = &[8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0];
 const RATES: &[f64] = &[0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
@@ -89,7 +90,8 @@ pub static SETTINGS: [Row; 32] = [
     Row::new("target-accuracy", "F", "Stop early above this validation accuracy, 0 to 1; 1 never stops early", |job| {
         &mut job.workload.target_accuracy
     })
-    .labelled("target accuracy", "0 to 1, such as 0.85")
+    .labelled("target accuracy", "such as 85 %; 100 % never stops early")
+    .on_screen(|job| units::share(job.workload.target_accuracy))
     .stepped(Values::Scale(TARGETS))
     .written_in(Unit::SHARE)
     .checked(|job| {

@@ -1,6 +1,7 @@
-//! What the standard library says of a text that is no number, in words that say what is expected.
-//!
-//! Never reads the text itself.
+//! Messages in words that their reader knows: what the standard library says of a text that is no number, and flags on a screen
+//! that has settings.
+
+use super::table::SETTINGS;
 
 const WORDS: [(&str, &str); 6] = [
     ("invalid digit found in string", "expected a whole number"),
@@ -16,9 +17,48 @@ pub fn in_plain_words(error: &str) -> String {
     WORDS.iter().fold(error.to_owned(), |error, (said, plain)| error.replace(said, plain))
 }
 
+/// A message of the lab for a screen, where a setting has a name rather than a flag. A command stands between backticks, and
+/// stays as it is typed.
+pub fn without_flags(message: &str) -> String {
+    let parts = message.split('`').enumerate().map(|(place, part)| {
+        let words: Vec<String> = part.split(' ').map(|word| if place % 2 == 0 { named(word) } else { word.to_owned() }).collect();
+        words.join(" ")
+    });
+    parts.collect::<Vec<_>>().join("`")
+}
+
+/// `--train-images,` as `train images,`.
+fn named(word: &str) -> String {
+    let start = word.find(|c: char| c.is_alphanumeric() || c == '-').unwrap_or(word.len());
+    let (before, rest) = word.split_at(start);
+    let Some(flag) = rest.strip_prefix("--").filter(|flag| flag.starts_with(|c: char| c.is_ascii_lowercase())) else {
+        return word.to_owned();
+    };
+    let (flag, after) = flag.split_at(flag.find(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).unwrap_or(flag.len()));
+    format!("{before}{}{after}", label(flag))
+}
+
+/// The name of a setting on the screen, by its flag.
+pub fn label(flag: &str) -> String {
+    let known = SETTINGS.iter().find(|setting| setting.flag == flag).map(|setting| setting.label);
+    known.map_or_else(|| flag.replace(['-', '_'], " "), |label| label.split(" (").next().unwrap_or(label).to_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::in_plain_words;
+    use super::{in_plain_words, without_flags};
+
+    #[test]
+    fn a_screen_says_settings_and_leaves_commands_as_they_are() {
+        for (said, shown) in [
+            ("use --np 8, or lower --train-images", "use np 8, or lower train images"),
+            ("the same --log_dir, (--min-np) works", "the same log dir, (min np) works"),
+            ("--batch-size: 5 - 3 -- x", "batch per rank: 5 - 3 -- x"),
+            ("`hvd-lab run --np 2` starts one: --seed", "`hvd-lab run --np 2` starts one: seed"),
+        ] {
+            assert_eq!(without_flags(said), shown);
+        }
+    }
 
     #[test]
     fn every_error_of_a_number_is_known() {

@@ -47,7 +47,7 @@ pub fn scaling(simulated: &Simulated) -> String {
     );
     text.push_str(&format!("one GPU: {} images/s ({rate_source})\n", units::rate(simulation.images_per_s)));
     text.push_str(&format!(
-        "machine: {} a node, {within} within, {nics} x {network} between; {}{}\n\n",
+        "machine: {} per host, {within} within, {nics} x {network} between; {}{}\n\n",
         units::counted(simulation.cluster.per_node, "GPU"),
         simulation.method.engine,
         if simulation.method.hierarchical { ", hierarchical" } else { "" },

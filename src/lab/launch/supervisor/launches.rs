@@ -150,7 +150,7 @@ impl Supervisor {
         // An elastic run may go on with fewer ranks than it began with.
         let spec = RunSpec { resources: resources.clone(), workload: record.spec.workload.clone() };
         let mut line = command_line(&spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| error.recorded())?;
         line.notes.extend(notes.into_iter().chain(images.in_words()));
         line.env.extend(variables_of_agent(resources, setup.flavour));
         if let Some((env, note)) = settled {

@@ -19,6 +19,8 @@ pub enum Effect {
     },
     /// Start a run of collectives, a benchmark or a training on photos.
     StartOther(Box<RunSpec>),
+    /// Start it though the machine has too little room: the user was asked.
+    Forced(Box<Effect>),
     /// Train until `epochs` in total.
     Continue {
         run: RunId,

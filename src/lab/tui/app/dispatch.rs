@@ -102,7 +102,7 @@ fn act_on(state: &mut State, action: Action) -> Vec<Effect> {
 pub fn watch(state: &mut State, run: RunId) -> Vec<Effect> {
     state.shared.watched = Some(Watched::new(run));
     state.devices.forget_others();
-    state.log = state.log.of_another_run();
+    state.log = state.log.of_another_run(LogTab::opening(&state.shared));
     let mut effects = vec![Effect::WatchRanks(Vec::new()), Effect::Watch(run)];
     effects.extend(read_log(state));
     effects.extend(refresh_chart(state));

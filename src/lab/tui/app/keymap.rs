@@ -51,6 +51,17 @@ static PAGES: &[Binding] = &[
 static STEPS: &[Binding] =
     &[row(&[On::Digit], A::ToggleStep(Step::InitAndPin), "1-9,0", "toggle", "toggle step 1 to 10").ranked(4)];
 
+/// No keys, but what the help explains as well: what signs mean, which stand where words have no room.
+static SIGNS: &[Binding] = &[
+    row(&[], A::Help, "✓ ✗ ▶ ◼", "", "in Runs: finished, failed, running, stopped"),
+    row(&[], A::Help, "◆", "", "in Runs: the baseline, which the other runs are compared with"),
+    row(&[], A::Help, "A B C", "", "in Chart and Runs: the letter of a run, beside its colour"),
+    row(&[], A::Help, "*", "", "behind images/s: other programs used the cores meanwhile"),
+    row(&[], A::Help, "○", "", "published by others, or simulated: not measured here"),
+    row(&[], A::Help, "✓ · ✗", "", "in Steps: proven or written by you, shown by a run, tried and failed"),
+    row(&[], A::Help, "[x] [!]", "", "in Steps: on; on without effect, because step 1 is off"),
+];
+
 fn scoped(scope: Scope, rows: &[Binding]) -> Vec<Key> {
     rows.iter().map(|binding| Key { scope, binding: *binding }).collect()
 }
@@ -108,6 +119,7 @@ pub fn sections() -> &'static [Section] {
             section("In a replay", Scope::Replay),
             section("In windows too", Scope::Everywhere),
             section("In windows that scroll", Scope::Pages),
+            of("Signs", Scope::Window, &mut SIGNS.iter().copied()),
         ];
         sections.extend(Pane::ALL.map(|pane| section(&format!("In {}", pane.title()), Scope::Pane(pane))));
         sections.push(of(collectives::keys::HELP, Scope::Window, &mut collectives::keys::PLAYER.iter().copied()));

@@ -11,6 +11,7 @@ use super::{clicks, keymap, screen, windows};
 use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
 use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
+use crate::domain::settings::without_flags;
 use crate::launch::Ranks;
 use crate::runs::{RunId, RunSummary, RunUpdate};
 use crate::tui::actions::{Action, Command, Effect, On};
@@ -21,7 +22,7 @@ use crate::tui::message::{Message, ReplayStep};
 use crate::tui::queue::Queue;
 use crate::tui::shared::{Hardware, Shared, Watched, has_steps};
 use crate::tui::state::State;
-use crate::tui::{collectives, exercise, log, replay, runs, series};
+use crate::tui::{collectives, exercise, log, next_run, replay, runs, series};
 
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let shared = &mut state.shared;
@@ -116,6 +117,12 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             shared.error(text);
             actions.push(Effect::ListRuns.into());
         }
+        Message::Crowded(why, start) => {
+            shared.starting = Default::default();
+            state.collectives.is_starting = false;
+            next_run::confirm_start::ask_anyway(state, why, start);
+            actions.push(Effect::ListRuns.into());
+        }
         Message::Leave => actions.push(Action::Leave),
         Message::Suspend => actions.push(Effect::Suspend.into()),
     }
@@ -186,10 +193,12 @@ fn fit_presets(shared: &mut Shared, sample: &TelemetrySample) {
     }
 }
 
-fn list(state: &mut State, runs: Vec<RunSummary>) -> Vec<Effect> {
+fn list(state: &mut State, mut runs: Vec<RunSummary>) -> Vec<Effect> {
+    runs.iter_mut().for_each(|run| run.status.message = without_flags(&run.status.message));
     let before = std::mem::replace(&mut state.shared.runs, runs);
     state.shared.listed = true;
     let mut effects = replace_deleted(state, &before);
+    effects.extend(open_log(state, &before));
     // At the start: the run that is still going, else the last one.
     if state.shared.watched.is_none()
         && let Some(run) = state.shared.going().or(state.shared.runs.last().map(|run| run.id))
@@ -217,6 +226,18 @@ fn replace_deleted(state: &mut State, before: &[RunSummary]) -> Vec<Effect> {
             state.shared.watched = None;
             Vec::new()
         }
+    }
+}
+
+/// The run on the screen was started a moment ago, and its steps are known now: they say which ranks print.
+fn open_log(state: &mut State, before: &[RunSummary]) -> Vec<Effect> {
+    let is_new = |run: RunId| before.iter().all(|row| row.id != run) && state.shared.summary(run).is_some();
+    let is_untouched = state.log.tab == LogTab::Root;
+    match state.shared.watched.as_ref().map(|watched| watched.id).filter(|run| is_untouched && is_new(*run)) {
+        Some(_) if LogTab::opening(&state.shared) != LogTab::Root => {
+            dispatch::show_log_tab(state, LogTab::opening(&state.shared))
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -21,7 +21,7 @@ pub fn begin(exercise: &mut Exercise, shared: &Shared) -> Vec<Action> {
 pub fn compare(exercise: &mut Exercise, shared: &mut Shared) -> Vec<Action> {
     let why_not = match exercise.track {
         Track::Program(program) if program.has_steps() => {
-            Some("the ten steps are compared one by one: close this window, choose a step, and press g")
+            Some("the ten steps are compared one by one: close this window, choose a step in the pane Steps, and press g")
         }
         Track::Program(program) => program.why_not_compared(),
         Track::Collectives => {

@@ -1,4 +1,4 @@
-//! The form of a benchmark or of a training on photos: its fields, which are flags, and what it starts.
+//! The form of a benchmark or of a training on photos: its settings, and what it starts.
 //!
 //! No letter means anything but itself: folders are typed.
 
@@ -13,6 +13,7 @@ use crate::domain::benchmark::{BenchmarkSpec, Style as Script};
 use crate::domain::job::{Job, Resources, RunSpec, Workload};
 use crate::domain::model::ModelSpec;
 use crate::domain::nvcnn::NvcnnSpec;
+use crate::domain::settings::without_flags;
 use crate::tui::shared::run_form::{RunForm, busy};
 use crate::tui::state::{Outcome, Page, State, View, Window};
 
@@ -105,9 +106,9 @@ fn start(form: &RunForm, forms: &mut Forms, shared: &mut Shared) -> Outcome {
 fn said(form: &RunForm, shared: &Shared) -> Vec<(String, Style)> {
     let theme = shared.theme;
     let verb = if form.spec.nvcnn().is_some() { "nvcnn" } else { "bench" };
-    let help = || format!("`hvd-lab {verb} --help` says what each flag does. The run shows up in the table of runs.");
+    let help = || format!("`hvd-lab {verb} --help` says what each setting does. The run shows up in the table of runs.");
     let state = match (form.spec.problem(), busy(shared)) {
-        (Some(problem), _) => (format!("Cannot start: {problem}"), theme.warn()),
+        (Some(problem), _) => (format!("Cannot start: {}", without_flags(&problem)), theme.warn()),
         (None, Some(busy)) => (busy, theme.warn()),
         (None, None) => (help(), theme.dim()),
     };

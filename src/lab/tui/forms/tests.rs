@@ -1,5 +1,6 @@
 //! The forms on the whole screen: found, filled in, refused and started.
 
+use crate::domain::settings::without_flags;
 use crate::tui::actions::Effect;
 use crossterm::event::KeyCode;
 
@@ -53,7 +54,7 @@ fn a_field_is_changed_and_the_run_starts_as_the_form_says() {
 }
 
 #[test]
-fn a_folder_is_typed_letter_by_letter_and_what_cannot_run_is_refused_in_the_verbs_words() {
+fn a_folder_is_typed_letter_by_letter_and_what_cannot_run_is_refused_in_the_words_of_the_settings() {
     let mut state = opened("I");
     for _ in 0..3 {
         press(&mut state, KeyCode::Down);
@@ -70,7 +71,8 @@ fn a_folder_is_typed_letter_by_letter_and_what_cannot_run_is_refused_in_the_verb
     assert!(press(&mut state, KeyCode::Enter).is_empty());
     let problem = spec(&state).problem().unwrap();
     assert!(text(&state, 80, 24).contains("takes images of"), "{}", text(&state, 80, 24));
-    assert_eq!(state.shared.notice.as_ref().unwrap().text, problem);
+    assert_eq!(state.shared.notice.as_ref().unwrap().text, without_flags(&problem));
+    assert!(!text(&state, 80, 24).contains("--"), "{}", text(&state, 80, 24));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::state::{Help, Section};
 use crate::columns::wrap;
 use crate::tui::shared::Shared;
 
-const INTRO: &str = "Train one model on several processes, and see what each of the ten steps is for: press r to run, change a step \
+const INTRO: &str = "Train one model on several ranks, and see what each of the ten steps is for: press r to run, change a step \
                      or a setting, press r again, and compare. All runs stay in the table; b chooses which one the others are \
                      compared with. A run goes on when the screen is closed.";
 const INTRO_OF_REPLAY: &str = "This is a recording of runs that were made before: Space, < > and + - move through it, Tab and the arrow \

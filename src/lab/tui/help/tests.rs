@@ -2,6 +2,7 @@
 
 use crossterm::event::KeyCode;
 
+use crate::domain::run::RunState;
 use crate::domain::step::Step;
 use crate::tui::actions::{Command, Effect, Move, Pane};
 use crate::tui::app::keymap;
@@ -9,6 +10,7 @@ use crate::tui::app::keymap::{Key, Scope};
 use crate::tui::app::update::update;
 use crate::tui::help::palette::{SYNONYMS, found};
 use crate::tui::message::Message;
+use crate::tui::shared::Mark;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
 
@@ -131,5 +133,23 @@ fn nothing_in_the_help_is_cut_on_the_smallest_screen() {
     for help in helps {
         let last = help.split_whitespace().last().unwrap();
         assert!(seen.contains(last), "{help}:\n{seen}");
+    }
+}
+
+#[test]
+fn the_signs_of_the_screen_are_explained() {
+    let mut state = samples::compared();
+    type_text(&mut state, "?/baseline");
+    let shown = text(&state, 80, 24);
+    assert!(shown.contains("◆") && shown.contains("the baseline, which the other runs are compared with"), "{shown}");
+    // Each sign that a run can have stands there.
+    let mut all = samples::compared();
+    type_text(&mut all, "?/signs");
+    let shown = text(&all, 80, 24);
+    for state in [RunState::Running, RunState::Finished, RunState::Failed, RunState::Stopped] {
+        assert!(shown.contains(crate::tui::widgets::sign(state)), "{state:?}: {shown}");
+    }
+    for mark in [Mark::Done, Mark::Seen, Mark::Failed] {
+        assert!(shown.contains(mark.sign()), "{mark:?}: {shown}");
     }
 }

@@ -12,7 +12,7 @@ use crate::course::{ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
 use crate::domain::job::{TrainingJob, Workload};
 use crate::exercise::{self, Track, Watch};
-use crate::launch::{self, MoreWork, SharedMachine};
+use crate::launch::{self, LaunchError, MoreWork, SharedMachine};
 use crate::runs::{RunId, RunRecord, RunStore, measured};
 use crate::telemetry::{self, Sampler};
 use crate::tui::actions::{Effect, News};
@@ -87,7 +87,7 @@ impl Runner {
         };
         let chosen = self.chosen;
         self.tasks.spawn_blocking(move || {
-            let message = done(&store, effect, chosen).unwrap_or_else(|error| Some(Message::Failed(format!("{error:#}"))));
+            let message = done(&store, effect.clone(), chosen).unwrap_or_else(|error| Some(failed(error, effect)));
             if let Some(message) = message {
                 // This only fails when the screen is leaving.
                 let _ = messages.blocking_send(message);
@@ -147,22 +147,39 @@ impl Runner {
     }
 }
 
+/// What the user is told, or asked: a run that the machine has too little room for can start all the same.
+fn failed(error: anyhow::Error, effect: Effect) -> Message {
+    let crowded = error.downcast_ref::<LaunchError>().and_then(LaunchError::crowded);
+    let again = match effect {
+        // The rest of a series that this screen may not have begun.
+        Effect::StartNext => {
+            series_file().and_then(|file| Ok(file.read()?)).ok().flatten().map(|series| Effect::BeginSeries(series.into()))
+        }
+        effect => Some(effect),
+    };
+    match crowded.zip(again) {
+        Some((why, again)) => Message::Crowded(why.to_owned(), Box::new(again)),
+        None => Message::Failed(format!("{error:#}")),
+    }
+}
+
 /// Performs an effect. Returns the message that tells the screen its result.
 fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Result<Option<Message>> {
+    let (effect, force) = if let Effect::Forced(effect) = effect { (*effect, true) } else { (effect, false) };
     Ok(Some(match effect {
         Effect::ListRuns => Message::Runs(store.list()),
         Effect::ReadQueue => Message::Queue(SharedMachine::look()?.map(Box::new)),
-        Effect::Start { spec, preset } => Message::Started(launch::start(store, RunRecord::wanted(*spec, preset))?),
+        Effect::Start { spec, preset } => start(store, RunRecord::wanted(*spec, preset), force)?,
         Effect::StartOther(spec) => {
             let kind = match spec.workload {
                 Workload::Collectives(_) => "collectives",
                 Workload::Nvcnn(_) => "nvcnn",
                 _ => "bench",
             };
-            Message::Started(launch::start(store, RunRecord::wanted(launch::located(*spec)?, kind))?)
+            start(store, RunRecord::wanted(launch::located(*spec)?, kind), force)?
         }
         Effect::Continue { run, epochs } => {
-            launch::continue_run(store, run, MoreWork::epochs(epochs))?;
+            launch::continue_run(store, run, MoreWork { force, ..MoreWork::epochs(epochs) })?;
             Message::Continued(run)
         }
         Effect::Change(change) => Message::Changed(super::change::made(store, change)?),
@@ -188,7 +205,7 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         // Steps that pass are recorded as done, as `hvd-lab check` does.
         Effect::Judge(run) => Message::Judged(Box::new(judge(store, &RunStore::default_home()?, run, None)?)),
         Effect::BeginSeries(series) => {
-            series_file()?.write(&series)?;
+            series_file()?.write(&Series { force: series.force || force, is_cancelled: false, ..*series })?;
             start_next(store)?
         }
         Effect::StartNext => start_next(store)?,
@@ -206,6 +223,8 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         Effect::LocateData(spec) => locate(&spec)?,
         // These are performed before: above, or by the owner of the terminal.
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
+        // Unwrapped above.
+        Effect::Forced(_) => return Ok(None),
         // No recording is played here.
         Effect::Player(_) => return Ok(None),
         Effect::Edit
@@ -217,6 +236,10 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         | Effect::CaptureMouse(_)
         | Effect::Announce(_) => return Ok(None),
     }))
+}
+
+fn start(store: &RunStore, request: RunRecord, force: bool) -> anyhow::Result<Message> {
+    Ok(Message::Started(launch::start(store, RunRecord { force, ..request })?))
 }
 
 fn has_many_events(store: &RunStore, run: RunId) -> bool {
@@ -232,7 +255,7 @@ fn start_next(store: &RunStore) -> anyhow::Result<Message> {
     let state_of = |run| store.status(run).ok().map(|status| status.state);
     let start = |series: &Series, turn: &Turn| -> anyhow::Result<RunId> {
         let request = RunRecord::wanted(turn.spec.clone(), series.preset.clone());
-        Ok(launch::start(store, RunRecord { name: Some(series.name_of(turn)), ..request })?)
+        Ok(launch::start(store, RunRecord { name: Some(series.name_of(turn)), force: series.force, ..request })?)
     };
     let (series, begun) = series_file()?.start_next(state_of, start)?;
     Ok(Message::Series(series, begun))

@@ -41,11 +41,7 @@ pub fn lines(
             page.lines.push(Line::from(vec![Span::styled("  g", theme.key()), Span::raw(what)]));
         }
         for (key, steps) in [("b", run.before), ("a", run.after)] {
-            let which = match steps.iter().count() {
-                0 => "no step".to_owned(),
-                1 => format!("step {steps}"),
-                _ => format!("steps {steps}"),
-            };
+            let which = steps.in_words();
             let what = format!(" runs with {which} on {} ranks for {} epochs", run.np, run.epochs);
             page.lines.push(Line::from(vec![Span::styled(format!("  {key}"), theme.key()), Span::raw(what)]));
         }

@@ -1,6 +1,8 @@
-//! What the processes print: root, each process, or all; following, or staying where one scrolled to.
+//! What the ranks print: root, each rank, or all; following, or staying where one scrolled to.
 //!
 //! Never draws a line that `runs::safe` has not seen.
+
+use std::collections::BTreeSet;
 
 use super::room::{digits, gutter};
 use super::rows::Row;
@@ -15,7 +17,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns::{self, cut};
+use crate::columns::{self, cut, wrap};
 use crate::domain::run::RunState;
 use crate::runs::{LogFilter, LogLine, LogSource, Pattern, Place};
 
@@ -23,7 +25,7 @@ use crate::runs::{LogFilter, LogLine, LogSource, Pattern, Place};
 pub fn draw(frame: &mut Frame, area: Rect, log: &Log, shared: &Shared, focus: Focus, names: usize) {
     let theme = shared.theme;
     let mut block = frame::pane(theme, Pane::Log.title(), focus, tab_titles(log, shared, area.width as usize));
-    let hides_tabs = !tabs_that_fit(log, shared, area.width as usize).1;
+    let hides_tabs = titles(log, shared, area.width as usize).iter().any(|title| matches!(title, Title::Hidden(..)));
     if let Some(hint) = hint(log, shared, hides_tabs, (area.width as usize).saturating_sub(2 + names)) {
         block = block.title_bottom(hint.right_aligned());
     }
@@ -51,7 +53,7 @@ pub fn draw(frame: &mut Frame, area: Rect, log: &Log, shared: &Shared, focus: Fo
     let rows = if log.is_current() { log.rows(width, height) } else { Vec::new() };
     let mut lines: Vec<Line> = rows.iter().map(|row| line(log, shared, watched, row)).collect();
     if lines.is_empty() {
-        lines.push(Line::styled(empty_reason(log, watched), theme.dim()));
+        lines.extend(empty_reason(log, shared, watched, width).into_iter().map(|line| Line::styled(line, theme.dim())));
     }
     frame.render_widget(Paragraph::new(lines), left);
 }
@@ -80,14 +82,17 @@ fn hint(log: &Log, shared: &Shared, hides_tabs: bool, room: usize) -> Option<Lin
     (!line.spans.is_empty()).then_some(line)
 }
 
-fn empty_reason(log: &Log, watched: &Watched) -> String {
+fn empty_reason(log: &Log, shared: &Shared, watched: &Watched, width: usize) -> Vec<String> {
     let is_over = watched.state().is_some_and(RunState::is_over);
-    match (log.is_current() && log.page.done >= 1.0, &log.filter) {
-        (false, _) => " reading …".to_owned(),
-        (true, Some(filter)) => format!(" no line {} {}“{}”", how(filter), kind(&filter.pattern), filter.pattern.text()),
-        (true, None) if is_over => " this process printed nothing".to_owned(),
-        (true, None) => " nothing printed yet".to_owned(),
-    }
+    let silent = log.tab.process().filter(|process| *process > 0 && ranks::all_print(shared) == Some(false));
+    let text = match (log.is_current() && log.page.done >= 1.0, &log.filter, silent) {
+        (false, ..) => "reading …".to_owned(),
+        (true, Some(filter), _) => format!("no line {} {}“{}”", how(filter), kind(&filter.pattern), filter.pattern.text()),
+        (true, None, Some(rank)) => format!("rank {rank} prints nothing: step 2 is on, so only rank 0, the root, prints"),
+        (true, None, None) if is_over => "nothing was printed here".to_owned(),
+        (true, None, None) => "nothing printed yet".to_owned(),
+    };
+    wrap(&text, width).into_iter().map(|line| format!(" {line}")).collect()
 }
 
 /// What is marked, searched for or filtered by: the last row, where there is any of it.
@@ -126,43 +131,93 @@ fn kind(pattern: &Pattern) -> &'static str {
     if pattern.is_regex() { "regex " } else { "" }
 }
 
-/// As many tabs as fit, with their names, the chosen one always among them; whether that is all.
-fn tabs_that_fit(log: &Log, shared: &Shared, width: usize) -> (Vec<(LogTab, String)>, bool) {
+/// A tab with its name, or the tabs of a gap: how many have no room, and the first of them.
+enum Title {
+    Tab(LogTab, String),
+    Hidden(usize, LogTab),
+}
+
+impl Title {
+    fn text(&self) -> String {
+        match self {
+            Title::Tab(_, name) => name.clone(),
+            Title::Hidden(count, _) => format!("+{count}"),
+        }
+    }
+
+    fn tab(&self) -> LogTab {
+        match self {
+            Title::Tab(tab, _) | Title::Hidden(_, tab) => *tab,
+        }
+    }
+}
+
+/// As many tabs as fit, the chosen one always among them, and a count in the place of those between that do not. What shows all
+/// ranks and what the launcher says stay in sight as long as there is room.
+fn titles(log: &Log, shared: &Shared, width: usize) -> Vec<Title> {
     let tabs = tabs(shared);
+    let names: Vec<String> = names(log, shared, &tabs, width);
     let chosen = tabs.iter().position(|tab| *tab == log.tab).unwrap_or(0);
-    let (failed, room) = (ranks::failed(shared), width.saturating_sub(12));
-    let host = shared.watched.as_ref().filter(|watched| watched.has_several_hosts());
-    let host = host.zip(log.tab.process()).and_then(|(watched, process)| watched.host(process));
-    let named = |tab: LogTab| {
-        let mark = if tab.process().is_some_and(|process| failed.contains(&process)) { "✗" } else { "" };
-        let host = host.filter(|_| tab == log.tab).map(|host| format!(" {}", cut(host, room / 2))).unwrap_or_default();
-        let launcher = shared.watched.as_ref().filter(|_| tab == LogTab::Launcher).and_then(|watched| shared.summary(watched.id));
-        let launcher = launcher.and_then(|run| run.record.as_ref()).map(|record| record.spec.launcher_name().to_owned());
-        (tab, format!("{mark}{}{host}", launcher.unwrap_or_else(|| tab.name())))
-    };
-    let mut left = room;
-    let mut fits = |(_, name): &(LogTab, String)| {
-        let rest = left.checked_sub(columns::width(name) + 3);
-        left = rest.unwrap_or(0);
+    let last = tabs.len() - 1;
+    let mut left = width.saturating_sub(12);
+    let all: usize = names.iter().map(|name| columns::width(name) + 3).sum();
+    if all > left {
+        // Before and behind the chosen one there may be a gap, which shows its count.
+        left = left.saturating_sub(2 * (digits(shared) + 4));
+    }
+    let mut fits = |place: &usize| {
+        let rest = left.checked_sub(columns::width(&names[*place]) + 3);
+        left = rest.unwrap_or(left);
         rest.is_some()
     };
+    let ends = [chosen, last, last - 1, 0];
+    let mut shown: BTreeSet<usize> = BTreeSet::new();
+    for place in ends {
+        if !shown.contains(&place) && fits(&place) {
+            shown.insert(place);
+        }
+    }
     // Those before it that have room, then those behind it.
-    let before = tabs[..=chosen].iter().rev().map(|tab| named(*tab)).take_while(&mut fits);
-    let mut shown: Vec<(LogTab, String)> = before.collect();
-    shown.reverse();
-    shown.extend(tabs[chosen + 1..].iter().map(|tab| named(*tab)).take_while(fits));
-    let is_all = shown.len() == tabs.len();
-    (shown, is_all)
+    let inner = |place: &usize| !ends.contains(place);
+    shown.extend((0..chosen).rev().filter(inner).take_while(&mut fits));
+    shown.extend((chosen + 1..=last).filter(inner).take_while(fits));
+    shown.insert(chosen);
+    let mut titles = Vec::new();
+    let mut next = 0;
+    for place in shown.into_iter().chain([tabs.len()]) {
+        if place > next {
+            titles.push(Title::Hidden(place - next, tabs[next]));
+        }
+        titles.extend(tabs.get(place).map(|tab| Title::Tab(*tab, names[place].clone())));
+        next = place + 1;
+    }
+    titles
+}
+
+/// The tabs as they are called: one whose rank failed has a mark, the chosen one of several hosts its host.
+fn names(log: &Log, shared: &Shared, tabs: &[LogTab], width: usize) -> Vec<String> {
+    let failed = ranks::failed(shared);
+    let host = shared.watched.as_ref().filter(|watched| watched.has_several_hosts());
+    let host = host.zip(log.tab.process()).and_then(|(watched, process)| watched.host(process));
+    let launcher = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id)).and_then(|run| run.record.as_ref());
+    let named = |tab: &LogTab| {
+        let mark = if tab.process().is_some_and(|process| failed.contains(&process)) { "✗" } else { "" };
+        let host = host.filter(|_| *tab == log.tab).map(|host| format!(" {}", cut(host, width.saturating_sub(12) / 2)));
+        let launcher = launcher.filter(|_| *tab == LogTab::Launcher).map(|record| record.spec.launcher_name().to_owned());
+        format!("{mark}{}{}", launcher.unwrap_or_else(|| tab.name()), host.unwrap_or_default())
+    };
+    tabs.iter().map(named).collect()
 }
 
 fn tab_titles(log: &Log, shared: &Shared, width: usize) -> Vec<Span<'static>> {
     let theme = shared.theme;
     let mut spans = Vec::new();
-    for (tab, name) in tabs_that_fit(log, shared, width).0 {
+    for title in titles(log, shared, width) {
         if !spans.is_empty() {
             spans.push(Span::styled("│", theme.dim()));
         }
-        let style = if tab == log.tab {
+        let name = title.text();
+        let style = if title.tab() == log.tab {
             theme.key().add_modifier(Modifier::UNDERLINED)
         } else if name.starts_with('✗') {
             theme.warn()
@@ -174,15 +229,15 @@ fn tab_titles(log: &Log, shared: &Shared, width: usize) -> Vec<Span<'static>> {
     spans
 }
 
-/// The tab under the pointer.
+/// The tab under the pointer; on a count, the first of those that it counts.
 pub fn tab_hit(log: &Log, shared: &Shared, area: Rect, at: Position) -> Option<LogTab> {
     let mut from = behind_name(Pane::Log.title(), area);
-    let under = tabs_that_fit(log, shared, area.width as usize).0.into_iter().find(|(_, name)| {
-        let place = Rect::new(from, area.y, columns::width(name) as u16 + 2, 1);
+    let under = titles(log, shared, area.width as usize).into_iter().find(|title| {
+        let place = Rect::new(from, area.y, columns::width(&title.text()) as u16 + 2, 1);
         from = place.right() + 1;
         place.contains(at)
     });
-    under.map(|(tab, _)| tab)
+    under.map(|title| title.tab())
 }
 
 fn line(log: &Log, shared: &Shared, watched: &Watched, row: &Row) -> Line<'static> {

@@ -10,7 +10,7 @@ use Command as C;
 pub static KEYS: &[Binding] = &[
     row(UP, C::Move(Move::Up), "↑↓", "scroll", "scroll; the view stays while new lines come"),
     row(DOWN, C::Move(Move::Down), "", "", ""),
-    row(LEFT, C::Move(Move::Left), "←→", "process", "root, each process, all").ranked(2),
+    row(LEFT, C::Move(Move::Left), "←→", "rank", "root, each rank, mpirun, all").ranked(2),
     row(RIGHT, C::Move(Move::Right), "", "", ""),
     row(&[Code(K::PageUp)], C::Move(Move::PageUp), "PgUp", "", "a page back; PgDn: a page forward"),
     row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),

@@ -40,14 +40,17 @@ pub fn look_for(log: &mut Log, shared: &Shared, prompt: Prompt, pattern: Option<
     read(log, shared, jump)
 }
 
-/// Ends the marking or the search; false where there is neither.
+/// Ends the marking, the search or the filter; `None` where there is none of them.
 pub fn back(log: &mut Log, shared: &Shared) -> Option<Vec<Action>> {
     if log.marked.take().is_some() {
         return Some(Vec::new());
     }
-    log.search.take()?;
-    log.found = None;
-    Some(read(log, shared, None))
+    if log.search.take().is_some() {
+        log.found = None;
+        return Some(read(log, shared, None));
+    }
+    log.filter.as_ref()?;
+    Some(look_for(log, shared, Prompt::Filter, None))
 }
 
 /// Takes what was read for the log of a run.

@@ -52,6 +52,11 @@ impl LogTab {
         }
     }
 
+    /// The one that a run is shown with: all ranks where each of them prints, else the root.
+    pub fn opening(shared: &Shared) -> LogTab {
+        if ranks::count(shared) > 1 && ranks::all_print(shared) == Some(true) { LogTab::All } else { LogTab::Root }
+    }
+
     pub fn of(process: usize) -> LogTab {
         if process == 0 { LogTab::Root } else { LogTab::Process(process) }
     }
@@ -103,9 +108,9 @@ pub struct Log {
 
 impl Log {
     /// How lines are drawn is a matter of taste and stays; what is looked for belongs to a run.
-    pub fn of_another_run(&self) -> Log {
+    pub fn of_another_run(&self, tab: LogTab) -> Log {
         let Log { cuts, shows_times, asked, area, .. } = *self;
-        Log { cuts, shows_times, asked, area, ..Log::default() }
+        Log { tab, cuts, shows_times, asked, area, ..Log::default() }
     }
 
     /// Lines that the pane would like to have; in steps, so that the screen does not move with each line.

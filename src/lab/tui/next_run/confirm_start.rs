@@ -1,4 +1,4 @@
-//! Starts a run, or asks whether to, where another is going.
+//! Starts a run, or asks whether to: where another is going, or where the machine has too little room.
 //!
 //! Never starts a run that cannot train: the reason is said instead.
 
@@ -7,6 +7,8 @@ use crate::tui::actions::{Action, Binding, Command, Effect, row};
 use crate::tui::shared::Shared;
 use crossterm::event::KeyCode as K;
 
+use crate::domain::job::RunSpec;
+use crate::domain::settings::without_flags;
 use crate::runs::RunId;
 use crate::tui::state::{Outcome, Question, State, View, Window};
 
@@ -37,6 +39,53 @@ impl Window for ConfirmStart {
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
         if command == Command::Accept { Outcome::Close(start(&mut state.shared)) } else { Outcome::CLOSE }
     }
+}
+
+/// The machine has too little room for a run: start it all the same?
+#[derive(Clone, Debug)]
+pub struct StartAnyway {
+    why: String,
+    start: Box<Effect>,
+}
+
+pub static ANYWAY: &[Binding] = &[
+    row(&[Code(K::Enter), Char('y')], Command::Accept, "Enter", "start it all the same", ""),
+    row(&[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], Command::Back, "Esc", "leave it", "").ranked(0),
+];
+
+impl Window for StartAnyway {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        ANYWAY
+    }
+
+    fn view(&self, _: &State, _: u16) -> Option<View> {
+        let why = format!("{}.", without_flags(&self.why));
+        let text = [why, "Ranks that share a core or a GPU gain no speed: a lower np is faster.".to_owned()];
+        Some(Question::view("Start it all the same?", text))
+    }
+
+    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
+        if command != Command::Accept {
+            return Outcome::CLOSE;
+        }
+        match &*self.start {
+            Effect::BeginSeries(_) => state.shared.starting.turn = true,
+            start => {
+                state.shared.starting.run = true;
+                state.collectives.is_starting = matches!(start, Effect::StartOther(spec) if is_of_collectives(spec));
+            }
+        }
+        Outcome::Close(vec![Effect::Forced(self.start.clone()).into()])
+    }
+}
+
+fn is_of_collectives(spec: &RunSpec) -> bool {
+    spec.collectives().is_some()
+}
+
+/// A run was refused for want of room.
+pub fn ask_anyway(state: &mut State, why: String, start: Box<Effect>) {
+    state.windows.show_over(StartAnyway { why, start });
 }
 
 pub fn run(state: &mut State) -> Vec<Action> {

@@ -51,7 +51,7 @@ impl Field {
     pub fn value(self, spec: &TrainingJob, preset: &str) -> String {
         match self {
             Field::Preset => preset.to_owned(),
-            Field::Of(flag) => setting(flag).get(spec),
+            Field::Of(flag) => setting(flag).shown(spec),
         }
     }
 

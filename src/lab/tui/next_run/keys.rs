@@ -16,7 +16,6 @@ pub static STEPS: &[Binding] = &[
     row(&[Char('a')], C::AllSteps, "a", "all/none", "switch all ten steps on; again: all off, the serial program"),
     row(&[Char('g')], C::Guided, "g", "before/after", "run without and with the chosen step and compare (asks first)").ranked(2),
     row(&[Char('A')], C::Ablation, "A", "ablation", "run with all steps but one, each in turn: 12 runs (asks first)"),
-    row(&[Char('G')], C::Results, "G", "results", "show the last before/after or ablation"),
     row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),
     row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
 ];

@@ -10,7 +10,7 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns::{cut, wrap};
+use crate::columns::{cut, fitting as fitting_bytes, wrap};
 use crate::domain::step::{Step, StepSet};
 
 pub fn draw(frame: &mut Frame, area: Rect, shared: &Shared, focus: Focus) {
@@ -24,7 +24,7 @@ pub fn draw(frame: &mut Frame, area: Rect, shared: &Shared, focus: Focus) {
     let rows = Step::ALL.into_iter().map(|step| row(shared, focus, step, list.width as usize));
     frame.render_widget(Paragraph::new(rows.collect::<Vec<_>>()), list);
     if about.height > 1 {
-        frame.render_widget(Paragraph::new(explanation(shared, about.width as usize)), about);
+        frame.render_widget(Paragraph::new(explanation(shared, about.width as usize, about.height as usize)), about);
     }
 }
 
@@ -79,26 +79,64 @@ fn fitting(title: &str, room: usize) -> String {
     if title.len() <= room { title.to_owned() } else { cut(&title.replace(" the ", " "), room) }
 }
 
-fn explanation(shared: &Shared, width: usize) -> Vec<Line<'static>> {
+/// What happens without the step, and its code. Where there is no room for all, the code stays whole longest.
+fn explanation(shared: &Shared, width: usize, height: usize) -> Vec<Line<'static>> {
     let theme = shared.theme;
     let (step, steps) = (shared.step, shared.spec.workload.steps);
     let width = width.saturating_sub(1);
-    let mut lines = vec![Line::raw("")];
-    let mut paragraph = |text: &str, style| {
-        lines.extend(wrap(text, width).into_iter().map(|line| Line::styled(format!(" {line}"), style)));
-    };
-    if let Some(needed) = step.needs().filter(|_| steps.contains(step) && !steps.is_effective(step)) {
+    let paragraph = |text: &str, style| wrap(text, width).into_iter().map(move |line| Line::styled(format!(" {line}"), style));
+    let needed = step.needs().filter(|_| steps.contains(step) && !steps.is_effective(step)).map(|needed| {
         let number = needed.number();
-        paragraph(
-            &format!(
-                "! No effect while step {number} is off: a process that does not know about the others cannot share with them."
-            ),
-            theme.warn(),
-        );
+        format!("! No effect while step {number} is off: a rank that does not know about the others cannot share with them.")
+    });
+    let mut lines = vec![Line::raw("")];
+    lines.extend(needed.iter().flat_map(|needed| paragraph(needed, theme.warn())));
+    lines.extend(paragraph("Without it:", theme.strong()));
+    lines.extend(paragraph(step.without(), theme.text()));
+    let mut code: Vec<Line> = paragraph("In Horovod:", theme.strong()).chain(paragraph(step.horovod(), theme.dim())).collect();
+    if lines.len() + code.len() > height {
+        lines.remove(0);
     }
-    paragraph("Without it:", theme.strong());
-    paragraph(step.without(), theme.text());
-    paragraph("In Horovod:", theme.strong());
-    paragraph(step.horovod(), theme.dim());
+    shorten(&mut code, width, height);
+    shorten(&mut lines, width, height - code.len());
+    lines.extend(code);
     lines
+}
+
+/// The lines that there is room for; the last one says that others are missing.
+fn shorten(lines: &mut Vec<Line<'static>>, width: usize, room: usize) {
+    if lines.len() <= room {
+        return;
+    }
+    lines.truncate(room);
+    if let Some(last) = lines.last_mut() {
+        let text = last.to_string();
+        *last = Line::styled(format!("{} …", &text[..fitting_bytes(&text, width.saturating_sub(1))]), last.style);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::testing::samples;
+    use crate::tui::tests::{pane, press};
+    use crossterm::event::KeyCode;
+
+    #[test]
+    fn the_code_of_a_step_is_whole_or_says_that_it_is_cut() {
+        let squeezed = |text: &str| text.chars().filter(|sign| !" │\"\n".contains(*sign)).collect::<String>();
+        for (width, height) in [(60, 16), (80, 24), (100, 30), (110, 32), (120, 36), (120, 40), (150, 45), (200, 60)] {
+            let mut state = samples::never_used();
+            state.slot = Pane::Steps;
+            for step in Step::ALL {
+                assert_eq!(state.shared.step, step);
+                let shown = pane(&state, Pane::Steps, width, height);
+                let code = shown.split("In Horovod:").nth(1);
+                let is_whole = code.is_some_and(|code| squeezed(code).contains(&squeezed(step.horovod())));
+                let has_room = shown.lines().count() > 16;
+                assert!(is_whole || !has_room && (code.is_none() || shown.contains('…')), "{step} at {width}x{height}:\n{shown}");
+                press(&mut state, KeyCode::Down);
+            }
+        }
+    }
 }

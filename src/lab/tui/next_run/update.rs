@@ -18,7 +18,6 @@ pub fn steps(shared: &mut Shared, command: Command) -> Vec<Action> {
         Command::Lesson => return vec![Action::Lesson],
         Command::Guided => return vec![Action::Guided],
         Command::Ablation => return vec![Action::Ablation],
-        Command::Results => return vec![Action::ShowSeries],
         _ => {}
     }
     Vec::new()

@@ -22,7 +22,7 @@ pub struct Confirm {
 pub enum What {
     Stop,
     Delete,
-    /// The run is running: leave it, stop it or stay?
+    /// This run, and any others, are running: leave them, stop them or stay?
     Quit,
 }
 
@@ -39,12 +39,18 @@ pub static QUIT: &[Binding] = &[
     row(&[Char('s'), Char('x')], Command::StopAndLeave, "s", "stop it", ""),
     row(&[Code(K::Esc), Char('n'), Char('q')], Command::Back, "Esc", "stay", "").ranked(0),
 ];
+pub static QUIT_SEVERAL: &[Binding] = &[
+    row(&[Char('l'), Code(K::Enter), Ctrl('c')], Command::Leave, "l", "leave them running", ""),
+    row(&[Char('s'), Char('x')], Command::StopAndLeave, "s", "stop them", ""),
+    row(&[Code(K::Esc), Char('n'), Char('q')], Command::Back, "Esc", "stay", "").ranked(0),
+];
 
 impl Window for Confirm {
-    fn keys(&self, _: &State) -> &'static [Binding] {
+    fn keys(&self, state: &State) -> &'static [Binding] {
         match self.what {
             What::Stop => STOP,
             What::Delete => DELETE,
+            What::Quit if going(self.run, &state.shared).len() > 1 => QUIT_SEVERAL,
             What::Quit => QUIT,
         }
     }
@@ -56,13 +62,22 @@ impl Window for Confirm {
             Some(format!(", {}", cut(name, 40)))
         };
         let (title, question, note) = match self.what {
-            What::Stop => ("Stop", format!("Stop run {run}?"), "The lab keeps its measurements and its checkpoints."),
+            What::Stop => {
+                let others: Vec<RunId> = state.shared.all_going().into_iter().filter(|other| *other != run).collect();
+                let beside = if others.is_empty() { String::new() } else { format!(" {} on.", named(&others, "goes", "go")) };
+                let question = format!("Stop run {run}?{beside}");
+                ("Stop", question, "The lab keeps its measurements and its checkpoints.")
+            }
             What::Delete => {
                 ("Delete", format!("Delete run {run}{}?", name().unwrap_or_default()), "It goes to the trash: u brings it back.")
             }
             What::Quit => {
-                let note = "It can continue in the background: the next start shows it again.";
-                ("Quit", format!("Run {run} is still running."), note)
+                let going = going(run, &state.shared);
+                let note = match going.len() {
+                    1 => "It can continue in the background: the next start shows it again.",
+                    _ => "They can continue in the background: the next start shows them again.",
+                };
+                ("Quit", format!("{} still running.", named(&going, "is", "are")), note)
             }
         };
         Some(Question::view(title, [question, note.to_owned()]))
@@ -77,13 +92,33 @@ impl Window for Confirm {
             }
             (Command::Accept, What::Delete) => vec![Effect::Change(Change::Delete(run)).into()],
             (Command::Leave, _) => vec![Action::Leave],
-            (Command::StopAndLeave, _) => vec![Action::Leave, Effect::Stop(run).into()],
+            (Command::StopAndLeave, _) => {
+                let stop = going(run, &state.shared).into_iter().map(|run| Effect::Stop(run).into());
+                std::iter::once(Action::Leave).chain(stop).collect()
+            }
             _ => Vec::new(),
         })
     }
 
     fn run(&self) -> Option<RunId> {
         (self.what != What::Quit).then_some(self.run)
+    }
+}
+
+/// The runs that are still going, of which `run` was one when the question was asked.
+fn going(run: RunId, shared: &Shared) -> Vec<RunId> {
+    let going = shared.all_going();
+    if going.is_empty() { vec![run] } else { going }
+}
+
+/// `Run 3 is`, `Runs 3, 4 and 5 are`.
+fn named(runs: &[RunId], one: &str, several: &str) -> String {
+    match runs {
+        [.., last] if runs.len() > 1 => {
+            let before: Vec<String> = runs[..runs.len() - 1].iter().map(RunId::to_string).collect();
+            format!("Runs {} and {last} {several}", before.join(", "))
+        }
+        _ => format!("Run {} {one}", runs.first().map(RunId::to_string).unwrap_or_default()),
     }
 }
 

@@ -254,7 +254,7 @@ fn training_settings(page: &mut Sheet, record: &RunRecord, training: &TrainingSp
     page.fact("epochs", &format!("{}, batch {} per rank", training.epochs, training.batch_size));
     page.fact("base LR", &format!("{}, warmup {} epochs", training.base_lr, training.warmup_epochs));
     let TrainingSpec { target_accuracy, patience, seed, .. } = training;
-    page.fact("target", &format!("{target_accuracy} for {patience} epochs in a row, seed {seed}"));
+    page.fact("target", &format!("{} for {patience} epochs in a row, seed {seed}", units::share(*target_accuracy)));
     let checkpoints = if training.checkpointing { "on" } else { "off" };
     let commits = training.commit_every.map(|every| format!(", and a commit every {every} steps")).unwrap_or_default();
     page.fact("checkpoints", &format!("{checkpoints}{commits}"));

@@ -46,8 +46,8 @@ const fn column(
 const SPEEDUP_BAR: &str = "speed-up bar";
 /// The last one: it takes what room is left.
 const NAME: &str = "name";
-const NAME_WIDTH: usize = 12;
 const LABEL_WIDTH: usize = 23;
+const PUBLISHED_RANK: u8 = 4;
 
 static COLUMNS: [Column; 17] = [
     column("run", 3, 0, true, |_, run, _| run.id.to_string(), |_| String::new()),
@@ -58,14 +58,21 @@ static COLUMNS: [Column; 17] = [
     column("epochs", 6, 6, true, |_, run, _| of(run, |_| dash(run.epochs_in_words())), |row| dash(row.epochs)),
     column("img/s", 6, 1, true, |shared, run, _| dash(shared.shown_rate(run)), |row| dash(row.images_per_sec_of_all().map(rate))),
     column("speed-up", 8, 2, true, |_, _, gained| dash(gained.speedup.map(times)), |row| dash(row.speedup.map(times))),
-    column("", 10, 7, false, |_, _, _| SPEEDUP_BAR.into(), |_| String::new()),
-    column("eff.", 5, 3, true, |_, _, gained| efficiency(gained.scaling_efficiency), |row| efficiency(row.scaling_efficiency())),
+    column("", 10, 8, false, |_, _, _| SPEEDUP_BAR.into(), |_| String::new()),
+    column(
+        "efficiency",
+        10,
+        3,
+        true,
+        |_, _, gained| efficiency(gained.scaling_efficiency),
+        |row| efficiency(row.scaling_efficiency()),
+    ),
     column("time", 7, 5, true, |_, run, _| time(run.training_seconds), |row| time(row.seconds.map(|[_, high]| high))),
-    column("target", 7, 8, true, |_, run, _| time(run.figures.seconds_to_target), |_| time(None)),
+    column("target", 7, 9, true, |_, run, _| time(run.figures.seconds_to_target), |_| time(None)),
     column(
         "sooner",
         6,
-        8,
+        9,
         true,
         |_, _, gained| dash(gained.speedup_to_target.map(times)),
         |row| dash(row.speedup_to_target.map(times)),
@@ -78,9 +85,9 @@ static COLUMNS: [Column; 17] = [
         |_, run, _| accuracy(run.test.map(|test| test.accuracy)),
         |row| accuracy(row.exact_accuracy()),
     ),
-    column("dev-s", 6, 9, true, |_, run, _| dash(run.device_seconds().map(rate)), |_| dash(None::<String>)),
-    column("data", 9, 9, false, |_, run, _| of(run, data), |_| String::new()),
-    column(NAME, 12, 4, false, |_, run, _| run.record.as_ref().map_or(String::new(), name), |row| row.label.clone()),
+    column("dev-s", 6, 10, true, |_, run, _| dash(run.device_seconds().map(rate)), |_| dash(None::<String>)),
+    column("data", 9, 10, false, |_, run, _| of(run, data), |_| String::new()),
+    column(NAME, 12, 7, false, |_, run, _| run.record.as_ref().map_or(String::new(), name), |row| row.label.clone()),
 ];
 
 fn of(run: &RunSummary, text: impl Fn(&RunRecord) -> String) -> String {
@@ -146,7 +153,7 @@ pub fn draw(frame: &mut Frame, area: Rect, runs: &Runs, shared: &Shared, focus: 
         return;
     }
     let width = inner.width as usize;
-    let columns = columns(runs, &shown, width);
+    let columns = fitting(width, runs.published);
     below(frame, area, shared, columns.iter().any(|column| column.title == NAME));
     let mut lines = vec![head(shared, &columns)];
     let chosen = shared.watched.as_ref().map(|watched| watched.id);
@@ -189,13 +196,13 @@ pub fn hit(runs: &Runs, shared: &Shared, inner: Rect, at: Position) -> Option<Hi
     match usize::from(at.y - inner.y).checked_sub(1) {
         Some(row) => visible(runs, shared, inner).0.get(row).map(|run| Hit::Run(run.id)),
         None if shared.runs.is_empty() => None,
-        None => title_hit(runs, shared, inner, at).map(Hit::Title),
+        None => title_hit(runs, inner, at).map(Hit::Title),
     }
 }
 
 /// The title of a column under the pointer.
-fn title_hit(runs: &Runs, shared: &Shared, inner: Rect, at: Position) -> Option<&'static str> {
-    let columns = columns(runs, &runs.shown(&shared.runs), inner.width as usize);
+fn title_hit(runs: &Runs, inner: Rect, at: Position) -> Option<&'static str> {
+    let columns = fitting(inner.width as usize, runs.published);
     // The mark of the baseline or of a pin stands before the first.
     let mut from = inner.x + 1;
     let column = columns.into_iter().find(|column| {
@@ -203,12 +210,6 @@ fn title_hit(runs: &Runs, shared: &Shared, inner: Rect, at: Position) -> Option<
         at.x < from
     });
     column.map(|column| column.title).filter(|title| !title.is_empty())
-}
-
-fn columns(runs: &Runs, shown: &[&RunSummary], width: usize) -> Vec<&'static Column> {
-    let published = runs.published;
-    let named = published || shown.iter().filter_map(|run| run.record.as_ref()).any(|run| !name(run).is_empty());
-    fitting(width, named.then_some(if published { LABEL_WIDTH } else { NAME_WIDTH }))
 }
 
 /// What is shown, in which order, and against what.
@@ -235,13 +236,16 @@ fn gained(shared: &Shared, run: &RunSummary) -> Comparison {
     shared.comparison(run).unwrap_or_default()
 }
 
-/// The most important columns that fit, in their order.
-fn fitting(width: usize, name_width: Option<usize>) -> Vec<&'static Column> {
-    let columns: Vec<&Column> = COLUMNS.iter().filter(|column| name_width.is_some() || column.title != NAME).collect();
-    let width_of = |column: &Column| name_width.filter(|_| column.title == NAME).unwrap_or(column.width);
+/// The most important columns that fit, in their order. The place of the names is kept where no run has one: a name takes no
+/// column away. What others published has long names, which come first.
+fn fitting(width: usize, published: bool) -> Vec<&'static Column> {
+    let wanted = |column: &Column| match published && column.title == NAME {
+        true => (LABEL_WIDTH, PUBLISHED_RANK),
+        false => (column.width, column.rank),
+    };
     // The mark of the baseline or of a pin stands before the first.
-    let shown = table::fitting(width.saturating_sub(1), columns.iter().map(|column| (width_of(column), column.rank)));
-    shown.into_iter().map(|place| columns[place]).collect()
+    let shown = table::fitting(width.saturating_sub(1), COLUMNS.iter().map(wanted));
+    shown.into_iter().map(|place| &COLUMNS[place]).collect()
 }
 
 fn padded(text: &str, column: &Column, left: usize) -> String {

@@ -4,7 +4,6 @@ use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, Effect, row};
 use crossterm::event::KeyCode as K;
 
-use super::draw::steps_of;
 use super::turns;
 use super::update::is_going;
 use crate::course::{Purpose, Series};
@@ -35,6 +34,10 @@ pub fn guided(state: &mut State) -> Vec<Action> {
 
 /// All steps but one, in turn.
 pub fn ablation(state: &mut State) -> Vec<Action> {
+    if state.shared.spec.resources.np == 1 {
+        state.shared.inform("an ablation needs 2 ranks or more: with one rank, steps 2 to 9 have no effect. + adds a rank");
+        return Vec::new();
+    }
     let series = Series::ablation(&state.shared.spec, &state.shared.preset);
     ask(state, series)
 }
@@ -78,8 +81,10 @@ impl Window for ConfirmSeries {
         let (series, first) = (&self.series, &self.series.turns.first()?.spec);
         let (title, which) = match series.purpose {
             Purpose::Guided(step) => {
-                let turns: Vec<String> = series.turns.iter().map(steps_of).collect();
-                ("Before and after", format!("2 runs, one after the other, for step {step}: {}.", turns.join(", then ")))
+                let mut turns = series.turns.iter().map(|turn| turn.spec.workload.steps.in_words());
+                let [before, after] = [(); 2].map(|()| turns.next().unwrap_or_default());
+                let which = format!("2 runs: without step {step} ({before}), then with it ({after}).");
+                ("Before and after", which)
             }
             Purpose::Ablation => ("Ablation", "12 runs, one after the other: all steps, all but one, none.".to_owned()),
         };

@@ -7,7 +7,7 @@ use crate::tui::shared::Shared;
 use ratatui::text::{Line, Span};
 
 use crate::columns::wrap;
-use crate::course::{Next, Results, Series, Turn, lay_out};
+use crate::course::{Next, Results, Series, lay_out};
 use crate::domain::run::RunState;
 use crate::tui::widgets::markdown::styled;
 use crate::tui::widgets::theme::sign;
@@ -54,7 +54,7 @@ fn progress(own: &SeriesView, shared: &Shared, series: &Series, width: usize) ->
                 (sign(now), format!("run {run} {}", now.name()))
             }
         };
-        let steps = steps_of(turn);
+        let steps = turn.spec.workload.steps.in_words();
         lines.push(Line::from(vec![
             Span::styled(format!("  {mark} "), theme.accent()),
             Span::raw(format!("{:<11} {steps:<14} ", turn.name)),
@@ -62,12 +62,4 @@ fn progress(own: &SeriesView, shared: &Shared, series: &Series, width: usize) ->
         ]));
     }
     lines
-}
-
-/// `steps 1-4`
-pub fn steps_of(turn: &Turn) -> String {
-    match turn.spec.workload.steps {
-        steps if steps.is_empty() => "no steps".to_owned(),
-        steps => format!("steps {steps}"),
-    }
 }

@@ -99,7 +99,10 @@ fn several_runs_are_asked_about_first_with_the_time_they_take() {
     state.shared.runs.push(samples::finished(1, 2, 900.0));
     type_text(&mut state, "g");
     let shown = text(&state, 80, 24);
-    assert!(shown.contains("for step 4: steps 1-3, then steps 1-4.") && shown.contains("Together about 1:46,"), "{shown}");
+    assert!(
+        shown.contains("without step 4 (steps 1-3), then with it (steps 1-4).") && shown.contains("Together about 1:46,"),
+        "{shown}"
+    );
     assert_eq!(type_text(&mut state, "n"), []);
     assert!(state.windows.is_empty());
 }

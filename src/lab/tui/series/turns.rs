@@ -17,7 +17,7 @@ pub fn show(state: &mut State) -> Vec<Action> {
     match state.series.series {
         Some(_) => state.windows.show(Turns),
         None => {
-            let text = "there are no two runs to compare yet: g starts those of this step, A those with all steps but one";
+            let text = "nothing to show yet: in the pane Steps, g runs without and with the chosen step, and A leaves out each step in turn";
             state.shared.inform(text);
         }
     }

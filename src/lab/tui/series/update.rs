@@ -58,7 +58,7 @@ pub fn changed(
 fn tell_turn(own: &SeriesView, shared: &mut Shared) {
     if let Some(series) = &own.series {
         let (name, turn, turns) = (series.name(), series.begun(), series.turns.len());
-        shared.inform(format!("{name}: run {turn} of {turns} starts. G in the pane Steps shows them"));
+        shared.inform(format!("{name}: run {turn} of {turns} starts. G shows them"));
     }
 }
 
@@ -81,6 +81,6 @@ pub fn shown(own: &mut SeriesView, shared: &mut Shared, results: Option<Results>
     let Some(series) = own.series.as_ref().filter(|_| !is_going(own, shared)) else { return };
     let name = series.name();
     if std::mem::take(&mut own.is_news) && is_quiet {
-        shared.inform(format!("{name} are over: G in the pane Steps shows what differs"));
+        shared.inform(format!("{name} are over: G shows what differs"));
     }
 }

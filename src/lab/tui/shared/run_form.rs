@@ -11,6 +11,7 @@ use crate::domain::collective::{COLLECTIVES_SETTINGS, CollectivesSpec, Method, S
 use crate::domain::job::{RunSpec, Workload};
 use crate::domain::nvcnn::{NvcnnSpec, PHOTO_SETTINGS};
 use crate::domain::setting::Setting;
+use crate::domain::settings::label;
 use crate::tui::widgets::form;
 
 /// Columns of the names of the settings.
@@ -144,7 +145,7 @@ impl RunRow {
             RunRow::Method(method) => format!(" {value} {method}"),
             RunRow::Collectives(setting) => format!(" {}{value}", left(setting.label, NAME)),
             RunRow::Ranks if spec.collectives().is_some() => format!(" {}{value}", left("ranks", NAME)),
-            _ => format!(" {}{value}", left(&format!("--{}", self.flag()), NAME)),
+            _ => format!(" {}{value}", left(&label(self.flag()), NAME)),
         }
     }
 }

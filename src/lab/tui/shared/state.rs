@@ -6,6 +6,7 @@ use super::watched::Watched;
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::job::TrainingJob;
 use crate::domain::run::{RunState, RunStatus};
+use crate::domain::settings::without_flags;
 use crate::domain::step::Step;
 use crate::launch::Preset;
 use crate::runs::recording::Position;
@@ -151,8 +152,17 @@ impl Shared {
         if let Some(watched) = self.watched.as_ref().filter(is_here) {
             return Some(watched.id);
         }
+        self.all_going().last().copied()
+    }
+
+    /// All runs that are going and can be stopped from here, oldest first.
+    pub fn all_going(&self) -> Vec<RunId> {
         let is_here = |run: &&RunSummary| run.elsewhere.is_none() && !self.run_state(run).is_over();
-        self.runs.iter().rev().find(is_here).map(|run| run.id)
+        let mut going: Vec<RunId> = self.runs.iter().filter(is_here).map(|run| run.id).collect();
+        // One that has just been started is not in the list yet.
+        let watched = self.watched.as_ref().filter(|watched| watched.is_going() && self.summary(watched.id).is_none());
+        going.extend(watched.map(|watched| watched.id));
+        going
     }
 
     /// Something on the screen changes with the time.
@@ -224,7 +234,7 @@ impl Shared {
     }
 
     fn say(&mut self, text: String, is_error: bool) {
-        (self.notice, self.noticed_s) = (Some(Notice { text, is_error }), self.now_s);
+        (self.notice, self.noticed_s) = (Some(Notice { text: without_flags(&text), is_error }), self.now_s);
     }
 
     /// News goes with whatever is done next; a problem stays until it is dismissed.

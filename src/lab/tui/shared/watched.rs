@@ -9,6 +9,7 @@ use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport}
 use crate::domain::history::{Attempt, Commits, History, HostRanks, Keep, Process, Test, TrainingStep};
 use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
+use crate::domain::settings::without_flags;
 use crate::domain::user_metrics::LoggedSoFar;
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::shared::phases::{EPOCHS, Phases};
@@ -37,7 +38,10 @@ impl Watched {
 
     pub fn absorb(&mut self, update: RunUpdate) {
         match update {
-            RunUpdate::Status(status) => self.status = Some(status),
+            RunUpdate::Status(status) => {
+                let message = without_flags(&status.message);
+                self.status = Some(RunStatus { message, ..status });
+            }
             RunUpdate::Event(line) => self.event(&line),
             // Lines are read where they are shown; the devices pane shows what is measured now, not what was recorded.
             RunUpdate::Log { .. } | RunUpdate::Launcher { .. } | RunUpdate::Telemetry(_) => {}

@@ -27,12 +27,12 @@ pub static FIELDS: [Field; 11] = [
         |machine, up, shared| machine.source = beside(&machine.sources(shared), &machine.source, up),
     ),
     row(
-        "GPUs a node",
+        "GPUs per host",
         |machine| machine.per_node.to_string(),
         |machine, up, _| machine.per_node = beside(&PER_NODE, &machine.per_node, up),
     ),
     row(
-        "in a node",
+        "inside a host",
         |machine| machine.within.clone(),
         |machine, up, _| machine.within = beside(&networks(true), &machine.within, up),
     ),
@@ -41,7 +41,11 @@ pub static FIELDS: [Field; 11] = [
         |machine| machine.network.clone(),
         |machine, up, _| machine.network = beside(&networks(false), &machine.network, up),
     ),
-    row("cards a node", |machine| machine.cards.to_string(), |machine, up, _| machine.cards = beside(&CARDS, &machine.cards, up)),
+    row(
+        "network cards",
+        |machine| machine.cards.to_string(),
+        |machine, up, _| machine.cards = beside(&CARDS, &machine.cards, up),
+    ),
     row(
         "library",
         |machine| machine.method.engine.to_string(),

@@ -98,8 +98,8 @@ impl Window for Simulator {
 }
 
 /// Columns of the form, and of the names in it.
-const FORM: usize = 33;
-const NAME: usize = 13;
+const FORM: usize = 34;
+const NAME: usize = 14;
 /// Columns of the table: ranks, images/s, efficiency, exposed; and those that all of it needs.
 const COLUMNS: [usize; 4] = [6, 11, 11, 9];
 const WHOLE: usize = 49;
@@ -187,7 +187,7 @@ fn table(scaling: &Scaling, theme: Theme, width: usize, most: usize) -> Vec<Line
     let cells = |cells: [String; 4], bound: &str| {
         let fitting = if width < WHOLE { COLUMNS.len() - 1 } else { COLUMNS.len() };
         let cells = cells.iter().zip(COLUMNS).take(fitting).map(|(cell, columns)| right(cell, columns));
-        left(&format!("{}  {bound}", cells.collect::<String>()), width)
+        left(&format!("{} {bound}", cells.collect::<String>()), width)
     };
     let mut lines = vec![Line::styled(cells(heading.map(String::from), "bound by"), theme.dim())];
     let every = if scaling.sizes.len() > most { 2 } else { 1 };

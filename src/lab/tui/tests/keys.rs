@@ -11,6 +11,7 @@ use crate::tui::log::state::LogTab;
 use crate::tui::message::Message;
 use crate::tui::next_run::fields::Field;
 use crate::tui::runs::confirm::{Confirm, What};
+use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text};
 
@@ -83,6 +84,93 @@ fn quit_is_at_once_when_idle_and_asks_when_a_run_is_going() {
         assert_eq!(press(&mut state, KeyCode::Char(answer)), effects);
         assert_eq!(state.done, done, "{answer}");
     }
+}
+
+/// Runs 2 and 3 are going, and 2 is on the screen.
+fn two_going() -> State {
+    let mut state = samples::running();
+    let other = samples::summary(3, 2, samples::status(RunState::Running, "training"), None);
+    let runs = state.shared.runs.iter().cloned().chain([other]).collect();
+    update(&mut state, Message::Runs(runs));
+    state
+}
+
+#[test]
+fn quitting_names_all_runs_that_are_going_and_stops_all_of_them() {
+    let mut state = two_going();
+    type_text(&mut state, "q");
+    let screen = text(&state, 60, 16);
+    assert!(screen.contains("Runs 2 and 3 are still running.") && screen.contains("s stop them"), "{screen}");
+    assert_eq!(type_text(&mut state.clone(), "l"), []);
+    assert_eq!(type_text(&mut state, "s"), [Effect::Stop(RunId(2)), Effect::Stop(RunId(3))]);
+    assert!(state.done);
+    // To stop one says that the other goes on.
+    let mut one = two_going();
+    type_text(&mut one, "x");
+    assert!(text(&one, 80, 24).contains("Stop run 2? Run 3 goes on."), "{}", text(&one, 80, 24));
+    assert_eq!(type_text(&mut one, "y"), [Effect::Stop(RunId(2))]);
+}
+
+#[test]
+fn a_run_that_has_too_little_room_is_asked_about_where_it_was_started() {
+    let mut state = samples::never_used();
+    let effects = type_text(&mut state, "r");
+    let start = Box::new(effects[0].clone());
+    let why = "np 16 is more than 4 ranks on each of the 2 cores here".to_owned();
+    update(&mut state, Message::Crowded(why.clone(), start.clone()));
+    let screen = text(&state, 60, 16);
+    assert!(screen.contains("Start it all the same?") && screen.contains("np 16 is more than 4 ranks"), "{screen}");
+    assert!(!screen.contains("--") && !state.shared.is_starting(), "{screen}");
+    let mut declined = state.clone();
+    assert_eq!((press(&mut declined, KeyCode::Esc), declined.windows.is_empty()), (vec![], true));
+    assert_eq!(press(&mut state, KeyCode::Enter), [Effect::Forced(start)]);
+    assert!(state.shared.is_starting() && state.windows.is_empty());
+    // What belongs to a form or to a series comes back to it.
+    let series = Box::new(Effect::BeginSeries(Box::new(crate::course::Series::ablation(&state.shared.spec, "cpu"))));
+    state.shared.starting = Default::default();
+    update(&mut state, Message::Crowded(why, series.clone()));
+    assert_eq!(press(&mut state, KeyCode::Enter), [Effect::Forced(series)]);
+    assert!(state.shared.starting.turn && !state.shared.starting.run);
+}
+
+#[test]
+fn a_message_of_the_screen_names_settings_and_no_flags() {
+    let mut state = samples::never_used();
+    update(&mut state, Message::Failed("use --np 2, or lower --train-images (`hvd-lab run --np 2`)".into()));
+    let notice = state.shared.notice.as_ref().unwrap().text.clone();
+    assert_eq!(notice, "use np 2, or lower train images (`hvd-lab run --np 2`)");
+    let mut failed = samples::status(RunState::Failed, "1 slot is there, and --min-np is 2");
+    failed.failed_process = None;
+    update(&mut state, Message::Runs(vec![samples::summary(1, 2, failed, None)]));
+    assert!(text(&state, 120, 36).contains("and min np is 2"), "{}", text(&state, 120, 36));
+    type_text(&mut state, "B");
+    let form = text(&state, 120, 60);
+    assert!(form.contains("batch per rank") && !form.contains(" --b"), "{form}");
+}
+
+#[test]
+fn the_last_results_open_from_every_pane() {
+    for pane in Pane::ALL {
+        let mut state = samples::compared();
+        state.focus = pane;
+        type_text(&mut state, "G");
+        assert!(state.shared.notice.as_ref().is_some_and(|notice| notice.text.contains("nothing to show yet")), "{pane:?}");
+        let series = crate::course::Series::ablation(&state.shared.spec, "cpu");
+        state.series.series = Some(series);
+        type_text(&mut state, "G");
+        assert!(state.windows.get::<crate::tui::series::turns::Turns>().is_some(), "{pane:?}");
+    }
+}
+
+#[test]
+fn an_ablation_on_one_rank_says_what_it_needs() {
+    let mut state = samples::never_used();
+    type_text(&mut state, "-A");
+    let notice = state.shared.notice.clone().unwrap().text;
+    assert!(state.windows.is_empty() && notice.contains("2 ranks or more"), "{notice}");
+    assert!(!text(&state, 200, 60).lines().last().unwrap().contains("ablation"), "the footer names what works");
+    type_text(&mut state, "+A");
+    assert!(text(&state, 80, 24).contains("12 runs"));
 }
 
 #[test]

@@ -1,14 +1,21 @@
 //! The log's regular expressions, and its lines that are scrolled sideways.
 
+use crate::domain::step::{Step, StepSet};
+use crate::runs::RunId;
+use crate::tui::actions::{Effect, Pane};
 use crate::tui::log::ask::Ask;
+use crate::tui::log::state::LogTab;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Modifier;
 
 use crate::tui::app::update::update;
 use crate::tui::log::tests::pane::Desk;
 use crate::tui::message::Message;
+use crate::tui::state::State;
 use crate::tui::state::typed_line::TypedLine;
-use crate::tui::tests::picture;
+use crate::tui::testing::printed::Printed;
+use crate::tui::testing::samples;
+use crate::tui::tests::{pane, picture, press};
 
 fn toggle(desk: &mut Desk) {
     update(&mut desk.state, Message::Key(KeyEvent::new(KeyCode::Char('r'), KeyModifiers::CONTROL)));
@@ -125,4 +132,90 @@ fn what_stands_on_the_lower_border_has_room_there() {
     assert!(desk.shows(" Chart  Log ─") && desk.shows("paused, End: follow") && !desk.shows("sideways"));
     desk.resize(120, 40);
     assert!(desk.shows(", . sideways  paused, End: follow"), "{}", desk.screen());
+}
+
+#[test]
+fn escape_takes_the_filter_away() {
+    let mut desk = losses();
+    desk.type_text("fnan\n");
+    assert!(desk.shows("only with “nan”") && !desk.shows("step 48 "));
+    desk.press(KeyCode::Esc);
+    assert!(!desk.shows("only with") && desk.shows("step 59 "), "{}", desk.screen());
+    // What was searched for goes first, one thing a key.
+    desk.type_text("fstep\n/nan\n");
+    desk.press(KeyCode::Esc);
+    assert!(desk.shows("only with “step”") && !desk.shows("match"), "{}", desk.screen());
+}
+
+/// Run 9, of 60 ranks, with these steps.
+fn of_steps(steps: StepSet, np: usize) -> State {
+    let mut state = samples::never_used();
+    let mut run = samples::finished(9, np, 900.0);
+    run.record.as_mut().unwrap().spec.workload.training_mut().unwrap().steps = steps;
+    update(&mut state, Message::Runs(vec![run]));
+    (state.focus, state.slot) = (Pane::Log, Pane::Log);
+    state
+}
+
+#[test]
+fn tabs_that_have_no_room_are_counted_and_can_be_reached() {
+    for (width, height) in [(60, 16), (80, 24), (120, 36), (200, 60)] {
+        let mut state = of_steps(StepSet::ALL, 60);
+        update(&mut state, Message::Resize(width, height));
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..62 {
+            let shown = pane(&state, Pane::Log, width, height);
+            let title = shown.lines().next().unwrap().trim_matches(['"', '╭', '╮', '─']).to_owned();
+            let words: Vec<&str> = title.split('│').map(|part| part.split_whitespace().last().unwrap_or("")).collect();
+            let hidden: usize = words.iter().filter_map(|word| word.strip_prefix('+')?.parse::<usize>().ok()).sum();
+            let tabs = words.iter().filter(|word| !word.starts_with('+')).count();
+            assert_eq!(tabs + hidden, 62, "every tab is shown or counted: {title}");
+            assert!(words.contains(&"all"), "{title}");
+            assert!(words.contains(&state.log.tab.name().as_str()), "{:?}: {title}", state.log.tab);
+            seen.insert(state.log.tab.name());
+            press(&mut state, KeyCode::Right);
+        }
+        assert_eq!(seen.len(), 62, "→ goes to each of them");
+    }
+}
+
+#[test]
+fn the_log_opens_where_the_ranks_print() {
+    let without = |step| StepSet::ALL.without(step);
+    for (steps, np, tab) in [
+        (StepSet::ALL, 2, LogTab::Root),
+        (without(Step::VerboseOnRoot), 2, LogTab::All),
+        (without(Step::InitAndPin), 2, LogTab::All),
+        (without(Step::VerboseOnRoot), 1, LogTab::Root),
+    ] {
+        assert_eq!(of_steps(steps, np).log.tab, tab, "{steps} on {np}");
+        // One that was started a moment ago comes into the list later.
+        let mut state = samples::never_used();
+        update(&mut state, Message::Started(RunId(9)));
+        assert_eq!(state.log.tab, LogTab::Root);
+        let listed = of_steps(steps, np).shared.runs;
+        update(&mut state, Message::Runs(listed.clone()));
+        assert_eq!(state.log.tab, tab);
+        // What one has turned to stays.
+        press(&mut state, KeyCode::Tab);
+        state.log.tab = LogTab::Launcher;
+        update(&mut state, Message::Runs(listed));
+        assert_eq!(state.log.tab, LogTab::Launcher);
+    }
+}
+
+#[test]
+fn a_rank_that_prints_nothing_says_why() {
+    let said = |steps: StepSet, tab| {
+        let mut state = of_steps(steps, 2);
+        state.log.tab = tab;
+        let mut printed = Printed::new(9).lines([(0, "Epoch 1")]);
+        let request = state.log.request(24, None, None);
+        printed.answer(&mut state, vec![Effect::ReadLog(RunId(9), request)]);
+        pane(&state, Pane::Log, 200, 60)
+    };
+    assert!(said(StepSet::ALL, LogTab::Process(1)).contains("rank 1 prints nothing: step 2 is on"));
+    assert!(!said(StepSet::ALL, LogTab::Root).contains("prints nothing"));
+    let all_print = said(StepSet::ALL.without(Step::VerboseOnRoot), LogTab::Process(1));
+    assert!(all_print.contains("nothing printed yet") && !all_print.contains("step 2 is on"), "{all_print}");
 }

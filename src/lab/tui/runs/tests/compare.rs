@@ -64,3 +64,19 @@ fn no_run_is_compared_with_itself() {
     assert!(alone.windows.is_empty());
     assert!(alone.shared.notice.unwrap().text.contains("the only run"));
 }
+
+#[test]
+fn a_name_takes_no_column_away() {
+    for (width, height) in [(60, 16), (80, 24), (100, 30), (120, 36), (150, 45), (200, 60)] {
+        let mut state = with(vec![samples::finished(1, 1, 1000.0), samples::finished(2, 2, 1900.0)]);
+        state.zoom = true;
+        state.focus = crate::tui::actions::Pane::Runs;
+        let head = |state: &_| text(state, width, height).lines().find(|line| line.contains("img/s")).unwrap().to_owned();
+        let before = head(&state);
+        for run in &mut state.shared.runs {
+            run.record.as_mut().unwrap().name = Some("two ranks, no warm-up".into());
+        }
+        assert_eq!(head(&state), before, "{width}x{height}");
+        assert!(text(&state, width, height).contains("two ranks"), "it is in its column, or on the border");
+    }
+}
