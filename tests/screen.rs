@@ -89,7 +89,7 @@ fn a_run_from_the_key_to_its_result() {
     let mut lab = Options { columns: 120, rows: 40, ..Options::default() }.start(&home);
     lab.wait_for("press r to run");
     lab.press("r");
-    for text in ["Epoch 3/3", "✓ finished", "test accuracy 70.0 %", "on generated garments"] {
+    for text in ["Epoch 4/4", "✓ finished", "test accuracy 70.0 %", "on generated garments"] {
         lab.wait_for(text);
     }
     // The runs table, the details with the exact command, and the next run against this one.
@@ -114,8 +114,8 @@ fn a_run_continues_for_more_epochs() {
     lab.press("c");
     lab.wait_for("3 more epochs");
     lab.press("\r");
-    lab.wait_for("Epoch 6/6");
-    lab.wait_for("6 epochs");
+    lab.wait_for("Epoch 7/7");
+    lab.wait_for("7 epochs");
     lab.press("q");
     assert!(lab.exit().success());
 }
@@ -183,11 +183,11 @@ fn a_killed_screen_loses_nothing() {
     let mut lab = options().start(&home);
     lab.wait_for("press r to run");
     lab.press("r");
-    lab.wait_for("Epoch 1/3");
+    lab.wait_for("Epoch 1/4");
     kill(lab.pid(), Signal::SIGKILL).unwrap();
     lab.exit();
     let mut next = options().start(&home);
-    next.wait_for("Epoch 1/3");
+    next.wait_for("Epoch 1/4");
     next.wait_for("run 1 ✓ finished");
     next.press("q");
     assert!(next.exit().success());

@@ -143,7 +143,7 @@ fn lesson_3(lab: &Lab) {
     for run in [&before, &after] {
         assert_eq!(each(run, |process| process.steps.len()), [2 * whole, 2 * whole]);
     }
-    assert_eq!(steps_per_epoch(12_000, 64, 1), 188, "as the lesson says of the preset");
+    assert_eq!(steps_per_epoch(24_000, 32, 1), 750, "as the lesson says of the preset");
     assert_said(lab, 3, &["2 ranks applied 2 different gradients", "the mean", "weights are still different"]);
 }
 
@@ -177,8 +177,8 @@ fn lesson_5(lab: &Lab) {
     assert_eq!(each(&before, |process| process.epochs[0].images), [IMAGES, IMAGES]);
     assert_eq!(each(&after, |process| process.epochs[0].images), [half * BATCH, half * BATCH]);
     assert!(are_equal(&after, DigestMoment::EpochParameters));
-    let preset = [steps_per_epoch(12_000, 64, 2), validation_steps(1_000, 64, None), validation_steps(1_000, 64, Some(2))];
-    assert_eq!(preset, [94, 16, 24], "as the lesson says of the preset");
+    let preset = [steps_per_epoch(24_000, 32, 2), validation_steps(1_000, 32, None), validation_steps(1_000, 32, Some(2))];
+    assert_eq!(preset, [375, 32, 48], "as the lesson says of the preset");
     assert_said(lab, 5, &["800 images per epoch against 384, of 400 that there are: half the work", "6 an epoch instead of 13"]);
 }
 
@@ -218,6 +218,7 @@ fn lesson_7(lab: &Lab) {
     };
     let [before, after] = pair(lab, 7);
     assert_eq!([&before, &after].map(|run| files(run, CheckpointAction::Written)), [4, 2]);
+    assert_eq!(digests(&before, DigestMoment::EpochParameters), digests(&after, DigestMoment::EpochParameters));
     assert!(!lines(lab, 7, "Checkpoint read back").is_empty() && lines(lab, 8, "Checkpoint read back").is_empty());
     for (id, boards) in [(7, 2), (8, 1)] {
         let names: Vec<String> = fs::read_dir(lab.folder(id).log_dir())
@@ -257,30 +258,30 @@ fn close(found: &[f64], wanted: &[f64]) {
 
 fn lesson_8(lab: &Lab) {
     let [before, after] = pair(lab, 8);
-    for (run, lr) in [(&before, 0.01), (&after, 0.02)] {
+    for (run, lr) in [(&before, 0.002), (&after, 0.004)] {
         assert!(rates(run).iter().all(|rates| rates.len() == 12 && rates.iter().all(|rate| *rate == lr)), "{:?}", rates(run));
     }
     assert!(losses(&before)[0] == losses(&after)[0] && losses(&before)[1] != losses(&after)[1]);
     assert!(are_equal(&after, DigestMoment::EpochParameters));
     assert_ne!(digests(&before, DigestMoment::EpochParameters), digests(&after, DigestMoment::EpochParameters));
-    assert_said(lab, 8, &["0.01 in every batch against 0.02: 2 times, once for each of the 2 ranks", "After the first update"]);
+    assert_said(lab, 8, &["0.002 in every batch against 0.004: 2 times, once for each of the 2 ranks", "After the first update"]);
 }
 
 fn lesson_9(lab: &Lab) {
     let [before, after] = pair(lab, 9);
-    assert!(rates(&before).iter().flatten().all(|rate| *rate == 0.02));
-    close(&ends(&after), &[0.012, 0.014]);
-    let here = LearningRateSchedule { initial_lr: 0.02, size: 2, warmup_epochs: 5.0, steps_per_epoch: 6 };
+    assert!(rates(&before).iter().flatten().all(|rate| *rate == 0.004));
+    close(&ends(&after), &[0.004, 0.004]);
+    let here = LearningRateSchedule { initial_lr: 0.004, size: 2, warmup_epochs: 1.0, steps_per_epoch: 6 };
     close(&rates(&after)[0][..2], &[here.lr(0, 0), here.lr(0, 1)]);
     // What the lesson says of the preset on eight ranks.
-    let preset = LearningRateSchedule { initial_lr: 0.08, size: 8, warmup_epochs: 5.0, steps_per_epoch: 23 };
-    let said = [(0, 0), (0, 1), (0, 22)].map(|(epoch, batch)| format!("{:.7}", preset.lr(epoch, batch)));
-    assert_eq!(said, ["0.0106087", "0.0112174", "0.0240000"]);
+    let preset = LearningRateSchedule { initial_lr: 0.016, size: 8, warmup_epochs: 1.0, steps_per_epoch: 93 };
+    let said = [(0, 0), (0, 1), (0, 92)].map(|(epoch, batch)| format!("{:.7}", preset.lr(epoch, batch)));
+    assert_eq!(said, ["0.0021505", "0.0023011", "0.0160000"]);
     let short = evidence(lab, SHORT_WARMUP);
-    close(&ends(&short), &[0.015, 0.02]);
+    close(&ends(&short), &[0.003, 0.004]);
     assert_eq!(lines(lab, SHORT_WARMUP, "Epoch 2: ").len(), 1);
-    assert!(lines(lab, SHORT_WARMUP, "Epoch 2: finished gradual learning rate warmup to 0.02.").len() == 1);
-    assert_said(lab, 9, &["full rate 0.02 from the first batch on", "0.014 after 2 epochs", "end of epoch 5"]);
+    assert!(lines(lab, SHORT_WARMUP, "Epoch 2: finished gradual learning rate warmup to 0.004.").len() == 1);
+    assert_said(lab, 9, &["full rate 0.004 from the first batch on", "0.004 after 2 epochs, the full rate"]);
 }
 
 fn lesson_10(lab: &Lab) {
@@ -301,8 +302,8 @@ fn lesson_11(lab: &Lab) {
     assert!(are_equal(&together, DigestMoment::EpochParameters));
     assert_eq!(each(&alone, |process| process.epochs[0].images), [IMAGES]);
     assert_eq!(each(&together, |process| process.epochs[0].images), [192, 192]);
-    assert!(rates(&alone)[0].iter().all(|rate| *rate == 0.01), "a ramp needs ranks");
-    assert!(rates(&together)[0].is_sorted() && rates(&together)[0][0] > 0.01);
+    assert!(rates(&alone)[0].iter().all(|rate| *rate == 0.002), "a ramp needs ranks");
+    assert!(rates(&together)[0].is_sorted() && rates(&together)[0][0] > 0.002);
     let written = each(&together, |process| process.checkpoints.len());
     assert_eq!(written, [2, 0]);
     assert_eq!(lines(lab, 11, "Epoch ").len(), 2);

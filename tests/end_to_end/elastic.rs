@@ -81,7 +81,7 @@ fn a_run_goes_on_without_the_rank_that_was_killed() {
     // Each launch counts its own seconds.
     assert!((paid - (3.0 * ends[&2] + 2.0 * ends[&4])).abs() < 1e-6, "{paid}: {ends:?}");
     let scaled = lab.run(&["check", "1", "--json"]);
-    assert!(String::from_utf8_lossy(&scaled.stdout).contains("0.01 x 2 ranks"), "{}", String::from_utf8_lossy(&scaled.stdout));
+    assert!(String::from_utf8_lossy(&scaled.stdout).contains("0.002 x 2 ranks"), "{}", String::from_utf8_lossy(&scaled.stdout));
     lab.assert_nothing_left(1);
 }
 

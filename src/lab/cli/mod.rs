@@ -69,7 +69,7 @@ pub use output::{Usage, say};
 const EXAMPLES: &str = "\
 Examples:
   hvd-lab                                          the screen: toggle steps, run, watch, compare
-  hvd-lab run --np 2 --steps 1-10 --epochs 3       train on two ranks with all ten steps
+  hvd-lab run --np 2 --steps 1-10                  train on two ranks with all ten steps
   hvd-lab runs                                     what was run, and how it went
   hvd-lab compare 1 2                              what run 2 gained over run 1
   hvd-lab lessons                                  the ten steps, to read
