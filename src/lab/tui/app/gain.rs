@@ -2,7 +2,7 @@
 //!
 //! No figure stands there of a run that shared its machine: the reason does.
 
-use ratatui::style::{Modifier, Style};
+use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::domain::run::{RunState, RunStatus};

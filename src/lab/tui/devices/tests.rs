@@ -1,14 +1,12 @@
 //! The devices pane in every state: what it shows, in which colours, and what its keys do.
 
 use crossterm::event::KeyCode;
-use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
 use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
 use crate::domain::event::{Event, EventLine};
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::Pane;
-use crate::tui::app::places::in_area;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::state::State;

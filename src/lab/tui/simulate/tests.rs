@@ -68,7 +68,7 @@ fn a_large_screen_shows_machine_table_and_picture_at_once() {
     type_text(&mut state, "U");
     for picture in ["simulated efficiency by ranks", "simulated speed-up by ranks", "simulated efficiency by ranks"] {
         let shown = text(&state, 200, 60);
-        assert!(shown.contains(picture) && shown.contains("bound by") && shown.contains("GPUs a node"), "{shown}");
+        assert!(shown.contains(picture) && shown.contains("bound by") && shown.contains("GPUs per host"), "{shown}");
         press(&mut state, KeyCode::Tab);
     }
 }
