@@ -74,7 +74,7 @@ pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('Q')], C::Open("queue"), ("Q", ""), QUEUE, queue::open),
     row(&[Char('#')], C::Open("rank"), ("#", ""), "a rank by its number or its host: its log, and its device", log::find::open),
     row(&[Char('P')], C::Projector, ("P", ""), PROJECTOR, screen::toggle_projector),
-    row(&[Code(K::F(2))], C::Tour, ("F2", ""), "the tour of the screen", screen::start_tour),
+    row(&[Code(K::F(2))], C::Tour, ("F2", ""), "the tour: what ranks are, and the first run", screen::start_tour),
     row(&[Code(K::F(5))], C::ResetBorders, ("F5", ""), "reset pane sizes", screen::reset_borders),
     row(&[Char('?'), Code(K::F(1))], C::Help, ("?", "help"), "this help", help::windows::show_keys).ranked(0),
     row(ESCAPE, C::Back, ("Esc", ""), "dismiss a notice, leave the zoom", screen::back).ranked(0),

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::gain::cause;
-use crate::columns::{cut, wrap};
+use crate::columns::{self, cut, wrap};
 use crate::course::{Answer as Answers, Prediction};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
@@ -37,7 +37,7 @@ pub struct Lecture<'a> {
     shared: &'a Shared,
     /// The run that goes on, else the chosen one.
     shown: Option<RunId>,
-    /// The run that the figure is of: another one where the shown run has finished and cannot be compared.
+    /// The run that is spoken of: another one where the shown run has finished and cannot be compared.
     pub run: Option<RunId>,
     answer: Answer,
 }
@@ -70,7 +70,10 @@ impl<'a> Lecture<'a> {
         let gain = own.or_else(|| shared.best_gain().filter(|_| going.is_none()));
         let (run, answer) = match gain {
             _ if shown.is_some_and(has_failed) => (shown, Answer::Trouble),
-            Some(gain) => (Some(gain.run), Answer::Gain(gain)),
+            Some(gain) => {
+                let is_in_pair = |run: &RunId| [gain.run, gain.baseline].contains(run);
+                (shown.filter(is_in_pair).or(Some(gain.run)), Answer::Gain(gain))
+            }
             None => (shown, Answer::Alone),
         };
         Lecture { shared, shown, run, answer }
@@ -101,7 +104,8 @@ impl<'a> Lecture<'a> {
         };
         let back = ["P", " or ", "Esc", ": back"];
         let room = width.saturating_sub(back.concat().len() + 1);
-        let text = format!("{:room$} ", cut(&text, room));
+        let text = cut(&text, room);
+        let text = format!("{text}{} ", " ".repeat(room.saturating_sub(columns::width(&text))));
         let styled =
             |(place, part): (usize, &'static str)| Span::styled(part, if place % 2 == 0 { theme.key() } else { theme.dim() });
         Line::from_iter([Span::styled(text, theme.strong())].into_iter().chain(back.into_iter().enumerate().map(styled)))
@@ -116,8 +120,7 @@ impl<'a> Lecture<'a> {
     /// What is written as large as it gets: the gain in the colour of its run, dim while it may still change much.
     pub fn figure(&self) -> Option<(String, Style)> {
         let theme = self.shared.theme;
-        let run = self.run?;
-        let colour = self.shared.pins.slot(run).map_or(theme.strong(), |slot| theme.run(slot));
+        let colour = self.colour(if let Answer::Gain(gain) = &self.answer { gain.run } else { self.run? });
         let rate = |row: &'a RunSummary| Some(format!("{}/s", self.shared.shown_rate(row)?));
         let is_early = self.is_going() && self.row().is_none_or(|row| row.figures.images_per_sec.is_none());
         let style = if is_early { colour.patch(theme.dim()) } else { colour };
@@ -129,6 +132,12 @@ impl<'a> Lecture<'a> {
             }
             Answer::Alone => Some((self.row().and_then(rate)?, style)),
         }
+    }
+
+    /// The colour that the run has in the chart.
+    fn colour(&self, run: RunId) -> Style {
+        let theme = self.shared.theme;
+        self.shared.pins.slot(run).map_or(theme.strong(), |slot| theme.run(slot))
     }
 
     fn failed_ranks(&self) -> Vec<usize> {
@@ -155,13 +164,14 @@ impl<'a> Lecture<'a> {
         };
         let efficiency = format!("{} against {ranks}: {efficiency}", units::counted(gain.np, "rank"));
         let of = format!(" {} of {}", gain.times(), gain.of());
-        let [full, rest] = theme.gauge(gain.speedup / gain.ideal, width.saturating_sub(of.chars().count()), theme.accent());
+        let [full, rest] =
+            theme.gauge(gain.speedup / gain.ideal, width.saturating_sub(of.chars().count()), self.colour(gain.run));
         let mut lines = styled(&efficiency, width, theme.strong());
         lines.push(Line::from(vec![full, rest, Span::raw(of)]));
         let busy = gain.disturbed.map(busy_host::others_in_words);
         lines.extend(busy.into_iter().flat_map(|busy| styled(&busy, width, theme.warn())));
         // The run on the screen, where this is the gain of another one.
-        let other = self.shown.filter(|shown| *shown != gain.run && *shown != gain.baseline);
+        let other = self.shown.filter(|shown| Some(*shown) != self.run);
         let why = other.and_then(|run| Some(format!("run {run}: {}", shared.gain(shared.summary(run)?).err()?)));
         lines.extend(why.into_iter().flat_map(|why| styled(&why, width, theme.dim())));
         lines
@@ -212,8 +222,9 @@ impl<'a> Lecture<'a> {
                     return styled(why, width, theme.strong());
                 }
                 let what = why.unwrap_or("Only one run can be compared so far".to_owned());
-                let (np, more) = (units::counted(baseline.figures.np, "rank"), 2 * baseline.figures.np);
-                (what, format!("Run {} is measured on {np}. Run the same settings on {more} ranks.", baseline.id))
+                let np = baseline.figures.np;
+                let (np, other) = (units::counted(np, "rank"), units::counted(if np == 1 { 2 } else { 1 }, "rank"));
+                (what, format!("Run {} is measured on {np}. Run the same settings on {other}.", baseline.id))
             }
         };
         let mut lines = styled(&what, width, theme.strong());
@@ -233,9 +244,8 @@ impl<'a> Lecture<'a> {
         let mut lines = self.step(step, width, rows >= ROOMY);
         let left = rows.saturating_sub(lines.len());
         let whole = self.question(step, width, true);
-        let (gap, question) = if whole.len() < left { (true, whole) } else { (false, self.question(step, width, false)) };
-        lines.extend((gap && !question.is_empty()).then(Line::default));
-        lines.extend(question);
+        lines.extend((!whole.is_empty() && whole.len() < left).then(Line::default));
+        lines.extend(if whole.len() <= left { whole } else { self.question(step, width, false) });
         lines.truncate(rows);
         lines
     }
@@ -250,7 +260,7 @@ impl<'a> Lecture<'a> {
             _ => format!("{next} in the next run"),
         };
         let mut lines = styled(&format!("step {} {state}: {}", step.number(), step.title()), width, theme.strong());
-        lines.extend(styled(&format!("  {}", step.horovod()), width, theme.accent()));
+        lines.extend(styled(step.horovod(), width, theme.text()));
         if roomy {
             lines.extend(styled(&format!("Without it: {}", step.without()), width, theme.text()));
         }
@@ -274,8 +284,8 @@ impl<'a> Lecture<'a> {
         let short = |digest: &str| digest.chars().take(DIGEST).collect::<String>();
         let different = held.iter().collect::<BTreeSet<_>>().len();
         if different == 1 {
-            let text = format!("all {np} ranks hold the same weights {when}: {}", short(held[0]));
-            return styled(&text, width, theme.accent());
+            let text = format!("{np} ranks hold the same weights {when}: {}", short(held[0]));
+            return styled(&text, width, theme.text());
         }
         let each: Vec<String> = held.iter().enumerate().map(|(rank, held)| format!("rank {rank} {}", short(held))).collect();
         let named = format!("different weights {when}: {}", each.join(", "));

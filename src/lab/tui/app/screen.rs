@@ -83,6 +83,10 @@ pub fn focus(state: &mut State, pane: Pane) {
 
 /// After the terminal got another size: the pane that has the keyboard is on the screen.
 pub fn keep_focus_on_the_screen(state: &mut State) {
+    // The lecture view has no other pane.
+    if state.projector {
+        return;
+    }
     let (columns, rows) = state.shared.size;
     let area = Rect::new(0, 0, columns, rows);
     match (state.focus, layout::in_turn(area, state.slot)) {

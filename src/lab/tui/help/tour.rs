@@ -1,4 +1,4 @@
-//! The tour: a page at a time, in a place that is empty at first. It starts the first run, and goes on with it.
+//! The tour: a page at a time, where it covers nothing of which it speaks. It starts the first run, and goes on with it.
 //!
 //! The tour takes Enter and Escape. The keys that a page names do what they always do; any other key ends the tour.
 
@@ -67,6 +67,11 @@ pub fn pane(help: &Help) -> Option<Pane> {
     TOUR.get(help.tour?)?.pane
 }
 
+/// The pane that the page lies over: one that is empty at first, then one that shows nothing of the run.
+pub fn place(help: &Help) -> Pane {
+    if help.tour > Some(OFFER) { Pane::Steps } else { Pane::Chart }
+}
+
 /// Draws the page in the quiet place, or lower where it needs more rows.
 pub fn draw(frame: &mut Frame, quiet: Rect, body: Rect, help: &Help, shared: &Shared) {
     let Some((number, page)) = help.tour.and_then(|number| Some((number, TOUR.get(number)?))) else { return };
@@ -81,8 +86,8 @@ pub fn draw(frame: &mut Frame, quiet: Rect, body: Rect, help: &Help, shared: &Sh
         () if is_last => "ends the tour",
         () => "goes on",
     };
-    let keys = [("Enter", enter), ("Esc", "ends the tour")].into_iter().take(if is_last { 1 } else { 2 });
-    let key = |(key, what)| [Span::styled(key, theme.key()), Span::styled(format!(" {what}   "), theme.dim())];
+    let keys = [("Enter", enter), ("Esc", "ends it")].into_iter().take(if is_last { 1 } else { 2 });
+    let key = |(key, what)| [Span::styled(key, theme.key()), Span::styled(format!(" {what}  "), theme.dim())];
     lines.push(if offers(help, shared) && shared.is_starting() {
         Line::styled("a run is starting …", theme.accent())
     } else {
