@@ -44,6 +44,9 @@ pub struct Collectives {
     pub link: Option<String>,
 }
 
+/// With fewer ranks the schedules of all methods look alike.
+pub const LEAST_RANKS: usize = 4;
+
 /// Numbers of a schedule that no run has executed: 16 KiB.
 const ELEMENTS: usize = 4096;
 

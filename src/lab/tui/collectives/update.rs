@@ -2,15 +2,12 @@
 
 use super::show::Show;
 use super::stage::Stage;
-use super::state::Collectives;
+use super::state::{Collectives, LEAST_RANKS};
 use crate::domain::measured::Measured;
 use crate::runs::RunId;
 use crate::tui::actions::{Action, Effect};
 use crate::tui::shared::{Shared, is_of_collectives};
 use crate::tui::state::{State, Windows};
-
-/// With fewer ranks the schedules of all methods look alike.
-pub const LEAST_RANKS: usize = 4;
 
 /// Opens on the run on the screen, else on the newest run of collectives, else on the schedules that need no run.
 pub fn open(state: &mut State) -> Vec<Action> {

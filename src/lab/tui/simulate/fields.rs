@@ -117,9 +117,10 @@ impl Machine {
         (0..numbers().rates.len()).map(Source::Published).chain(measured).collect()
     }
 
-    /// Powers of two up to the largest number of ranks.
+    /// Powers of two up to the largest number of ranks; every second one where they are many, for each takes time to simulate.
     pub fn sizes(&self) -> Vec<usize> {
-        let powers = (0..17).map(|power| 1 << power).filter(|size| *size < self.largest);
+        let every = if self.largest > 1024 { 2 } else { 1 };
+        let powers = (0..17).step_by(every).map(|power| 1 << power).filter(|size| *size < self.largest);
         powers.chain([self.largest]).collect()
     }
 
