@@ -14,12 +14,12 @@ use crate::tui::shared::{Shared, Watched};
 use crate::tui::state::State;
 use crate::tui::widgets::Part;
 
-/// What goes first where there is no room: the causes, the least telling one before the others.
+/// What goes first where there is no room; the cause of a loss stays longer than what the next key is for.
 mod rank {
-    pub const CAUSES: [u8; 2] = [6, 7];
     pub const FIGURE: u8 = 8;
-    pub const WHAT_FOR: u8 = 4;
-    pub const MEANING: u8 = 5;
+    pub const CAUSES: [u8; 2] = [4, 7];
+    pub const WHAT_FOR: u8 = 6;
+    pub const MEANING: u8 = 3;
     pub const REPLAY: u8 = 2;
     pub const OTHER_RUN: u8 = 1;
     pub const STAYS: u8 = 0;

@@ -172,6 +172,9 @@ fn measured(state: &mut State, sample: TelemetrySample) {
         fit_presets(&mut state.shared, &sample);
     }
     state.shared.hardware = Some(Hardware::from_sample(&sample));
+    if let Some(watched) = &mut state.shared.watched {
+        watched.measured(&sample);
+    }
     state.devices.measured(sample);
 }
 

@@ -203,9 +203,13 @@ impl Shared {
         if let Some(other) = self.beside(run) {
             return Some([format!("run {id} shares the machine"), format!(" with run {}", other.id)]);
         }
+        let going = self.watched.as_ref().filter(|watched| watched.id == id && watched.is_going());
+        if let Some(part) = going.and_then(Watched::disturbed) {
+            let use_them = format!(" (other programs use {} of the cores)", units::percent(part));
+            return Some([format!("run {id} shares the machine"), use_them]);
+        }
         let part = run.disturbed()?;
-        let shares = if self.run_state(run).is_over() { "shared" } else { "shares" };
-        Some([format!("run {id} {shares} the machine"), format!(" ({})", busy_host::others_in_words(part))])
+        Some([format!("run {id} shared the machine"), format!(" ({})", busy_host::others_in_words(part))])
     }
 
     /// Another run that trains on the same machine as this one now.

@@ -5,14 +5,18 @@
 use crate::tui::shared::Curves;
 use std::collections::BTreeMap;
 
+use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport};
 use crate::domain::history::{Attempt, Commits, History, HostRanks, Keep, Process, Test, TrainingStep};
 use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::settings::without_flags;
 use crate::domain::user_metrics::LoggedSoFar;
-use crate::runs::{RunId, RunUpdate};
+use crate::runs::{RunId, RunUpdate, busy_host};
 use crate::tui::shared::phases::{EPOCHS, Phases};
+
+/// Samples from which on a mean of them says something.
+const SAMPLES: usize = 4;
 
 /// A run that is being followed, or was.
 #[derive(Clone, Debug)]
@@ -21,11 +25,14 @@ pub struct Watched {
     pub status: Option<RunStatus>,
     pub curves: Curves,
     history: History,
+    /// The part of the cores that other programs used while it trained: the sum over the samples, and how many.
+    others_cpu: (f64, usize),
 }
 
 impl Watched {
     pub fn new(id: RunId) -> Watched {
-        Watched { id, status: None, curves: Curves::default(), history: History::new(Keep::Epochs(EPOCHS)) }
+        let history = History::new(Keep::Epochs(EPOCHS));
+        Watched { id, status: None, curves: Curves::default(), history, others_cpu: (0.0, 0) }
     }
 
     pub fn state(&self) -> Option<RunState> {
@@ -51,6 +58,29 @@ impl Watched {
     fn event(&mut self, line: &EventLine) {
         self.history.take(line);
         self.curves.absorb(&self.history, line);
+    }
+
+    /// Counts what other programs use of the cores while it trains, as its record will say at its end.
+    pub fn measured(&mut self, sample: &TelemetrySample) {
+        let is_here = self.topology().values().all(|report| report.host == sample.host);
+        let cpu = sample.devices.iter().find(|device| device.kind == DeviceKind::Cpu);
+        let Some(cpu) = cpu.filter(|_| is_here && self.state() == Some(RunState::Running) && self.step().is_some()) else {
+            return;
+        };
+        let own = cpu.processes.iter().map(|process| process.utilization_percent.value().copied()).sum::<Option<f64>>();
+        // Without each rank's share the ranks themselves would be the others.
+        let Some(own) = own.filter(|_| cpu.processes.len() == self.topology().len()) else { return };
+        if let Some(busy) = cpu.utilization_percent.value() {
+            let others = (busy - own / cpu.core_percent.len().max(1) as f64) / 100.0;
+            self.others_cpu = (self.others_cpu.0 + others.clamp(0.0, 1.0), self.others_cpu.1 + 1);
+        }
+    }
+
+    /// The part of the cores that other programs have used so far. `None` where that is not worth a word.
+    pub fn disturbed(&self) -> Option<f64> {
+        let (sum, samples) = self.others_cpu;
+        let part = sum / samples.max(1) as f64;
+        (samples >= SAMPLES && part >= busy_host::NOTICEABLE).then_some(part)
     }
 
     /// Where the time of every process went.

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
+use crate::domain::device::Reading;
 use crate::domain::event::{ConfigReport, Event, EventLine, Metrics};
 use crate::domain::model::ModelSpec;
 use crate::domain::run::RunState;
@@ -204,6 +205,32 @@ fn an_efficiency_over_100_percent_is_no_figure_and_has_its_reason() {
     let [first, _] = header(&state, 120);
     assert!(first.contains("2.10x of 2x, over 100 %: the baseline was too slow"), "{first}");
     assert!(!text(&state, 200, 60).contains("105 %"));
+}
+
+/// What will be said at its end is said while it trains, by what the cores do beside its ranks.
+#[test]
+fn other_programs_are_seen_while_the_run_trains() {
+    let watch = |ranks_percent: f64| {
+        let mut state = training(1820.0, 60);
+        samples::say(
+            &mut state,
+            Message::Updates(
+                RunId(2),
+                vec![RunUpdate::Event(EventLine { time_s: BEGAN, process: 1, event: samples::topology(1, 2) })],
+            ),
+        );
+        let mut sample = samples::cpu_sample(&[(0, 412), (1, 413)]);
+        sample.devices[0].processes.iter_mut().for_each(|rank| rank.utilization_percent = Reading::Value(ranks_percent));
+        (0..4).for_each(|_| samples::say(&mut state, Message::Telemetry(sample.clone())));
+        header(&state, 120)[0].clone()
+    };
+    // The cores are busy for 91 %.
+    assert!(
+        watch(40.0).contains("no speed-up: run 2 shares the machine (other programs use 51 % of the cores)"),
+        "{}",
+        watch(40.0)
+    );
+    assert!(watch(88.0).contains("1.82x of 2x, 91 %"), "{}", watch(88.0));
 }
 
 /// Beside another run, and after it: no figure, and the same words.
