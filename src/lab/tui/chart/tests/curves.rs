@@ -26,7 +26,7 @@ const STEPS: usize = 93;
 const RUN_B: Color = Color::Indexed(29);
 
 /// What a run of `np` processes writes in `epochs` and some steps: 0.1 s a step, process 1 by `slower` in forward.
-fn written(np: usize, epochs: usize, steps: usize, slower: f64, loss: impl Fn(usize) -> f64) -> Vec<RunUpdate> {
+pub fn written(np: usize, epochs: usize, steps: usize, slower: f64, loss: impl Fn(usize) -> f64) -> Vec<RunUpdate> {
     let mut time_s = 1000.0;
     let mut all = vec![RunUpdate::Status(samples::status(RunState::Running, "training"))];
     let mut tell = |time_s: f64, process: usize, event: Event| all.push(RunUpdate::Event(EventLine { time_s, process, event }));
@@ -59,17 +59,17 @@ fn written(np: usize, epochs: usize, steps: usize, slower: f64, loss: impl Fn(us
     all
 }
 
-fn falling(step: usize) -> f64 {
+pub fn falling(step: usize) -> f64 {
     let x = step as f64 / STEPS as f64;
     2.0 * (-1.4 * x).exp() + 0.35 + 0.06 * (x * 37.0).sin() * (x * 11.0).cos()
 }
 
 /// Run 2 on the screen in its third epoch, run 1 the baseline.
-fn running() -> State {
+pub fn running() -> State {
     with(written(2, 2, 30, 0.0, falling))
 }
 
-fn with(updates: Vec<RunUpdate>) -> State {
+pub fn with(updates: Vec<RunUpdate>) -> State {
     let mut state = samples::never_used();
     let going = samples::summary(2, 2, samples::status(RunState::Running, "training"), None);
     samples::say(&mut state, Message::Runs(vec![samples::finished(1, 1, 640.0), going]));
@@ -85,7 +85,7 @@ fn curves(loss: impl Fn(usize) -> f64) -> crate::tui::shared::curves::Curves {
 }
 
 /// Run 6 on the screen; 1 is the baseline; 3, 4 and 5 are pinned.
-fn pinned() -> State {
+pub fn pinned() -> State {
     let mut state = samples::never_used();
     samples::say(&mut state, Message::Runs((1..=6).map(|id| samples::finished(id, 1, 640.0)).collect()));
     state.focus = Pane::Runs;
@@ -102,7 +102,7 @@ fn pinned() -> State {
     state
 }
 
-fn pane(state: &State, width: u16, height: u16, zoom: bool) -> Buffer {
+pub fn pane(state: &State, width: u16, height: u16, zoom: bool) -> Buffer {
     let (area, zoomed, wish) =
         (Rect::new(0, 0, width, height), zoom.then_some(Pane::Chart), Wish { devices: 6, packed: false, log: 0, runs: 9 });
     let places = places(area, zoomed, Pane::Chart, wish, &Default::default()).unwrap();
@@ -112,7 +112,7 @@ fn pane(state: &State, width: u16, height: u16, zoom: bool) -> Buffer {
     terminal.backend().buffer().clone()
 }
 
-fn text(buffer: &Buffer) -> String {
+pub fn text(buffer: &Buffer) -> String {
     let rows = buffer.content.chunks(buffer.area.width as usize);
     rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned() + "\n").collect()
 }
@@ -216,62 +216,6 @@ fn the_timeline_shows_other_epochs_and_more_processes_than_fit() {
         press(&mut state, KeyCode::Down);
     }
     assert!(small(&state).contains("rank 15") && small(&state).contains("of 16 ranks"), "{}", small(&state));
-}
-
-/// The rows of the numbers at each axis, from the top of the pane: one list for each plot, by where its axis stands.
-fn labelled_rows(buffer: &Buffer) -> Vec<Vec<u16>> {
-    let mut rows: std::collections::BTreeMap<(u16, u16), Vec<u16>> = Default::default();
-    let symbol = |x: u16, y: u16| buffer[(x, y)].symbol();
-    for x in 1..buffer.area.width {
-        let mut plot = 0;
-        for y in 0..buffer.area.height {
-            let is_labelled = symbol(x - 1, y).chars().all(|c| c.is_ascii_digit() || c == '%');
-            if matches!(symbol(x, y), "┤" | "└") && is_labelled {
-                rows.entry((x, plot)).or_default().push(y);
-            }
-            plot += u16::from(symbol(x, y) == "└");
-        }
-    }
-    rows.into_values().collect()
-}
-
-#[test]
-fn numbers_at_an_axis_are_evenly_spaced_and_never_touch() {
-    let noisy = |step: usize| falling(step) + 0.2 * (step as f64 * 2.9).sin();
-    for state in [running(), pinned(), with(written(2, 3, 0, 0.0, noisy)), with(written(2, 3, 0, 0.0, |_| 0.5))] {
-        for keys in ["", "l", "L", "lL", "]]"] {
-            let mut state = state.clone();
-            type_text(&mut state, keys);
-            for (width, height, zoom) in [
-                (60, 16, false),
-                (80, 24, false),
-                (80, 24, true),
-                (120, 36, false),
-                (120, 36, true),
-                (200, 60, false),
-                (200, 60, true),
-            ] {
-                let buffer = pane(&state, width, height, zoom);
-                let plots = labelled_rows(&buffer);
-                assert!(!plots.is_empty(), "{}", text(&buffer));
-                for rows in plots {
-                    let apart: Vec<u16> = rows.windows(2).map(|pair| pair[1] - pair[0]).collect();
-                    assert!(apart.iter().all(|by| *by == apart[0] && *by > 1), "{rows:?} with {keys}:\n{}", text(&buffer));
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn a_screen_without_trouble_has_nothing_in_the_colour_of_trouble() {
-    let mut state = running();
-    for _ in Tab::ALL {
-        let buffer = pane(&state, 200, 60, true);
-        let warn = state.shared.theme.warn().fg.unwrap();
-        assert!(buffer.content.iter().all(|cell| cell.fg != warn), "{}", text(&buffer));
-        press(&mut state, KeyCode::Right);
-    }
 }
 
 /// Cells with this symbol, and their colours.
