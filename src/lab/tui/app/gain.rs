@@ -43,8 +43,9 @@ pub fn parts(state: &State, width: usize) -> Vec<Part> {
     };
     let mut parts = vec![lab];
     parts.extend(how_it_stands(shared, watched));
+    let pair = shared.pair();
     let with_bars = |cells: usize| {
-        let answer = answer(shared, watched, cells);
+        let answer = answer(shared, watched, pair, cells);
         parts.iter().cloned().chain(answer).collect::<Vec<Part>>()
     };
     let mut wider = BARS.into_iter().map(with_bars);
@@ -94,7 +95,7 @@ fn how_it_stands(shared: &Shared, watched: &Watched) -> Vec<Part> {
     parts
 }
 
-fn answer(shared: &Shared, watched: &Watched, cells: usize) -> Vec<Part> {
+fn answer(shared: &Shared, watched: &Watched, pair: Option<Pair>, cells: usize) -> Vec<Part> {
     let theme = shared.theme;
     let status = shared.status(watched.id);
     let said = |text: String, style: Style| vec![Part::new(rank::ANSWER, Span::styled(text, style))];
@@ -112,7 +113,7 @@ fn answer(shared: &Shared, watched: &Watched, cells: usize) -> Vec<Part> {
     if is_of_collectives(run) {
         return collectives(shared, run);
     }
-    match shared.pair() {
+    match pair {
         Some(pair) if pair.has_other_ranks() => of_other_ranks(shared, pair, cells),
         Some(pair) => of_as_many_ranks(shared, pair),
         None => alone(shared, run),
@@ -253,15 +254,16 @@ fn alone(shared: &Shared, run: &RunSummary) -> Vec<Part> {
         parts.push(words(rank::MORE, format!("  {status}")));
     }
     let is_first = shared.baseline().is_none_or(|baseline| baseline.id == run.id);
-    let need = match (shared.figures(run).images_per_sec, is_first, shared.gain(run)) {
-        (None, ..) if !shared.run_state(run).is_over() => "  images/s appear after the first seconds".to_owned(),
-        (None, ..) => format!("  no images/s: {status}"),
-        (Some(_), true, _) if shared.going().is_some_and(|going| going != run.id) => {
-            ". The gain comes with the next run".to_owned()
-        }
-        (Some(_), true, _) => format!(". For the gain: np {}, then r", if run.figures.np > 1 { 1 } else { 2 }),
-        (Some(_), false, Err(reason)) => format!("  no speed-up: {reason}"),
-        (Some(_), false, Ok(_)) => String::new(),
+    let other = shared.going().filter(|going| *going != run.id);
+    let need = match (shared.figures(run).images_per_sec, shared.gain(run)) {
+        (None, _) if !shared.run_state(run).is_over() => "  images/s appear after the first seconds".to_owned(),
+        (None, _) => format!("  no images/s: {status}"),
+        (Some(_), _) if is_first => match other {
+            Some(other) => format!(". Its gain may come with run {other}"),
+            None => format!(". For the gain: np {}, then r", if run.figures.np > 1 { 1 } else { 2 }),
+        },
+        (Some(_), Err(reason)) => format!("  no speed-up: {reason}"),
+        (Some(_), Ok(_)) => String::new(),
     };
     parts.push(Part::new(rank::ANSWER, Span::styled(need, theme.text())));
     parts

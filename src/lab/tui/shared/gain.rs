@@ -66,6 +66,11 @@ fn settings_apart(before: &RunSummary, after: &RunSummary) -> Vec<Difference> {
     found
 }
 
+/// What it trained on: accuracies of other images are another matter.
+fn images(run: &RunSummary) -> Option<&str> {
+    run.record.as_ref().map(|record| &*record.data_label)
+}
+
 /// The same settings and images, on any number of ranks.
 fn is_same_but_np(run: &RunSummary, other: &RunSummary) -> bool {
     let (Some(run), Some(other)) = (&run.record, &other.record) else { return false };
@@ -138,7 +143,7 @@ impl Shared {
     /// differs in the ranks alone, one on as many ranks that differs in one setting alone, or any whose speed can be compared.
     pub fn pair(&self) -> Option<Pair<'_>> {
         let run = self.summary_on_screen()?;
-        let is_other = |other: &&RunSummary| other.id != run.id && kind_of(other) == kind_of(run);
+        let is_other = |other: &&RunSummary| other.id != run.id && kind_of(other) == kind_of(run) && images(other) == images(run);
         let chosen = self.baseline.and_then(|id| self.summary(id)).filter(is_other);
         let as_many = || Some(Pair { before: chosen?, after: run }).filter(|pair| !pair.has_other_ranks());
         chosen
@@ -182,8 +187,6 @@ impl Shared {
     /// The newest run on as many ranks that differs in one setting alone. Of very many runs the newest are looked at.
     fn neighbour(&self, run: &RunSummary) -> Option<Pair<'_>> {
         let after = self.summary(run.id)?;
-        // Accuracies of other images are another matter.
-        let images = |run: &RunSummary| run.record.as_ref().map(|record| record.data_label.clone());
         let is_alike = |other: &&RunSummary| {
             other.id != run.id
                 && other.figures.np == run.figures.np
