@@ -73,7 +73,7 @@ fn json_is_events_and_a_summary() {
     let Some(lab) = Lab::with_mpirun() else { return };
     let output = run(&lab, &["--np", "2", "--json"]);
     let lines: Vec<serde_json::Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.iter().filter(|line| line["event"] == "epoch").count(), 6);
+    assert_eq!(lines.iter().filter(|line| line["event"] == "epoch").count(), 8);
     assert_eq!(lines.last().unwrap()["summary"]["status"]["state"], "finished");
 }
 
@@ -280,7 +280,7 @@ fn a_follower_sees_everything_once_and_the_end_last() {
     });
     assert_eq!(follower.poll(), []);
     let count = |wanted: fn(&RunUpdate) -> bool| updates.iter().filter(|update| wanted(update)).count();
-    assert_eq!(count(|update| matches!(update, RunUpdate::Log { process: 0, .. })), 3);
+    assert_eq!(count(|update| matches!(update, RunUpdate::Log { process: 0, .. })), 4);
     let lines = std::fs::read_to_string(lab.folder(1).events_file()).unwrap().lines().count();
     assert_eq!(count(|update| matches!(update, RunUpdate::Event(_))), lines);
     finish(child);
