@@ -85,7 +85,7 @@ fn a_fatal_event_names_rank_step_and_cause() {
     assert_eq!(output.status.code(), Some(1));
     let status = lab.status(1);
     assert_eq!((status.state, status.failed_process), (RunState::Failed, Some(1)));
-    assert_eq!(status.message, "process 1 failed during epoch 1: the loss is not a number");
+    assert_eq!(status.message, "rank 1 failed during epoch 1: the loss is not a number");
     assert_eq!(status.last_lines, ["about to fail"]);
     assert!(stderr(&output).contains(&status.message), "{}", stderr(&output));
     lab.assert_nothing_left(1);
@@ -98,7 +98,7 @@ fn a_rank_that_exits_with_a_code_is_named_with_its_last_words() {
     run(&lab, &["--np", "2"]);
     let status = lab.status(1);
     assert_eq!((status.state, status.failed_process, status.exit_code), (RunState::Failed, Some(1), Some(7)));
-    assert_eq!(status.message, "process 1 ended with exit code 7: error: unexpected argument");
+    assert_eq!(status.message, "rank 1 ended with exit code 7: error: unexpected argument");
     lab.assert_nothing_left(1);
 }
 
@@ -112,7 +112,7 @@ fn kill_9_of_one_rank_fails_the_run_and_ends_the_others() {
     let status = lab.wait_until_over(1);
     assert!(begin.elapsed() < Duration::from_secs(10));
     assert_eq!((status.state, status.failed_process), (RunState::Failed, Some(2)));
-    assert!(status.message.starts_with("process 2 was ended by signal 9 (SIGKILL)"), "{}", status.message);
+    assert!(status.message.starts_with("rank 2 was ended by signal 9 (SIGKILL)"), "{}", status.message);
     lab.assert_nothing_left(1);
     assert_eq!(finish(child).status.code(), Some(1));
 }

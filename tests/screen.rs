@@ -115,7 +115,7 @@ fn a_run_continues_for_more_epochs() {
     lab.wait_for("3 more epochs");
     lab.press("\r");
     lab.wait_for("Epoch 7/7");
-    lab.wait_for("7 epochs");
+    lab.wait_for("7/7 ");
     lab.press("q");
     assert!(lab.exit().success());
 }

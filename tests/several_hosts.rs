@@ -87,7 +87,7 @@ impl Cluster {
         let output = finish(lab);
         assert_eq!((status.state, output.status.code()), (RunState::Failed, Some(1)), "{}", stderr(&output));
         let wanted = "host hvd-two died or was cut off in epoch ";
-        assert!(status.message.starts_with(wanted) && status.message.ends_with(", and process 1 with it"), "{}", status.message);
+        assert!(status.message.starts_with(wanted) && status.message.ends_with(", and rank 1 with it"), "{}", status.message);
         assert_eq!(status.failed_process, Some(1));
         // 7 s at most where nothing else runs; a machine that others keep busy takes its time.
         assert!(took < Duration::from_secs(15), "it took {took:?}");

@@ -43,7 +43,7 @@ fn a_run_goes_on_without_the_rank_that_was_killed() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stderr(&output);
     let goes_on =
-        |text: &str| text.contains("process 2 was ended") && text.contains("going on with 2 ranks from the last checkpoint");
+        |text: &str| text.contains("rank 2 was ended") && text.contains("going on with 2 ranks from the last checkpoint");
     assert!(goes_on(&said), "{said}");
     let log = std::fs::read_to_string(lab.folder(1).launcher_log()).unwrap();
     assert!(goes_on(&log), "{log}");
@@ -53,7 +53,7 @@ fn a_run_goes_on_without_the_rank_that_was_killed() {
     let record = summary.record.unwrap();
     assert_eq!(record.np_of_attempts().collect::<Vec<_>>(), [3, 2]);
     let because: Vec<&str> = record.attempts.iter().map(|attempt| attempt.because.as_deref().unwrap_or_default()).collect();
-    assert!(because[0].is_empty() && because[1].contains("process 2 was ended"), "{because:?}");
+    assert!(because[0].is_empty() && because[1].contains("rank 2 was ended"), "{because:?}");
     let launched: Vec<usize> =
         events(&lab, 1).iter().filter_map(|line| if let Event::Launched { np } = line.event { Some(np) } else { None }).collect();
     assert_eq!(launched, [3, 2], "one event for each launch");
@@ -178,7 +178,7 @@ fn a_script_that_hangs_is_not_left_behind() {
     process::signal(lab.pids(1)[1], Signal::SIGKILL);
     assert_eq!(finish(going).status.code(), Some(1));
     let said = lab.status(1).message;
-    let parts = ["process 1 was ended", "did not answer within 10 s", "--elastic-timeout is 0:01"];
+    let parts = ["rank 1 was ended", "did not answer within 10 s", "--elastic-timeout is 0:01"];
     assert!(parts.iter().all(|part| said.contains(part)), "{said}");
     lab.assert_nothing_left(1);
 }
@@ -207,7 +207,7 @@ fn it_goes_on_without_a_rank_that_stays_frozen() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(lab.store().record(RunId(1)).unwrap().np_of_attempts().collect::<Vec<_>>(), [2, 1]);
     let log = std::fs::read_to_string(lab.folder(1).launcher_log()).unwrap();
-    assert!(log.contains("process 1 has been stopped for 8 s"), "{log}");
+    assert!(log.contains("rank 1 has been stopped for 8 s"), "{log}");
     let because = lab.store().record(RunId(1)).unwrap().attempts.pop().unwrap().because.unwrap();
     assert!(because.contains("so the lab has ended it"), "{because}");
     lab.assert_nothing_left(1);
@@ -224,7 +224,7 @@ fn it_ends_where_going_on_is_of_no_use() {
     let (_, output) = with_a_kill(&lab, 2, 1, &[&flags[..], &["--reset-limit", "0"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let said = lab.status(2).message;
-    assert!(said.contains("process 1 was ended") && said.contains("which is the limit (--reset-limit)"), "{said}");
+    assert!(said.contains("rank 1 was ended") && said.contains("which is the limit (--reset-limit)"), "{said}");
     lab.assert_nothing_left(2);
 }
 

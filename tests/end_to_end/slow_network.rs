@@ -80,7 +80,7 @@ fn a_slow_cable_is_named_by_its_queue_and_costs_time_but_no_digit_of_a_loss() {
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     let said = stdout(&output);
     assert!(said.starts_with("The cable to rank 1 lets at most 2 Mbit/s through"), "{said}");
-    assert!(said.contains("found after") && said.contains("the network of process 1 is slow"), "{said}");
+    assert!(said.contains("found after") && said.contains("the network of rank 1 is slow"), "{said}");
     finish(going);
 
     assert_eq!(lab.status(2).state, RunState::Finished, "{}", lab.status(2).message);

@@ -115,13 +115,13 @@ fn the_first_real_error_is_the_cause_whoever_ends_first_and_whatever_wrappers_sa
     let accelerate = both(|rank| format!("[rank{rank}]: ")) + &root(1);
     let deepspeed =
         traceback("", bad) + "echo '[2026-01-01 10:00:00,1] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 70'\n";
-    let first = "process 1 failed first: ValueError: bad layer";
+    let first = "rank 1 failed first: ValueError: bad layer";
     for (id, (name, body, process, message)) in (1..).zip([
         ("horovodrun", &horovodrun, Some(1), first),
         ("srun", &srun, Some(1), first),
         // Its own words are that it has lost another one.
         ("torchrun", &torchrun, Some(1), first),
-        ("accelerate", &accelerate, Some(1), "process 1 ended with exit code 1: ValueError: bad layer"),
+        ("accelerate", &accelerate, Some(1), "rank 1 ended with exit code 1: ValueError: bad layer"),
         (
             "torchrun",
             &"echo 'torchrun: error: ambiguous option: --n' >&2\n".to_owned(),
@@ -141,7 +141,7 @@ fn the_first_real_error_is_the_cause_whoever_ends_first_and_whatever_wrappers_sa
             Some(0),
             "exit code 1: cc: bad.c",
         ),
-        ("torchrun", &(traceback("[0]<stdout>:", bad) + &root(1)), Some(1), "process 1 ended with exit code 1"),
+        ("torchrun", &(traceback("[0]<stdout>:", bad) + &root(1)), Some(1), "rank 1 ended with exit code 1"),
         (
             "srun",
             &(traceback("1: ", lost) + "echo 'srun: error: n1: tasks 0-1: Exited with exit code 1' >&2\n"),
@@ -195,7 +195,7 @@ fn a_log_that_cannot_be_opened_ends_no_training() {
     let output = run(&lab, &["--", "torchrun", "--nproc-per-node=gpu", "train.sh"]);
     assert!(output.status.success() && lab.home().join("trained-1").is_file(), "{}", stderr(&output));
     let said = std::fs::read_to_string(lab.folder(1).launcher_log()).unwrap();
-    assert!(said.contains("what process 1 prints is not kept, and it goes on"), "{said}");
+    assert!(said.contains("what rank 1 prints is not kept, and it goes on"), "{said}");
     assert_eq!(std::fs::read_to_string(lab.folder(1).rank_log(0)).unwrap(), "loss: 0.5\n");
 }
 

@@ -78,7 +78,7 @@ fn a_rank_that_never_reports_is_named_when_the_start_timeout_is_over() {
     let output = lab.run(&["run", "--data", "generated", "--np", "2", "--start-timeout", "3"]);
     let status = lab.status(1);
     assert_eq!((status.state, output.status.code().is_some_and(|code| code != 0)), (RunState::Failed, true));
-    assert!(status.message.starts_with("process 1 of 2 did not report within 0:03"), "{}", status.message);
+    assert!(status.message.starts_with("rank 1 of 2 did not report within 0:03"), "{}", status.message);
     lab.assert_nothing_left(1);
 }
 

@@ -44,7 +44,7 @@ fn ranks_that_are_frozen_slow_or_crowded_are_named_and_go_on_afterwards() {
 
     let said = make(&lab, &["freeze", "--rank", "1", "--seconds", "3"]);
     assert!(said.contains("Rank 1 is stopped (SIGSTOP)") && said.contains("found after"), "{said}");
-    assert!(said.contains("process 1 is stopped by a signal"), "{said}");
+    assert!(said.contains("rank 1 is stopped by a signal"), "{said}");
     goes_on();
 
     // Once more, at once: it is named again.
@@ -55,7 +55,7 @@ fn ranks_that_are_frozen_slow_or_crowded_are_named_and_go_on_afterwards() {
     let second = lab.run(&["fault", "1", "freeze"]);
     assert!(second.status.code() == Some(1) && stderr(&second).contains("another fault lasts"), "{}", stderr(&second));
     let said = finish(slow);
-    assert!(stdout(&said).contains("process 1 is stopped again and again"), "{}{}", stdout(&said), stderr(&said));
+    assert!(stdout(&said).contains("rank 1 is stopped again and again"), "{}{}", stdout(&said), stderr(&said));
     goes_on();
 
     // Where there is one core only, nothing is left for anybody.
@@ -77,7 +77,7 @@ fn a_rank_that_is_killed_is_named_by_the_end_of_the_run() {
     let Some(lab) = waiting() else { return };
     let child = lab.start(1, 2);
     let said = make(&lab, &["kill", "--rank", "1"]);
-    assert!(said.contains("Rank 1 is killed") && said.contains("process 1 was ended by signal 9"), "{said}");
+    assert!(said.contains("Rank 1 is killed") && said.contains("rank 1 was ended by signal 9"), "{said}");
     let status = lab.wait_until_over(1);
     assert_eq!((status.state, status.failed_process), (RunState::Failed, Some(1)), "{}", status.message);
     finish(child);

@@ -109,7 +109,7 @@ printf '%s\n' =========== 'train.py FAILED' Failures: '[1]:' '  rank      : 0 (l
 exit 1"#;
     let accelerate = "#!/bin/sh\necho 'accelerate: error: unrecognized arguments: --np' >&2; exit 2";
     for (id, (name, body, blamed, said, shown)) in (1..).zip([
-        ("torchrun", torchrun, Some(1), "process 1 was ended by signal 9 (SIGKILL)", "last lines of rank 1 ("),
+        ("torchrun", torchrun, Some(1), "rank 1 was ended by signal 9 (SIGKILL)", "last lines of rank 1 ("),
         ("accelerate", accelerate, None, "the program ended with exit code 2: accelerate: error", "accelerate's last lines:"),
     ]) {
         let launcher = script(&lab, name, body);
@@ -159,7 +159,7 @@ fn a_killed_rank_is_named_and_a_stop_leaves_nothing() {
             );
             let status = lab.wait_until_over(1);
             assert_eq!((status.state, status.failed_process), (RunState::Failed, Some(1)), "{}", status.message);
-            assert!(status.message.starts_with("process 1 was ended by signal 9"), "{}", status.message);
+            assert!(status.message.starts_with("rank 1 was ended by signal 9"), "{}", status.message);
         } else {
             assert!(lab.run(&["stop", "2"]).status.success());
             assert_eq!(lab.wait_until_over(2).state, RunState::Stopped);

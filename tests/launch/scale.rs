@@ -17,7 +17,7 @@ fn of_512_ranks_no_step_is_lost_and_the_one_that_fails_is_found() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let status = lab.status(1);
     assert_eq!((status.state, status.failed_process), (RunState::Failed, Some(317)), "{status:?}");
-    assert!(status.message.contains("process 317") && status.message.contains("out of memory"), "{}", status.message);
+    assert!(status.message.contains("rank 317") && status.message.contains("out of memory"), "{}", status.message);
 
     let (mut reported, mut steps) = (0, BTreeMap::<usize, Vec<usize>>::new());
     for line in lab.folder(1).events() {

@@ -45,7 +45,7 @@ fn ranks_that_end_at_once_and_leave_a_child_with_their_output_do_not_hold_up_the
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert!(began.elapsed() < Duration::from_secs(60), "{clean}: {:?}", began.elapsed());
         let said = text(lab.folder(1).launcher_log());
-        let who = if clean.is_empty() { "process 1 has left `sleep 300` (pid " } else { "a rank has left `sleep 300` (pid " };
+        let who = if clean.is_empty() { "rank 1 has left `sleep 300` (pid " } else { "a rank has left `sleep 300` (pid " };
         assert!(said.contains(who) && said.contains("holds the output of the run open"), "{said}");
         lab.assert_nothing_left(1);
     }
@@ -65,7 +65,7 @@ fn the_same_of_the_ranks_of_a_training() {
     let lab = lab.env("HVD_TRAIN", &trainer).env("STAND_IN_EPOCH_SECONDS", "0.01");
     let output = run(&lab, &["--np", "2", "--force", "--data", "generated"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(text(lab.folder(1).launcher_log()).contains("process 1 has left `sleep 300` (pid "));
+    assert!(text(lab.folder(1).launcher_log()).contains("rank 1 has left `sleep 300` (pid "));
     lab.assert_nothing_left(1);
 }
 
@@ -135,7 +135,7 @@ fn a_line_without_an_end_that_stalls_the_launcher_is_told_with_its_rank() {
     let said = wait_for("what is told of the line", || {
         Some(text(lab.folder(1).launcher_log())).filter(|said| said.contains("prints a line that does not end"))
     });
-    assert!(said.contains("process 1 prints a line that does not end (") && said.contains("MiB so far)"), "{said}");
+    assert!(said.contains("rank 1 prints a line that does not end (") && said.contains("MiB so far)"), "{said}");
     assert!(lab.run(&["stop", "1"]).status.success());
     assert_eq!(lab.wait_until_over(1).state, RunState::Stopped);
     lab.assert_nothing_left(1);
@@ -152,7 +152,7 @@ fn of_a_program_that_logs_in_a_loop_a_part_is_kept_and_the_last_of_it() {
     let events = text(lab.folder(1).events_file());
     assert!((2_000..40_000).contains(&events.lines().count()), "{} events", events.lines().count());
     let said = text(lab.folder(1).launcher_log());
-    assert_eq!(said.matches("process 0 logs more than a run keeps").count(), 1, "{said}");
+    assert_eq!(said.matches("rank 0 logs more than a run keeps").count(), 1, "{said}");
     let all: Vec<serde_json::Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for by in ["hvd_lab.log", "words before numbers"] {
         let mut of_both = all.iter().filter(|event| event["by"] == by);

@@ -22,7 +22,7 @@ fn a_rank_is_frozen_from_the_menu_and_the_menu_says_who_found_it() {
     lab.wait_for("Rank 1 is stopped (SIGSTOP)");
     lab.press("\r");
     lab.wait_for("freeze in rank 1: found after");
-    lab.wait_for("process 1 is stopped by a signal");
+    lab.wait_for("rank 1 is stopped by a signal");
     // One at a time, and the refusal says so.
     lab.press("\r");
     lab.wait_for("another fault lasts");

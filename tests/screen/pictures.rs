@@ -13,7 +13,7 @@ const PICTURES: [Picture; 3] = [
         "screen",
         (140, 40),
         &[("}", ":10 finished")],
-        &["Steps", "Devices", "training loss", "% efficiency", "compared with run 1"],
+        &["Steps", "Devices", "training loss", "1.82x of 2x, 91 %", "compared with run 1"],
     ),
     ("lesson", (100, 36), &[("}", ":10 finished"), ("4", "[ ]  4"), ("4", "[x]  4"), ("w", "The problem")], &["Step 4/10"]),
     (

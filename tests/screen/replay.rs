@@ -19,12 +19,12 @@ fn the_demo_needs_nothing_but_the_program() {
     let mut lab = Options { arguments: &["demo"], env: nothing, ..Options::default() }.start(&home);
     lab.wait_for("REPLAY");
     lab.wait_for("on 2 CPU cores");
-    lab.wait_for("▶ running");
+    lab.wait_for("run 2 ▶");
     lab.press(" ");
     lab.wait_for("paused");
     lab.press("}");
     lab.wait_for(" finished");
-    lab.wait_for("✓ finished");
+    lab.wait_for("run 2 ✓");
     // Both recordings are in the table, and what the second rank was worth.
     lab.wait_for("compared with run 1");
     lab.press("r");
@@ -32,7 +32,7 @@ fn the_demo_needs_nothing_but_the_program() {
     lab.press("\x1b");
     lab.wait("the notice gone", |seen| !seen.terminal.screen().contents().contains("this is a recording"));
     lab.press("{");
-    lab.wait_for("▶ running");
+    lab.wait_for("run 2 ▶");
     lab.press("q");
     assert!(lab.exit().success());
     lab.expect_restored();

@@ -153,7 +153,7 @@ mod tests {
     use crate::domain::run::RunState;
 
     fn verdict(lost: Option<Lost>) -> Verdict {
-        Verdict { state: RunState::Failed, message: "process 1 died".into(), failed_process: Some(1), last_lines: vec![], lost }
+        Verdict { state: RunState::Failed, message: "rank 1 died".into(), failed_process: Some(1), last_lines: vec![], lost }
     }
 
     fn elastic(np: usize, min_np: Option<usize>, reset_limit: Option<usize>, hosts: Option<&str>) -> Elastic {
@@ -166,7 +166,7 @@ mod tests {
     fn each_loss_takes_a_rank_down_to_the_least_and_no_more_often_than_allowed() {
         let mut run = elastic(3, Some(2), Some(2), None);
         let said = run.reset(&verdict(ONE)).unwrap().unwrap();
-        assert_eq!(said, "process 1 died (reset 1 of 2)");
+        assert_eq!(said, "rank 1 died (reset 1 of 2)");
         assert_eq!((run.now.np, run.going_on().as_str()), (2, "going on with 2 ranks from the last checkpoint"));
         run.reset(&verdict(ONE)).unwrap();
         assert_eq!(run.now.np, 2, "the place of a process that died is still there");

@@ -115,11 +115,11 @@ impl Evidence {
         self.history.process(process)?.step
     }
 
-    /// How far the first processes have come: `process 0 after epoch 1, batch 3, process 1 before its first batch`.
+    /// How far the first processes have come: `rank 0 after epoch 1, batch 3, rank 1 before its first batch`.
     pub fn last_seen(&self, np: usize) -> String {
         let place = |process: usize| match self.step(process) {
-            Some(step) => format!("process {process} after epoch {}, batch {}", step.epoch + 1, step.batch + 1),
-            None => format!("process {process} before its first batch"),
+            Some(step) => format!("rank {process} after epoch {}, batch {}", step.epoch + 1, step.batch + 1),
+            None => format!("rank {process} before its first batch"),
         };
         (0..np.min(4)).map(place).collect::<Vec<_>>().join(", ")
     }

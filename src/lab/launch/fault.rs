@@ -183,7 +183,7 @@ impl Faults {
         };
         pid.and_then(ProcessHandle::open)
             .filter(is_ours)
-            .ok_or_else(|| format!("process {process} does not run on this host, or has not reported yet"))
+            .ok_or_else(|| format!("rank {process} does not run on this host, or has not reported yet"))
     }
 
     /// Another rank of this host.
@@ -252,7 +252,7 @@ impl Faults {
                 fault.found_by = Some(words.chars().take(300).collect());
             }
         });
-        Some(format!("hvd-lab: the fault in process {process} was found after {after:.1} s: {words}"))
+        Some(format!("hvd-lab: the fault in rank {process} was found after {after:.1} s: {words}"))
     }
 
     /// As [`Faults::found`], of what a rank says of others: `rank 1 has not arrived`, or what rank 1 called where others called

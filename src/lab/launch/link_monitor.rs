@@ -221,7 +221,7 @@ impl Queues {
         self.told = Some(slow.process);
         let rate = units::bits_per_second((slow.rate / 1e5).round() as u64 * 100_000);
         let words = format!(
-            "the network of process {} is slow: in the last {} s up to {} waited in front of it, {rate} of {} got through on average, \
+            "the network of rank {} is slow: in the last {} s up to {} waited in front of it, {rate} of {} got through on average, \
              and the others' queues were empty or short",
             slow.process,
             (LOOK_EVERY * (KEPT as u32 - 1)).as_secs(),
@@ -292,7 +292,7 @@ mod tests {
         let said = told(GBIT, (0..150).map(|look| if (30..100).contains(&look) { in_turns(look) } else { well }));
         assert_eq!(said.len(), 1, "{said:?}");
         assert_eq!(said[0].0, 1);
-        assert!(said[0].1.contains("process 1 is slow: in the last 4 s up to 88 KiB waited in front of it, "), "{said:?}");
+        assert!(said[0].1.contains("rank 1 is slow: in the last 4 s up to 88 KiB waited in front of it, "), "{said:?}");
         let twice = (0..200).map(|look| if (30..80).contains(&look) || look > 120 { slow } else { well });
         assert_eq!(told(GBIT, twice).len(), 2);
     }

@@ -79,7 +79,7 @@ fn cut(line: &Line) -> Option<Line> {
     let Line::Rank { process, .. } = line else { return None };
     let most = units::bytes(LONGEST);
     Some(Line::Launcher(format!(
-        "hvd-lab: process {process} has printed a line of more than {most}: the rest of it is not kept. End each line with a newline"
+        "hvd-lab: rank {process} has printed a line of more than {most}: the rest of it is not kept. End each line with a newline"
     )))
 }
 
@@ -125,7 +125,7 @@ mod tests {
             lines
         });
         let [Line::Rank { process: 0, text }, Line::Launcher(said), next] = &lines[..] else { panic!("{} lines", lines.len()) };
-        assert!(said.contains("process 0 has printed a line of more than 4"), "{said}");
+        assert!(said.contains("rank 0 has printed a line of more than 4"), "{said}");
         assert_eq!(text.len() + "[1,0]<stdout>: ".len(), LONGEST as usize);
         assert_eq!(*next, Line::Rank { process: 1, text: "next".into() });
     }

@@ -108,7 +108,7 @@ impl RunWriter {
     /// The log of a process cannot be opened.
     fn go_on_without(&mut self, process: usize, error: &WriteError) -> Result<(), WriteError> {
         self.unopened.insert(process);
-        self.say(&format!("hvd-lab: what process {process} prints is not kept, and it goes on: {error}"))
+        self.say(&format!("hvd-lab: what rank {process} prints is not kept, and it goes on: {error}"))
     }
 
     /// A line of a process's log, as long as that is not too long already.
@@ -170,7 +170,7 @@ impl RunWriter {
                 None => {
                     if text.starts_with(MARKER) && self.evidence.imitating.insert(process) {
                         self.say(&format!(
-                            "hvd-lab: process {process} prints lines that look like events of the lab and do not come from its \
+                            "hvd-lab: rank {process} prints lines that look like events of the lab and do not come from its \
                              library. They stay in its log and count for nothing"
                         ))?;
                     }
@@ -233,7 +233,7 @@ impl RunWriter {
         }
         self.note(process, Event::Lost { events })?;
         let what = if events == 1 { "an event is".to_owned() } else { format!("{events} events are") };
-        self.warn(process, &format!("{what} missing of what process {process} told"))
+        self.warn(process, &format!("{what} missing of what rank {process} told"))
     }
 
     /// Another program sends events for this process. Then none of its events is evidence.
@@ -242,7 +242,7 @@ impl RunWriter {
             return Ok(());
         }
         self.note(process, Event::Lost { events: 1 })?;
-        self.warn(process, &format!("the events of process {process} cannot be trusted: {why}"))
+        self.warn(process, &format!("the events of rank {process} cannot be trusted: {why}"))
     }
 
     /// A line of the launcher or of the supervisor itself.
@@ -275,7 +275,7 @@ impl RunWriter {
         let keeps = !is_logged || self.thin.keeps(process, event, bytes);
         if let Some(process) = self.thin.news() {
             self.say(&format!(
-                "hvd-lab: process {process} logs more than a run keeps: from here on a part of it is kept, and the newest always"
+                "hvd-lab: rank {process} logs more than a run keeps: from here on a part of it is kept, and the newest always"
             ))?;
         }
         Ok(keeps)

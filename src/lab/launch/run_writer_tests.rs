@@ -87,7 +87,7 @@ fn events_that_are_missing_are_counted_and_told() {
     };
     assert_eq!((lost(1), lost(0)), (vec![6, 1], vec![2, 1]));
     let log = std::fs::read_to_string(folder.path().join("launcher.log")).unwrap();
-    assert!(log.contains("6 events are missing of what process 1 told"), "{log}");
+    assert!(log.contains("6 events are missing of what rank 1 told"), "{log}");
     assert_eq!(std::fs::read_to_string(folder.path().join("rank-0.log")).unwrap(), "", "no event reaches a log");
 }
 

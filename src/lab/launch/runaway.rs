@@ -42,20 +42,20 @@ impl RunawayLimits {
         let loop_of = |what: &str| format!("so the run was ended: look at the loop over the {what}, and at how many it is given");
         match event {
             Event::Step { epoch, .. } if *epoch >= asked => {
-                Some(format!("process {process} began epoch {}, and the run is of {epochs}, {}", epoch + 1, loop_of("epochs")))
+                Some(format!("rank {process} began epoch {}, and the run is of {epochs}, {}", epoch + 1, loop_of("epochs")))
             }
             Event::Epoch(report) if report.epoch > asked => {
-                Some(format!("process {process} ended epoch {}, and the run is of {epochs}, {}", report.epoch, loop_of("epochs")))
+                Some(format!("rank {process} ended epoch {}, and the run is of {epochs}, {}", report.epoch, loop_of("epochs")))
             }
             Event::Step { epoch, batch, .. } => {
                 let whole = config.map(|config| steps_per_epoch(config.train_images, config.local_batch_size, 1));
                 let (epoch, batch, place) = (*epoch, *batch, format!("batch {} of epoch {}", batch + 1, epoch + 1));
                 if let Some(whole) = whole.filter(|whole| batch >= *whole) {
                     let loops = loop_of("batches");
-                    return Some(format!("process {process} trained {place}, and an epoch over all images has {whole}, {loops}"));
+                    return Some(format!("rank {process} trained {place}, and an epoch over all images has {whole}, {loops}"));
                 }
                 let is_again = last.is_some_and(|last| (last.epoch, last.batch) >= (epoch, batch));
-                is_again.then(|| format!("process {process} trained {place} twice, {}", loop_of("epochs")))
+                is_again.then(|| format!("rank {process} trained {place} twice, {}", loop_of("epochs")))
             }
             _ => None,
         }
@@ -66,7 +66,7 @@ impl RunawayLimits {
     pub fn flood(&self, process: usize, printed: u64) -> Option<String> {
         let bytes = units::bytes(printed);
         (self.is_own && printed > FLOOD).then(|| {
-            format!("process {process} printed {bytes} and did not get on, so the run was ended: is there a print in a loop?")
+            format!("rank {process} printed {bytes} and did not get on, so the run was ended: is there a print in a loop?")
         })
     }
 
@@ -94,7 +94,7 @@ mod tests {
         };
         assert_eq!(step(own, 0, 0, None), None);
         assert_eq!(step(own, 1, 0, Some(at(0, 2))), None);
-        assert!(step(own, 2, 0, Some(at(1, 2))).unwrap().starts_with("process 1 began epoch 3, and the run is of 2 epochs"));
+        assert!(step(own, 2, 0, Some(at(1, 2))).unwrap().starts_with("rank 1 began epoch 3, and the run is of 2 epochs"));
         assert!(step(own, 0, 3, Some(at(0, 2))).unwrap().contains("batch 4 of epoch 1, and an epoch over all images has 3,"));
         assert!(step(own, 0, 0, Some(at(1, 2))).unwrap().contains("batch 1 of epoch 1 twice"));
         assert!(step(own, 0, 1, Some(at(0, 1))).unwrap().contains("batch 2 of epoch 1 twice"));
@@ -106,6 +106,6 @@ mod tests {
         assert_eq!((own.backlog(LAUNCHER), trainer.backlog(LAUNCHER + 1)), (None, None));
         assert!(own.backlog(300 << 20).unwrap().contains("it holds 300"));
         assert_eq!(own.flood(3, FLOOD), None, "it may print a lot");
-        assert!(own.flood(3, 65 << 20).unwrap().starts_with("process 3 printed 65"), "{:?}", own.flood(3, 65 << 20));
+        assert!(own.flood(3, 65 << 20).unwrap().starts_with("rank 3 printed 65"), "{:?}", own.flood(3, 65 << 20));
     }
 }

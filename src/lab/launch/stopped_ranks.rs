@@ -69,10 +69,10 @@ impl StoppedRanks {
             self.told.retain(|(told, _)| *told != rank);
         }
         let words = if is_down {
-            format!("process {rank} is stopped by a signal, and the others wait for it: `kill -CONT {pid}` lets it go on")
+            format!("rank {rank} is stopped by a signal, and the others wait for it: `kill -CONT {pid}` lets it go on")
         } else if looks.len() == KEPT && changes >= CHANGES {
             format!(
-                "process {rank} is stopped again and again ({stops} of the last {KEPT} looks at pid {pid}), and every step waits for it"
+                "rank {rank} is stopped again and again ({stops} of the last {KEPT} looks at pid {pid}), and every step waits for it"
             )
         } else {
             return None;
@@ -102,8 +102,7 @@ impl StoppedRanks {
         let Some(free) = all.difference(&used).next() else { return Vec::new() };
         let said = by_core.into_iter().filter(|(core, _)| self.crowded.insert(*core)).flat_map(|(core, ranks)| {
             let names = ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-            let words =
-                format!("processes {names} share core {core}, and core {free} is left for none: look at how ranks are bound");
+            let words = format!("ranks {names} share core {core}, and core {free} is left for none: look at how ranks are bound");
             ranks.into_iter().map(move |rank| (rank, words.clone())).collect::<Vec<_>>()
         });
         said.collect()
@@ -124,10 +123,7 @@ mod tests {
         assert_eq!(told((0..100).map(|_| false)), [""; 0]);
         let stopped = told((0..100).map(|look| look >= 20));
         assert_eq!(stopped.len(), 1, "{stopped:?}");
-        assert!(
-            stopped[0].starts_with("process 1 is stopped by a signal") && stopped[0].contains("kill -CONT 77"),
-            "{stopped:?}"
-        );
+        assert!(stopped[0].starts_with("rank 1 is stopped by a signal") && stopped[0].contains("kill -CONT 77"), "{stopped:?}");
         // A short stop, such as a debugger's, is nobody's business.
         assert_eq!(told((0..100).map(|look| (20..25).contains(&look))), [""; 0]);
         let twice = told((0..200).map(|look| (20..60).contains(&look) || look >= 150));
@@ -153,7 +149,7 @@ mod tests {
         assert_eq!(ranks.crowds(&together, &cores(&[1])), [], "there is no other");
         let said = ranks.crowds(&together, &cores(&[0, 1]));
         assert_eq!(said.iter().map(|(rank, _)| *rank).collect::<Vec<_>>(), [0, 1]);
-        assert!(said[0].1.contains("processes 0, 1 share core 1, and core 0 is left"), "{said:?}");
+        assert!(said[0].1.contains("ranks 0, 1 share core 1, and core 0 is left"), "{said:?}");
         assert_eq!(ranks.crowds(&together, &cores(&[0, 1])), [], "once");
         ranks.crowds(&apart, &cores(&[0, 1]));
         assert_eq!(ranks.crowds(&together, &cores(&[0, 1])).len(), 2, "again, after it was over");

@@ -138,7 +138,7 @@ impl Ending<'_> {
             return self.lost(&host);
         }
         let reported = |Fatal { process, during, cause }: &Fatal| {
-            (Some(*process), format!("process {process} failed during {during}: {cause}"))
+            (Some(*process), format!("rank {process} failed during {during}: {cause}"))
         };
         let aborted = self.aborted();
         let known = notice.and_then(|notice| Some((self.known_process(&notice)?, notice)));
@@ -147,7 +147,7 @@ impl Ending<'_> {
         if evidence.work == Work::Program && !evidence.is_alone && !is_killed && self.exit_signal().is_none() {
             let named = known.map(|(process, notice)| (process, notice.is_root)).or(aborted.map(|(process, _)| (process, true)));
             if let Some((process, text)) = first_error(evidence, named) {
-                return (Some(process), format!("process {process} failed first: {}", shortened(text)));
+                return (Some(process), format!("rank {process} failed first: {}", shortened(text)));
             }
         }
         // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first. MPICH does not
@@ -194,7 +194,7 @@ impl Ending<'_> {
         {
             let cause = "printed lines that look like events of the lab, and none came from its library: what a program prints is \
                          no evidence. If the program trains with the library, build both anew from the same version";
-            return (Some(*process), format!("process {process} {cause}"));
+            return (Some(*process), format!("rank {process} {cause}"));
         }
         let code = self.code_words();
         if !has_reports {
@@ -253,9 +253,9 @@ impl Ending<'_> {
         (process, format!("the program{}{said}", self.code_words()))
     }
 
-    /// `process 1`, what it did, where it was then, and how.
+    /// `rank 1`, what it did, where it was then, and how.
     fn did(&self, process: usize, what: &str, how: &str) -> Cause {
-        (Some(process), format!("process {process} {what}{}{how}", self.place(process)))
+        (Some(process), format!("rank {process} {what}{}{how}", self.place(process)))
     }
 
     /// A process that was stopped for so long that the run continues without it.
@@ -310,7 +310,7 @@ impl Ending<'_> {
             return (None, format!("host {host} {cause}: mpirun lost touch with it. {remedy}"));
         };
         let all = ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
-        let names = if ranks.len() == 1 { format!("process {all}") } else { format!("processes {all}") };
+        let names = if ranks.len() == 1 { format!("rank {all}") } else { format!("ranks {all}") };
         (Some(*first), format!("host {host} died or was cut off{}, and {names} with it", self.place(*first)))
     }
 

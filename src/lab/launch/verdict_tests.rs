@@ -119,11 +119,11 @@ fn the_first_to_be_killed_is_named_by_every_launcher() {
     for words in [OPEN_MPI_SIGNAL, MPICH_SIGNAL] {
         let (process, message) = failed(&evidence(words), code(137));
         assert_eq!(process, Some(1), "{words}");
-        assert!(message.starts_with("process 1 was ended by signal 9 (SIGKILL)"), "{message}");
+        assert!(message.starts_with("rank 1 was ended by signal 9 (SIGKILL)"), "{message}");
     }
     let mut run = evidence(OPEN_MPI_SIGNAL);
     tell(&mut run, 1, Event::Step { epoch: 1, batch: 6, lr: 0.1, loss: 1.0 });
-    assert!(failed(&run, code(137)).1.starts_with("process 1 was ended in epoch 2 after batch 7 by signal 9"));
+    assert!(failed(&run, code(137)).1.starts_with("rank 1 was ended in epoch 2 after batch 7 by signal 9"));
     assert_eq!(judge(&run, code(137), false, None).last_lines, ["one", "two"]);
 }
 
@@ -134,7 +134,7 @@ fn the_complaints_of_the_survivors_do_not_hide_who_was_killed() {
     assert_eq!(failed(&run, code(137)).0, Some(1));
     let mut run = evidence(OPEN_MPI_SIGNAL);
     fail(&mut run, 1, "epoch 2", "the loss is not a number");
-    let wanted = (Some(1), "process 1 failed during epoch 2: the loss is not a number".into());
+    let wanted = (Some(1), "rank 1 failed during epoch 2: the loss is not a number".into());
     assert_eq!(failed(&run, code(134)), wanted);
     // Both were ended for what they said: whichever spoke first, the one that the launcher saw first is told in its own words.
     for order in [[0, 1], [1, 0]] {
@@ -158,7 +158,7 @@ fn a_host_that_is_gone_is_named_with_its_ranks_whatever_the_others_say() {
         }
         fail(&mut run, 0, "allreduce", "a peer is gone");
         // mpirun itself ends well then.
-        let wanted = "host two died or was cut off, and processes 1, 2 with it";
+        let wanted = "host two died or was cut off, and ranks 1, 2 with it";
         assert_eq!(failed(&run, code(0)), (Some(1), wanted.into()));
     }
     let (process, message) = failed(&before_any_reports(OPEN_MPI_NO_DAEMON), code(1));
@@ -170,7 +170,7 @@ fn a_host_that_is_gone_is_named_with_its_ranks_whatever_the_others_say() {
 fn one_that_leaves_quietly_is_named_and_mpirun_does_not_lecture() {
     for run in [evidence(OPEN_MPI_LEFT), before_any_reports(OPEN_MPI_LEFT)] {
         let verdict = judge(&run, code(1), false, None);
-        let wanted = "process 1 left by itself, without an error, before its program was over. Look for an exit that only some \
+        let wanted = "rank 1 left by itself, without an error, before its program was over. Look for an exit that only some \
                       ranks reach";
         assert_eq!((verdict.failed_process, verdict.message.as_str()), (Some(1), wanted));
         assert_eq!(verdict.last_lines, ["one", "two"], "its own");
@@ -183,7 +183,7 @@ fn one_that_leaves_quietly_is_named_and_mpirun_does_not_lecture() {
 #[test]
 fn an_exit_code_comes_with_the_last_words() {
     for words in [OPEN_MPI_CODE, OPEN_MPI_4_CODE] {
-        assert_eq!(failed(&evidence(words), code(3)), (Some(1), "process 1 ended with exit code 3: two".into()));
+        assert_eq!(failed(&evidence(words), code(3)), (Some(1), "rank 1 ended with exit code 3: two".into()));
     }
 }
 
@@ -206,7 +206,7 @@ fn the_rank_that_called_mpi_abort_is_named_and_no_other() {
 prterun has exited due to process rank 1 with PID 0 on node vm calling
 \"abort\". This may have caused other processes in the application to be
 terminated by signals sent by prterun (as reported here).";
-    let wanted = (Some(1), "process 1 called MPI_Abort with error code 3: bad layer".to_owned());
+    let wanted = (Some(1), "rank 1 called MPI_Abort with error code 3: bad layer".to_owned());
     for communicator in [
         "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD",
         "MPI_ABORT was invoked on rank 0 in communicator MPI COMM 3",
@@ -218,10 +218,10 @@ terminated by signals sent by prterun (as reported here).";
     // Open MPI 4 lets the launcher say it. MPICH ends the others by a signal, and names one of those.
     let four = "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 3.";
     let mut run = Evidence { work: Work::Program, ..evidence(four) };
-    assert_eq!(failed(&run, code(3)).1, "process 1 called MPI_Abort with error code 3: two");
+    assert_eq!(failed(&run, code(3)).1, "rank 1 called MPI_Abort with error code 3: two");
     run = Evidence { work: Work::Program, ..evidence(&MPICH_SIGNAL.replace("PID 71", "PID 70")) };
     run.aborts.read(1, "Abort(3) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 3) - process 1");
-    assert_eq!(failed(&run, code(3)).1, "process 1 called MPI_Abort with error code 3: two");
+    assert_eq!(failed(&run, code(3)).1, "rank 1 called MPI_Abort with error code 3: two");
 }
 
 #[test]
@@ -274,11 +274,11 @@ fn a_rank_is_blamed_where_its_launcher_names_it_and_no_other() {
                      '--local_rank=1'] exits with return code = -9";
     let oom = "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM Killed.";
     for (words, process, wanted) in [
-        (torchrun(3).as_str(), Some(1), "process 1 ended with exit code 3: two"),
+        (torchrun(3).as_str(), Some(1), "rank 1 ended with exit code 3: two"),
         (&torchrun(-9), Some(1), killed),
         (torch_log, Some(1), killed),
         (&torch_log.replace("71", "4711"), None, "one of the ranks was ended by signal 9"),
-        ("srun: error: node-1: task 1: Exited with exit code 3", Some(1), "process 1 ended with exit code 3: two"),
+        ("srun: error: node-1: task 1: Exited with exit code 3", Some(1), "rank 1 ended with exit code 3: two"),
         (&format!("srun: error: n1: task 1: Segmentation fault (core dumped)\n{step}"), Some(1), "signal 11 (SIGSEGV)"),
         (
             "srun: error: n1: tasks 0-2: Exited with exit code 1",
@@ -288,9 +288,9 @@ fn a_rank_is_blamed_where_its_launcher_names_it_and_no_other() {
         ("srun: error: n1: task 1: Out Of Memory", Some(1), "signal 9 (SIGKILL): Slurm says that memory ran out"),
         (&format!("{oom}\nsrun: error: n1: task 1: Killed"), Some(1), "Slurm says that memory ran out"),
         (oom, None, "one of the ranks was ended by signal 9 (SIGKILL): Slurm says that memory ran out, and nothing says which"),
-        ("Process 1 exit with status code 3.", Some(1), "process 1 ended with exit code 3: two"),
+        ("Process 1 exit with status code 3.", Some(1), "rank 1 ended with exit code 3: two"),
         ("Process 1 exit with status code 137.", Some(1), "exit code 137, as after signal 9 (SIGKILL)"),
-        (horovodrun, Some(1), "process 1 ended with exit code 3: two"),
+        (horovodrun, Some(1), "rank 1 ended with exit code 3: two"),
         (intel, Some(1), killed),
         (&MPICH_SIGNAL.replace("71", "4711"), None, "one of the ranks was ended by signal 9"),
         // The command that it shows is the one of its last rank, whichever failed.
@@ -313,9 +313,9 @@ fn what_all_ranks_print_as_one_is_no_rank_s_last_word() {
     for line in torchrun(1).lines().chain(["RuntimeError: Connection reset by peer"]) {
         run.remember(0, line.to_owned());
     }
-    assert_eq!(failed(&run, code(1)), (Some(1), "process 1 ended with exit code 1".into()));
+    assert_eq!(failed(&run, code(1)), (Some(1), "rank 1 ended with exit code 1".into()));
     run = Evidence { work: Work::Program, launcher: Default::default(), ..run };
-    run.remember(0, "the last of process 0, or of another".into());
+    run.remember(0, "the last of rank 0, or of another".into());
     let (process, said) = failed(&run, code(1));
     assert!(process.is_none() && !said.contains("the last of process"), "{said}");
 }
@@ -364,7 +364,7 @@ fn a_rank_that_the_lab_gave_up_was_not_killed_by_hand() {
     let run = Evidence { given_up: [1].into(), ..evidence(MPICH_SIGNAL) };
     let (process, message) = failed(&run, code(9));
     assert_eq!(process, Some(1));
-    assert!(message.starts_with("process 1 was stopped by a signal") && message.ends_with("the lab has ended it"), "{message}");
+    assert!(message.starts_with("rank 1 was stopped by a signal") && message.ends_with("the lab has ended it"), "{message}");
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Job {
         }
         for orphan in left {
             let rank = rank_number(orphan.pid);
-            let who = rank.map_or("a rank".to_owned(), |rank| format!("process {rank}"));
+            let who = rank.map_or("a rank".to_owned(), |rank| format!("rank {rank}"));
             let words = format!(
                 "{who} has left `{}` (pid {}) behind, which holds the output of the run open: the ranks have ended, so it is ended too",
                 command(orphan.pid),
@@ -105,7 +105,7 @@ impl Job {
         let ranks = || beneath.iter().filter_map(|process| Some((rank_number(process.pid)?, process.pid)));
         let Some(Busy { process, written, seconds }) = self.state.endless.look(launcher, lines, ranks) else { return };
         let (who, most) = match process {
-            Some(process) => (format!("process {process}"), format!(" ({} so far)", units::bytes(written))),
+            Some(process) => (format!("rank {process}"), format!(" ({} so far)", units::bytes(written))),
             None => ("a rank".to_owned(), String::new()),
         };
         let words = format!(

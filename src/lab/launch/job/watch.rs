@@ -54,7 +54,7 @@ impl Job {
         if let Some((first, others)) = missing.split_first() {
             let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             self.state.stuck = Some(format!(
-                "process {first}{others} of {} did not report within {}: is a host slow or behind a firewall? `hvd-lab doctor -H \
+                "rank {first}{others} of {} did not report within {}: is a host slow or behind a firewall? `hvd-lab doctor -H \
                  HOSTS` looks at hosts, and --start-timeout gives more time",
                 self.options.np,
                 units::clock(seconds)
@@ -82,7 +82,7 @@ impl Job {
             self.stopped_ranks.forget(rank);
             self.writer.evidence.given_up.insert(rank);
             self.say(&format!(
-                "hvd-lab: process {rank} has been stopped for {} s: it is ended, and the run goes on from its last checkpoint",
+                "hvd-lab: rank {rank} has been stopped for {} s: it is ended, and the run goes on from its last checkpoint",
                 FROZEN.as_secs()
             ));
             process::signal(pid, Signal::SIGKILL);
@@ -102,7 +102,7 @@ impl Job {
                     // The same fault may be made twice in a row.
                     self.stopped_ranks.forget(request.process);
                     self.link_monitor.iter_mut().for_each(LinkMonitor::forget);
-                    format!("hvd-lab: fault {} in process {}, as asked for", request.kind, request.process)
+                    format!("hvd-lab: fault {} in rank {}, as asked for", request.kind, request.process)
                 }
                 Err(problem) => format!("{FAULT_REFUSED}{problem}"),
             };

@@ -122,10 +122,9 @@ fn answer(shared: &Shared, watched: &Watched, pair: Option<Pair>, cells: usize) 
 
 /// Which rank failed, and why, in the words of the launcher.
 pub fn cause(status: &RunStatus) -> String {
-    match (status.failed_process, status.message.strip_prefix("process ")) {
-        (Some(_), Some(rest)) => format!("rank {rest}"),
-        (Some(process), None) => format!("rank {process}: {}", status.message),
-        (None, _) => status.message.clone(),
+    match status.failed_process {
+        Some(process) if !status.message.starts_with("rank ") => format!("rank {process}: {}", status.message),
+        _ => status.message.clone(),
     }
 }
 

@@ -149,7 +149,7 @@ fn made(menu: &Menu, shared: &Shared, theme: Theme, width: usize) -> Vec<Line<'s
     lines
 }
 
-/// `freeze in rank 1: found after 0.4 s: process 1 is stopped by a signal`.
+/// `freeze in rank 1: found after 0.4 s: rank 1 is stopped by a signal`.
 fn in_words(fault: &FaultRecord) -> String {
     let what = format!("{} in rank {}", fault.request.kind, fault.request.process);
     match (fault.found_after_s, &fault.found_by) {

@@ -59,10 +59,10 @@ fn what_was_made_is_told_with_who_found_it() {
         found_after_s: found.map(|_| 0.42),
         found_by: found.map(String::from),
     };
-    attempt.faults = vec![fault(FaultKind::Freeze, Some("process 1 is stopped by a signal")), fault(FaultKind::Slow, None)];
+    attempt.faults = vec![fault(FaultKind::Freeze, Some("rank 1 is stopped by a signal")), fault(FaultKind::Slow, None)];
     update(&mut state, Message::Runs(vec![summary]));
     let shown = text(&state, 80, 24);
-    assert!(shown.contains("freeze in rank 1: found after 0.4") && shown.contains("process 1 is stopped by a signal"), "{shown}");
+    assert!(shown.contains("freeze in rank 1: found after 0.4") && shown.contains("rank 1 is stopped by a signal"), "{shown}");
     assert!(shown.contains("slow in rank 1: nobody has named this rank yet"), "{shown}");
 }
 

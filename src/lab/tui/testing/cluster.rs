@@ -50,7 +50,7 @@ pub fn going() -> State {
 pub fn failed() -> State {
     let mut state = going();
     let fatal = |rank, cause: &str| told(rank, 20.5, Event::Fatal { during: "epoch 1".into(), cause: cause.into() });
-    let mut status = status(RunState::Failed, "process 317 failed during epoch 1: out of memory: 812 MiB asked");
+    let mut status = status(RunState::Failed, "rank 317 failed during epoch 1: out of memory: 812 MiB asked");
     status.failed_process = Some(317);
     status.last_lines = vec!["error: out of memory".into()];
     let updates = vec![fatal(317, "out of memory: 812 MiB asked"), fatal(44, "process 317 is gone"), RunUpdate::Status(status)];

@@ -97,7 +97,7 @@ pub fn compared() -> State {
 /// Rank 1 of run 2 was killed.
 pub fn failed() -> State {
     let mut state = running();
-    let mut status = status(RunState::Failed, "process 1 was ended by signal 9 (SIGKILL)");
+    let mut status = status(RunState::Failed, "rank 1 was ended by signal 9 (SIGKILL)");
     status.failed_process = Some(1);
     status.exit_code = Some(137);
     status.ended_s = Some(START + 13.0);

@@ -189,7 +189,7 @@ fn what_cannot_be_compared_says_why_or_what_an_answer_takes() {
         let [first, second] = header(&watching(vec![samples::finished(1, np, 1000.0)], 1), 60);
         assert!(first.contains(needed) && second.contains("next: "), "{first}\n{second}");
     }
-    let mut status = samples::status(RunState::Failed, "process 1 was ended by signal 9");
+    let mut status = samples::status(RunState::Failed, "rank 1 was ended by signal 9");
     status.failed_process = Some(1);
     let failed = samples::summary(1, 2, status, None);
     let [first, second] = header(&watching(vec![failed], 1), 80);

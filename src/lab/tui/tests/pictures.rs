@@ -102,7 +102,7 @@ impl Case {
                 let np = |id: usize| (1 << (id / 2)).min(self.np());
                 let run = |id: usize| match id {
                     3 => {
-                        let mut status = samples::status(RunState::Failed, "process 1 was ended by signal 9 (SIGKILL)");
+                        let mut status = samples::status(RunState::Failed, "rank 1 was ended by signal 9 (SIGKILL)");
                         status.failed_process = Some(1);
                         samples::summary(3, 2, status, None)
                     }

@@ -157,7 +157,7 @@ fn looks() {
 #[test]
 fn looks_of_a_failed_run() {
     let mut state = running();
-    let status = samples::status(RunState::Failed, "process 1 was ended by signal 9 (SIGKILL)");
+    let status = samples::status(RunState::Failed, "rank 1 was ended by signal 9 (SIGKILL)");
     samples::say(&mut state, Message::Updates(RunId(2), vec![RunUpdate::Status(status)]));
     look("failed", &state);
 }

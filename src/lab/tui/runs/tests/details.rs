@@ -12,7 +12,7 @@ fn each_launch_says_why_there_is_another_one() {
     let mut run = samples::finished(1, 2, 1000.0);
     let record = run.record.as_mut().unwrap();
     let first = record.attempts[0].clone();
-    let because = Some("process 1 was ended by signal 9 (reset 1 of 10)".to_owned());
+    let because = Some("rank 1 was ended by signal 9 (reset 1 of 10)".to_owned());
     record.attempts.push(Attempt { because, np: Some(1), started_s: first.started_s + 65.0, ..first.clone() });
     record.attempts.push(Attempt { epochs: 9, started_s: first.started_s + 700.0, ..first });
     let mut state = with(vec![run]);
@@ -35,7 +35,7 @@ fn each_launch_says_why_there_is_another_one() {
         "Command",
         "Launch 2",
         "1:05 after the first, with 1 rank",
-        "process 1 was ended by signal 9 (reset 1 of 10)",
+        "rank 1 was ended by signal 9 (reset 1 of 10)",
         "Continued to 9 epochs",
         "2, for which rank 0 stopped 1.20 ms in all",
     ] {
