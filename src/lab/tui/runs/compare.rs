@@ -139,8 +139,8 @@ fn headline(page: &mut Sheet, shared: &Shared, run: &RunSummary, baseline: &RunS
                 (np, before) => format!("on {} instead of {before}", units::counted(np, "rank")),
             };
             let efficiency = match gain.efficiency {
-                Ok(part) => format!("{} scaling efficiency", units::percent(part)),
-                Err(reason) => format!("scaling efficiency –, {reason}"),
+                Ok(part) => format!("{} efficiency", units::percent(part)),
+                Err(reason) => format!("efficiency –, {reason}"),
             };
             let text =
                 format!("Run {id} {trains} {} as many images per second as run {with}, {ranks}: {efficiency}.", gain.times());
@@ -159,7 +159,7 @@ fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary)
     let gained = &row.comparison;
     let speedup = gained.speedup.map(|ratio| format!("{} speed-up", times(ratio))).unwrap_or_default();
     figure(page, "images/s", pair(&RunSummary::shown_rate), &speedup);
-    let efficiency = gained.scaling_efficiency.map(|part| format!("{} scaling efficiency", units::percent(part)));
+    let efficiency = gained.scaling_efficiency.map(|part| format!("{} efficiency", units::percent(part)));
     let ranks = pair(&RunSummary::np_in_words);
     figure(page, "ranks", ranks, &efficiency.unwrap_or_default());
     let sooner = gained.speedup_to_target.map(|ratio| format!("{} to the target accuracy", times(ratio)));

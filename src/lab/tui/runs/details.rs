@@ -269,7 +269,7 @@ fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
     match shared.gain(run) {
         Ok(gain) => {
             let efficiency = gain.efficiency.map_or_else(|reason| format!("–, {reason}"), units::percent);
-            page.fact("speed-up", &format!("{} over run {}, scaling efficiency {efficiency}", gain.times(), gain.baseline));
+            page.fact("speed-up", &format!("{} over run {}, efficiency {efficiency}", gain.times(), gain.baseline));
             if let Some(speedup) = shared.comparison(run).ok().and_then(|gained| gained.speedup_to_target) {
                 page.fact("to target", &format!("{speedup:.2}x over run {}", gain.baseline));
             }

@@ -14,7 +14,7 @@ fn a_comparison_says_what_differs_and_what_cannot_be_compared() {
     let screen = text(&state, 120, 60);
     for expected in [
         "3.81x speed-up",
-        "95 % scaling efficiency",
+        "95 % efficiency",
         "3.81x to the target accuracy",
         "GPU-seconds",
         "1-8,10, not 1-10",
@@ -24,7 +24,7 @@ fn a_comparison_says_what_differs_and_what_cannot_be_compared() {
         "⠿ measured",
         "run 2 3.81x",
         "ideal   ",
-        "Run 2 trained 3.81x as many images per second as run 1, on 4 ranks instead of 1: 95 % scaling efficiency.",
+        "Run 2 trained 3.81x as many images per second as run 1, on 4 ranks instead of 1: 95 % efficiency.",
     ] {
         assert!(screen.contains(expected), "no `{expected}` in\n{screen}");
     }
