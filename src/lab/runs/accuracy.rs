@@ -3,6 +3,7 @@
 //! Never reads a file: two summaries in, words out.
 
 use super::{RunSummary, differences};
+use crate::domain::run::RunState;
 use crate::domain::step::Step;
 use crate::domain::training::TrainingSpec;
 
@@ -45,7 +46,9 @@ struct Half<'a> {
 pub fn accuracy_change(run: &RunSummary, other: &RunSummary) -> Option<AccuracyChange> {
     let of_both = run.test.zip(other.test).or(run.validation.zip(other.validation));
     let (now, before) = of_both.map(|(now, before)| (now.accuracy, before.accuracy))?;
-    if !(run.status.state.is_over() && other.status.state.is_over() && now.is_finite() && before.is_finite()) {
+    // What was stopped or failed was cut off somewhere: how accurate it was then says nothing of its settings.
+    let is_whole = |run: &RunSummary| run.status.state == RunState::Finished;
+    if !(is_whole(run) && is_whole(other) && now.is_finite() && before.is_finite()) {
         return None;
     }
     let [half, held_against] = [Half::of(run)?, Half::of(other)?];
@@ -86,16 +89,19 @@ fn causes(run: &Half, other: &Half, is_lower: bool) -> Vec<String> {
     if worse.run.train.is_some_and(|train| !train.loss.is_finite()) {
         causes.push(format!("{place}the loss is no longer a number: the rate is too high"));
     }
+    // How often the weights were changed moves more than most steps do.
+    let [fewer, more] = [worse, better].map(|half| half.updates() as f64);
+    let updates = (fewer < more * (1.0 - FEWER)).then(|| format!("{} updates instead of {}", run.updates(), other.updates()));
+    let is_alone = worse.lacks(Step::DistributedOptimizer) && !better.lacks(Step::DistributedOptimizer);
+    let (first, last) = if is_alone { (None, updates) } else { (updates, None) };
+    causes.extend(first);
     let lacking = STEPS.iter().filter(|(step, _)| worse.lacks(*step) && !better.lacks(*step));
     causes.extend(lacking.map(|(step, what)| format!("{place}{what} (step {} is off)", step.number())));
     // Without step 1 every other step is without effect, which the first cause says.
     if worse.lacks(Step::InitAndPin) && !better.lacks(Step::InitAndPin) {
         causes.truncate(1);
     }
-    let [fewer, more] = [worse, better].map(|half| half.updates() as f64);
-    if fewer < more * (1.0 - FEWER) {
-        causes.push(format!("{} updates instead of {}", run.updates(), other.updates()));
-    }
+    causes.extend(last);
     if let Some(last) = worse.climbing_to().filter(|_| better.climbing_to().is_none()) {
         causes.push(format!("{place}the rate was still climbing: epoch {} of {last} of the warm-up", worse.run.last_epoch));
     }
@@ -129,7 +135,6 @@ fn settings(run: &RunSummary, other: &RunSummary) -> impl Iterator<Item = String
 mod tests {
     use super::*;
     use crate::domain::event::Metrics;
-    use crate::domain::run::RunState;
     use crate::domain::step::StepSet;
     use crate::runs::tests::{record, status};
     use crate::runs::{RunId, Tally};
@@ -168,7 +173,7 @@ mod tests {
         let climbing = "the rate was still climbing: epoch 3 of 5 of the warm-up";
         let mut broken = trained(2, 2, 10.0, warm);
         broken.tally.train.as_mut().unwrap().loss = f64::NAN;
-        let cases: [(RunSummary, RunSummary, String); 11] = [
+        let cases: [(RunSummary, RunSummary, String); 12] = [
             (trained(2, 2, 70.1, as_it_is), one(), format!("282 updates instead of 564, and {climbing}")),
             (trained(2, 2, 70.1, warm), one(), "282 updates instead of 564".into()),
             (one(), trained(2, 2, 70.1, as_it_is), format!("564 updates instead of 282, and in run 2 {climbing}")),
@@ -187,6 +192,12 @@ mod tests {
                 trained(2, 2, 60.0, |t| (warm(t), without(Step::InitAndPin)(t)).1),
                 two(),
                 "every rank took itself for the only one (step 1 is off)".into(),
+            ),
+            // Step 5 off doubles the updates of the better run, which is more than step 4 does.
+            (
+                trained(2, 2, 60.0, |t| (warm(t), without(Step::Broadcast)(t)).1),
+                trained(1, 2, 80.0, |t| (warm(t), without(Step::FewerSteps)(t)).1),
+                "282 updates instead of 564, and the ranks started from different weights (step 4 is off)".into(),
             ),
             (broken, two(), "the loss is no longer a number: the rate is too high".into()),
             (trained(2, 2, 60.0, |t| (warm(t), t.base_lr = 0.1).1), two(), "base lr 0.1 instead of 0.01".into()),
@@ -211,6 +222,10 @@ mod tests {
         let other = trained(1, 1, 70.0, |_| {});
         let going = RunSummary { status: status(RunState::Running), ..trained(2, 2, 60.0, |_| {}) };
         assert_eq!(accuracy_change(&going, &other), None);
+        for cut_off in [RunState::Stopped, RunState::Failed] {
+            let run = RunSummary { status: status(cut_off), ..trained(2, 2, 60.0, |_| {}) };
+            assert_eq!(accuracy_change(&run, &other), None, "{cut_off:?}");
+        }
         let mut untested = trained(2, 2, 60.0, |_| {});
         untested.tally.test = None;
         assert_eq!(accuracy_change(&untested, &other), None, "a test beside a validation would be no comparison");

@@ -33,7 +33,7 @@ fn find_ramp(rates: &Rates) -> Finding {
             Ramp::Right => {
                 rates.goes_on_after(*shape)?;
                 Ok(format!(
-                    "the rate went from {} to {} in {steps} steps, each as the formula has it to 6 digits",
+                    "the rate went from {} to {}, and each of {steps} steps has the rate of the formula, to 6 digits",
                     digits(first.lr),
                     digits(last.lr),
                     steps = rates.steps.len()

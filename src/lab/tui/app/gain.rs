@@ -162,7 +162,7 @@ fn of_other_ranks(shared: &Shared, pair: Pair, cells: usize) -> Vec<Part> {
 fn shared_machine(shared: &Shared, runs: &[&RunSummary]) -> Option<Vec<Part>> {
     let [what, more] = runs.iter().find_map(|run| shared.shared_machine(run))?;
     let warn = |rank: u8, text: String| Part::new(rank, Span::styled(text, shared.theme.warn()));
-    Some(vec![warn(rank::ANSWER, format!("  no speed-up: {what}")), warn(rank::MORE, more)])
+    Some(vec![warn(rank::ANSWER, format!("  not measured: {what}")), warn(rank::MORE, more)])
 }
 
 /// The ranks of a run and its images per second, in the chart's letter and colour; dim until they are fair.

@@ -38,7 +38,7 @@ pub fn hint(state: &State) -> Option<String> {
     if going.is_some() || shared.is_starting() {
         return Some(match going {
             _ if !state.hints.read => format!("`w`: why step {} is needed", shared.step.number()),
-            Some(run) => format!("`x`: stops run {run}"),
+            Some(run) => format!("`P`: shows run {run} large"),
             None => ALL_KEYS.to_owned(),
         });
     }
@@ -58,8 +58,8 @@ pub fn hint(state: &State) -> Option<String> {
         () if measured().next().is_none() => "`r`: starts another run".to_owned(),
         () if !with(|np| np > 1) && np == 1 => "`+`, then `r`: how much faster 2 ranks are".to_owned(),
         () if !with(|np| np > 1) => format!("`r`: how much faster {np} ranks are"),
-        () if !with(|np| np == 1) && np > 1 => "`-` until np is 1, then `r`: the speed-up".to_owned(),
-        () if !with(|np| np == 1) => "`r` on one rank: the speed-up".to_owned(),
+        () if !with(|np| np == 1) && np > 1 => "`-` until np is 1, then `r`: for the speed-up".to_owned(),
+        () if !with(|np| np == 1) => "`r` on one rank: for the speed-up".to_owned(),
         () if shared.summary_on_screen().is_some_and(|run| run.id == last.id && shared.shared_machine(run).is_some()) => {
             "`r`: again, with the machine for itself".to_owned()
         }
@@ -124,9 +124,9 @@ mod tests {
         let mut state = samples::never_used();
         assert_eq!(next(&state), "`r`: trains on 2 ranks with these steps");
         add(&mut state, samples::finished(1, 2, 900.0));
-        assert_eq!(next(&state), "`-` until np is 1, then `r`: the speed-up");
+        assert_eq!(next(&state), "`-` until np is 1, then `r`: for the speed-up");
         type_text(&mut state, "-");
-        assert_eq!(next(&state), "`r` on one rank: the speed-up");
+        assert_eq!(next(&state), "`r` on one rank: for the speed-up");
         add(&mut state, samples::finished(2, 1, 500.0));
         assert_eq!(next(&state), "`v`: why, and what differs");
         assert!(
@@ -183,7 +183,7 @@ mod tests {
         let mut state = samples::running();
         assert_eq!(next(&state), "`w`: why step 1 is needed");
         type_text(&mut state, "w");
-        assert_eq!(next(&state), "`x`: stops run 2");
+        assert_eq!(next(&state), "`P`: shows run 2 large");
         let replayed = crate::tui::replay::tests::replayed();
         assert_eq!(next(&replayed), "`Space`: pauses");
         let mut state = samples::never_used();

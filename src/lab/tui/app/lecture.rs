@@ -66,7 +66,9 @@ impl<'a> Lecture<'a> {
         let going = shared.going();
         let shown = going.or(shared.watched.as_ref().map(|watched| watched.id));
         let has_failed = |run| shared.status(run).is_some_and(|status| status.state == RunState::Failed);
-        let own = shown.and_then(|run| shared.gain(shared.summary(run)?).ok());
+        // The pair of the first line on top, so that both say the same.
+        let own = shared.pair().filter(|pair| pair.has_other_ranks() && pair.runs().iter().any(|run| Some(run.id) == shown));
+        let own = own.and_then(|pair| shared.gain_over(pair.after, pair.before).ok());
         let gain = own.or_else(|| shared.best_gain().filter(|_| going.is_none()));
         let (run, answer) = match gain {
             _ if shown.is_some_and(has_failed) => (shown, Answer::Trouble),

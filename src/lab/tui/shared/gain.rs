@@ -130,7 +130,11 @@ impl Shared {
 
     /// Images per second as a table shows them.
     pub fn shown_rate(&self, run: &RunSummary) -> Option<String> {
-        run.shown_rate().or_else(|| self.figures(run).images_per_sec.map(units::rate))
+        let so_far = || self.figures(run).images_per_sec.map(units::rate);
+        let rate = run.shown_rate().or_else(so_far)?;
+        // The star of a run whose machine others use as well.
+        let is_shared = !rate.ends_with('*') && self.shared_machine(run).is_some();
+        Some(if is_shared { rate + "*" } else { rate })
     }
 
     /// The figures so far are more than the first moments: an epoch has ended, or enough steps were timed.

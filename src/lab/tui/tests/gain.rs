@@ -226,7 +226,7 @@ fn other_programs_are_seen_while_the_run_trains() {
     };
     // The cores are busy for 91 %.
     assert!(
-        watch(40.0).contains("no speed-up: run 2 shares the machine (other programs use 51 % of the cores)"),
+        watch(40.0).contains("not measured: run 2 shares the machine (other programs use 51 % of the cores)"),
         "{}",
         watch(40.0)
     );
@@ -244,8 +244,8 @@ fn a_run_that_shares_its_machine_has_no_figure_while_it_runs_and_afterwards() {
     runs.push(samples::summary(3, 2, samples::status(RunState::Running, "training"), Some(900.0)));
     samples::say(&mut beside, Message::Runs(runs));
     for (state, said) in [
-        (&over, "no speed-up: run 2 shared the machine (other programs used 60 % of the cores)"),
-        (&beside, "no speed-up: run 2 shares the machine with run 3"),
+        (&over, "not measured: run 2 shared the machine (other programs used 60 % of the cores)"),
+        (&beside, "not measured: run 2 shares the machine with run 3"),
     ] {
         for width in [60, 80, 120, 200] {
             let [first, second] = header(state, width);
