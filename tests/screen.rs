@@ -28,7 +28,7 @@ fn the_first_screen_shows_steps_and_keys_at_80x24() {
     lab.wait_for("Init and pin a device");
     lab.wait_for("generated garments");
     lab.wait_for("press r to run");
-    for text in ["NovoGrad optimizer", "Next run", "r run", "q quit", "np 2"] {
+    for text in ["NovoGrad optimizer", "Next run", "r run", "q quit", "np (ranks)"] {
         lab.wait_for(text);
     }
     assert!(lab.seen.0.lock().unwrap().terminal.screen().alternate_screen());
@@ -115,7 +115,10 @@ fn a_run_continues_for_more_epochs() {
     lab.wait_for("3 more epochs");
     lab.press("\r");
     lab.wait_for("Epoch 7/7");
-    lab.wait_for("7/7 ");
+    lab.wait("the end of all epochs", |seen| {
+        let shown = seen.terminal.screen().contents();
+        shown.contains("run 1 ✓ finished") && shown.contains("7/7 ")
+    });
     lab.press("q");
     assert!(lab.exit().success());
 }
