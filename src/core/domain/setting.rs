@@ -196,7 +196,10 @@ impl<W: Clone + 'static> Setting<W> {
     /// As [`Setting::set`].
     pub fn set_stored(&self, workload: &mut W, text: &str) -> Result<(), String> {
         self.set(workload, text).or_else(|error| {
-            (self.field)(workload).put(text).map_err(|_| error)?;
+            // Only a number may stand there in another unit. A name that is not known stays unknown.
+            let is_number = text.parse::<f64>().is_ok();
+            let put = if is_number { (self.field)(workload).put(text).ok() } else { None };
+            put.ok_or(error)?;
             (self.then)(workload);
             Ok(())
         })
