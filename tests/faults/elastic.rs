@@ -61,7 +61,7 @@ fn ends_well(lab: &Lab, np: usize, least: usize, epochs: usize) -> Result<(), St
     lab.assert_nothing_left(1);
     goes_on_from_commits(&lab.folder(1), np, least)?;
     let last = lab.store().summary(hvd_lab_terminal::runs::RunId(1)).map_err(|error| error.to_string())?.last_epoch;
-    let names = ["process ", "host ", "mpirun was ended", "--min-np", "--reset-limit"];
+    let names = ["rank ", "host ", "mpirun was ended", "--min-np", "--reset-limit"];
     match status.state {
         RunState::Finished if last == epochs => Ok(()),
         RunState::Failed if names.iter().any(|name| status.message.contains(name)) => Ok(()),
