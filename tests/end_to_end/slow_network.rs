@@ -50,7 +50,7 @@ fn epochs(lab: &Lab, id: u32) -> Vec<f64> {
 fn named(lab: &Lab, id: u32) -> Vec<String> {
     let warning = |event| if let Event::Warning { message } = event { Some(message) } else { None };
     let warnings = events(lab, id).into_iter().filter_map(|line| warning(line.event));
-    warnings.filter(|message| message.contains("the network of process")).collect()
+    warnings.filter(|message| message.contains("the network of rank")).collect()
 }
 
 /// The networks that processes of this machine are in.
