@@ -79,14 +79,17 @@ fn has_changed_size(record: &RunRecord) -> bool {
 /// # Errors
 /// The reason, as a part of a sentence.
 pub fn gained(run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'static str> {
-    gained_so_far(run, &run.figures, baseline)
+    gained_so_far((run, &run.figures), (baseline, &baseline.figures))
 }
 
-/// [`gained`], by newer figures of the run than its summary has.
+/// [`gained`], by newer figures than the summaries of the run and of the baseline have.
 ///
 /// # Errors
 /// The reason, as a part of a sentence.
-pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary) -> Result<Comparison, &'static str> {
+pub fn gained_so_far(
+    (run, figures): (&RunSummary, &Figures),
+    (baseline, before_figures): (&RunSummary, &Figures),
+) -> Result<Comparison, &'static str> {
     let record = run.record.as_ref().ok_or("its record cannot be read")?;
     let after = Work::of(record).ok_or_else(|| work(run).err().unwrap_or("no training that this version knows"))?;
     let with = baseline.record.as_ref().ok_or("the baseline's record cannot be read")?;
@@ -104,14 +107,14 @@ pub fn gained_so_far(run: &RunSummary, figures: &Figures, baseline: &RunSummary)
         if let Some([_, why]) = unshared(with) {
             return Err(why);
         }
-        if baseline.figures.np == 0 || figures.np == 0 {
+        if before_figures.np == 0 || figures.np == 0 {
             return Err("how many ranks it had is not known");
         }
-        if baseline.figures.np > figures.np {
+        if before_figures.np > figures.np {
             return Err("the baseline has more ranks");
         }
     }
-    let gained = speedup::compare(figures, &baseline.figures);
+    let gained = speedup::compare(figures, before_figures);
     // Sooner at another target is no gain.
     let same_target = with.target_accuracy() == record.target_accuracy();
     Ok(Comparison { speedup_to_target: gained.speedup_to_target.filter(|_| same_target), ..gained })

@@ -133,9 +133,8 @@ impl Chart {
     /// How far the shown curves reach.
     pub fn reach(&self, shared: &Shared) -> Reach {
         let along = self.range.along;
-        let most = |end: &dyn Fn(&Curves) -> f64| {
-            shown(shared).into_iter().filter_map(|run| self.curves(shared, run)).map(end).fold(0.0, f64::max)
-        };
+        let shown: Vec<&Curves> = shown(shared).into_iter().filter_map(|run| self.curves(shared, run)).collect();
+        let most = |end: &dyn Fn(&Curves) -> f64| shown.iter().map(|curves| end(curves)).fold(0.0, f64::max);
         let (end, furthest) = (most(&|curves| curves.planned_end(along)), most(&|curves| curves.end(along)));
         let own = shared.watched.as_ref().map(|watched| watched.curves.end(along)).filter(|own| *own > 0.0);
         Reach { end, furthest, newest: own.unwrap_or(furthest) }

@@ -2,7 +2,6 @@
 //!
 //! Where two runs cannot be compared there is a reason instead.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use super::state::{Shared, kind_of};
@@ -12,7 +11,7 @@ use crate::domain::run::RunState;
 use crate::domain::speedup::{Comparison, Figures};
 use crate::domain::step::StepSet;
 use crate::domain::units;
-use crate::runs::{Difference, RunId, RunSummary, Tally, busy_host, differences, gained_so_far, no_efficiency};
+use crate::runs::{Difference, RunId, RunSummary, busy_host, differences, gained_so_far, no_efficiency};
 
 /// Runs on as many ranks that are looked at for one that differs in a single setting.
 const NEIGHBOURS: usize = 64;
@@ -123,9 +122,13 @@ pub fn shortened(reason: &str) -> &str {
 impl Shared {
     /// The figures of a run; its images per second so far where it has ended no epoch yet.
     pub fn figures(&self, run: &RunSummary) -> Figures {
-        let watched = self.watched.as_ref().filter(|watched| watched.id == run.id && watched.is_going());
-        let so_far = || watched.and_then(|watched: &Watched| watched.curves.rate_so_far());
+        let so_far = || self.as_it_goes(run).and_then(|watched| watched.curves.rate_so_far());
         Figures { images_per_sec: run.figures.images_per_sec.or_else(so_far), ..run.figures }
+    }
+
+    /// The run on the screen, if it is this one and still going: it knows more than its row in the list.
+    fn as_it_goes(&self, run: &RunSummary) -> Option<&Watched> {
+        self.watched.as_ref().filter(|watched| watched.id == run.id && watched.is_going())
     }
 
     /// Images per second as a table shows them.
@@ -139,8 +142,7 @@ impl Shared {
 
     /// The figures so far are more than the first moments: an epoch has ended, or enough steps were timed.
     pub fn is_fair(&self, run: &RunSummary) -> bool {
-        let watched = self.watched.as_ref().filter(|watched| watched.id == run.id && watched.is_going());
-        run.figures.images_per_sec.is_some() || watched.is_none_or(|watched| watched.curves.is_rate_fair())
+        run.figures.images_per_sec.is_some() || self.as_it_goes(run).is_none_or(|watched| watched.curves.is_rate_fair())
     }
 
     /// The shown run and the one that gives the honest answer to what it gained: the baseline that the user chose, a run that
@@ -158,13 +160,12 @@ impl Shared {
             .or_else(|| self.closest(run, |_, _| true))
             .or_else(|| {
                 let before = self.baseline().filter(is_other)?;
-                let is_comparable = || gained_so_far(run, &self.figures(run), before).is_ok();
-                (before.figures.np == run.figures.np && is_comparable()).then_some(Pair { before, after: run })
+                (before.figures.np == run.figures.np && self.gained(run, before).is_ok()).then_some(Pair { before, after: run })
             })
     }
 
     /// The best partner with other ranks: with fewer ranks before one with more, the baseline first, then the newest.
-    fn closest(&self, run: &RunSummary, fits: fn(&RunSummary, &RunSummary) -> bool) -> Option<Pair<'_>> {
+    fn closest<'a>(&'a self, run: &'a RunSummary, fits: fn(&RunSummary, &RunSummary) -> bool) -> Option<Pair<'a>> {
         let baseline = self.baseline().map(|baseline| baseline.id);
         let others = self.runs.iter().filter(|other| other.id != run.id && fits(run, other));
         let pairs = others.filter_map(|other| Some((other.id, self.with_other_ranks(run, other)?)));
@@ -176,21 +177,19 @@ impl Shared {
     }
 
     /// Both, if their ranks differ and their speeds can be compared; a run that goes may still have none.
-    fn with_other_ranks(&self, run: &RunSummary, other: &RunSummary) -> Option<Pair<'_>> {
-        let [run, other] = [self.summary(run.id)?, self.summary(other.id)?];
+    fn with_other_ranks<'a>(&self, run: &'a RunSummary, other: &'a RunSummary) -> Option<Pair<'a>> {
         let (before, after) = if other.figures.np < run.figures.np { (other, run) } else { (run, other) };
         let is_measured = |of: &RunSummary| of.figures.images_per_sec.is_some() || !self.run_state(of).is_over();
         let pair = Pair { before, after };
         let fits = pair.has_other_ranks()
             && other.figures.images_per_sec.is_some()
             && is_measured(run)
-            && gained_so_far(after, &self.figures(after), before).is_ok();
+            && self.gained(after, before).is_ok();
         fits.then_some(pair)
     }
 
     /// The newest run on as many ranks that differs in one setting alone. Of very many runs the newest are looked at.
-    fn neighbour(&self, run: &RunSummary) -> Option<Pair<'_>> {
-        let after = self.summary(run.id)?;
+    fn neighbour<'a>(&'a self, run: &'a RunSummary) -> Option<Pair<'a>> {
         let is_alike = |other: &&RunSummary| {
             other.id != run.id
                 && other.figures.np == run.figures.np
@@ -200,7 +199,7 @@ impl Shared {
         };
         let mut others = self.runs.iter().rev().filter(is_alike).take(NEIGHBOURS);
         let before = others.find(|other| settings_apart(other, run).len() == 1)?;
-        Some(Pair { before, after })
+        Some(Pair { before, after: run })
     }
 
     /// Why the speed of a run is not fair: another run or other programs use the machine as well, or did. What happened, and
@@ -210,8 +209,7 @@ impl Shared {
         if let Some(other) = self.beside(run) {
             return Some([format!("run {id} shares the machine"), format!(" with run {}", other.id)]);
         }
-        let going = self.watched.as_ref().filter(|watched| watched.id == id && watched.is_going());
-        if let Some(part) = going.and_then(Watched::disturbed) {
+        if let Some(part) = self.as_it_goes(run).and_then(Watched::disturbed) {
             let use_them = format!(" (other programs use {} of the cores)", units::percent(part));
             return Some([format!("run {id} shares the machine"), use_them]);
         }
@@ -221,17 +219,24 @@ impl Shared {
 
     /// Another run that trains on the same machine as this one now.
     fn beside(&self, run: &RunSummary) -> Option<&RunSummary> {
-        let host = |of: &RunSummary| of.record.as_ref().map(|record| record.host.clone());
-        let trains = |of: &&RunSummary| self.run_state(of) == RunState::Running;
-        let others = || self.runs.iter().filter(trains).filter(|other| other.id != run.id);
-        trains(&run).then(|| others().find(|other| host(other) == host(run))).flatten()
+        fn host(of: &RunSummary) -> Option<&str> {
+            of.record.as_ref().map(|record| &*record.host)
+        }
+        let trains = |of: &RunSummary| self.run_state(of) == RunState::Running;
+        let is_beside = |other: &&RunSummary| other.id != run.id && trains(other) && host(other) == host(run);
+        self.runs.iter().find(is_beside).filter(|_| trains(run))
     }
 
     /// What `run` gained over the baseline, or why that cannot be said.
     pub fn comparison(&self, run: &RunSummary) -> Result<Comparison, &'static str> {
         let baseline = self.compared_with()?;
         self.alone(run)?;
-        gained_so_far(run, &self.figures(run), baseline)
+        gained_so_far((run, &self.figures(run)), (baseline, &baseline.figures))
+    }
+
+    /// By the figures so far of both.
+    fn gained(&self, run: &RunSummary, baseline: &RunSummary) -> Result<Comparison, &'static str> {
+        gained_so_far((run, &self.figures(run)), (baseline, &self.figures(baseline)))
     }
 
     fn alone(&self, run: &RunSummary) -> Result<(), &'static str> {
@@ -260,12 +265,10 @@ impl Shared {
             return Err("it is the baseline");
         }
         self.alone(run)?;
-        let figures = self.figures(run);
-        let baseline = &*self.as_it_goes(baseline);
-        let gained = gained_so_far(run, &figures, baseline)?;
+        let gained = self.gained(run, baseline)?;
         let is_going = [run, baseline].into_iter().any(|run| !self.run_state(run).is_over());
         let Some(speedup) = gained.speedup else {
-            return Err(match (is_going, baseline.figures.images_per_sec) {
+            return Err(match (is_going, self.figures(baseline).images_per_sec) {
                 (_, None) => "the baseline has measured no images/s yet",
                 (true, _) => "images/s appear after the first seconds",
                 (false, _) => "it measured no images/s",
@@ -275,21 +278,12 @@ impl Shared {
         Ok(Gain {
             run: run.id,
             baseline: baseline.id,
-            np: figures.np,
+            np: run.figures.np,
             speedup,
-            ideal: figures.np as f64 / baseline.figures.np.max(1) as f64,
+            ideal: run.figures.np as f64 / baseline.figures.np.max(1) as f64,
             efficiency: gained.scaling_efficiency.ok_or(no_efficiency),
             so_far: is_going,
             disturbed: [run, baseline].into_iter().filter_map(RunSummary::disturbed).max_by(f64::total_cmp),
         })
-    }
-
-    /// With the images per second so far, where the run has ended no epoch yet.
-    fn as_it_goes<'a>(&self, run: &'a RunSummary) -> Cow<'a, RunSummary> {
-        let figures = self.figures(run);
-        if figures == run.figures {
-            return Cow::Borrowed(run);
-        }
-        Cow::Owned(RunSummary { tally: Tally { figures, ..run.tally.clone() }, ..run.clone() })
     }
 }

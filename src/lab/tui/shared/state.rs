@@ -135,7 +135,9 @@ impl Shared {
 
     /// The state that the run itself reports, if it is the one on the screen and can be read.
     pub fn watched_state(&self, run: RunId) -> Option<RunState> {
-        self.status(run).filter(|_| self.watched.as_ref().is_some_and(|watched| watched.id == run)).map(|status| status.state)
+        // Asked of every row of the list: only the one on the screen is worth looking for.
+        self.watched.as_ref().filter(|watched| watched.id == run)?;
+        self.status(run).map(|status| status.state)
     }
 
     /// How a run is going, from the newest source. The row of a run that cannot be read says why, whatever else is in its folder.
