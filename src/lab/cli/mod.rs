@@ -104,7 +104,11 @@ struct Screen {
 
 /// A verb: its name, flags and help, and what it does.
 struct Verb {
-    command: Command,
+    name: &'static str,
+    /// Adds its flags and help, which are made where the command line is read only.
+    with_flags: fn(Command) -> Command,
+    /// What one that the lab itself starts is for: help does not list it.
+    hidden: Option<&'static str>,
     /// Whether it starts ranks.
     trains: bool,
     run: Box<Run>,
@@ -114,8 +118,8 @@ struct Verb {
 type Run = dyn Fn(&ArgMatches) -> anyhow::Result<ExitCode>;
 
 fn verb<A: clap::Args + 'static>(name: &'static str, run: fn(A) -> anyhow::Result<ExitCode>) -> Verb {
-    let command = A::augment_args(Command::new(name));
-    Verb { command, trains: false, run: Box::new(move |matches| run(A::from_arg_matches(matches)?)) }
+    let run = Box::new(move |matches: &ArgMatches| run(A::from_arg_matches(matches)?));
+    Verb { name, with_flags: A::augment_args, hidden: None, trains: false, run }
 }
 
 impl Verb {
@@ -123,9 +127,13 @@ impl Verb {
         Verb { trains: true, ..self }
     }
 
-    /// One that the lab itself starts: help does not list it.
     fn hidden(self, about: &'static str) -> Verb {
-        Verb { command: self.command.about(about).hide(true), ..self }
+        Verb { hidden: Some(about), ..self }
+    }
+
+    fn command(&self) -> Command {
+        let command = (self.with_flags)(Command::new(self.name));
+        self.hidden.into_iter().fold(command, |command, about| command.about(about).hide(true))
     }
 }
 
@@ -174,7 +182,7 @@ struct Supervised {
 
 /// The screen's flags, with all verbs.
 fn command() -> Command {
-    Screen::command().subcommands(verbs().into_iter().map(|verb| verb.command))
+    Screen::command().subcommands(verbs().iter().map(Verb::command))
 }
 
 /// What the command line asks for.
@@ -191,7 +199,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<ArgMatches, cl
 /// What the verb or the screen could not do.
 pub fn obey(asked: &ArgMatches) -> anyhow::Result<ExitCode> {
     let verb = asked.subcommand().and_then(|(name, matches)| {
-        let verb = verbs().into_iter().find(|verb| verb.command.get_name() == name)?;
+        let verb = verbs().into_iter().find(|verb| verb.name == name)?;
         Some((verb, matches))
     });
     if verb.as_ref().is_none_or(|(verb, _)| verb.trains) {
