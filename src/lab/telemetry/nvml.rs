@@ -50,6 +50,8 @@ pub struct NvmlProbe {
     traffic: HashMap<String, GpmSample<'static>>,
     /// What lies between a GPU and the others, by UUID: asked for once, for it does not change.
     ways: HashMap<String, Reading<String>>,
+    /// Of the driver, and of the newest CUDA that it runs: neither changes under a program that has opened the library.
+    versions: [Reading<String>; 2],
     cpu: CpuProbe,
 }
 
@@ -76,28 +78,21 @@ impl NvmlProbe {
         match nvml.device_count() {
             Ok(0) => Err("NVML sees no GPU: in a container, start it with GPU access".into()),
             Ok(_) => {
-                Ok(NvmlProbe { nvml, host: host::name(), traffic: HashMap::new(), ways: HashMap::new(), cpu: CpuProbe::new("") })
+                let (traffic, ways) = (HashMap::new(), HashMap::new());
+                Ok(NvmlProbe { nvml, host: host::name(), traffic, ways, versions: versions(nvml), cpu: CpuProbe::new("") })
             }
             Err(error) => Err(format!("NVML does not list the GPUs: {}", reason(&error))),
         }
     }
 
     pub fn system(&self) -> GpuSystem {
-        let (driver, cuda) = self.versions();
+        let [driver, cuda] = self.versions.clone();
         let gpus = self.devices().map(|(_, device)| match device.and_then(|device| device.name()) {
             Ok(name) => name,
             Err(error) => format!("not accessible: {}", reason(&error)),
         });
         let gpus = gpus.collect();
         GpuSystem { driver, cuda, gpus, visible: self.visible() }
-    }
-
-    /// Of the driver, and of the newest CUDA that it runs.
-    fn versions(&self) -> (Reading<String>, Reading<String>) {
-        let cuda = self.nvml.sys_cuda_driver_version().map(|version| {
-            format!("{}.{}", nvml_wrapper::cuda_driver_version_major(version), nvml_wrapper::cuda_driver_version_minor(version))
-        });
-        (read(self.nvml.sys_driver_version()), read(cuda))
     }
 
     fn visible(&self) -> Vec<usize> {
@@ -153,7 +148,7 @@ impl NvmlProbe {
     }
 
     fn machine(&self, cpu: &DeviceSample) -> Machine {
-        let (driver, cuda) = self.versions();
+        let [driver, cuda] = self.versions.clone();
         Machine {
             cpu_percent: cpu.utilization_percent.clone(),
             memory_used_bytes: cpu.memory_used_bytes.clone(),
@@ -285,6 +280,13 @@ fn connect(named: Option<OsString>) -> Result<Nvml, String> {
 
 fn watts(milliwatts: u32) -> f64 {
     f64::from(milliwatts) / 1000.0
+}
+
+fn versions(nvml: &Nvml) -> [Reading<String>; 2] {
+    let cuda = nvml.sys_cuda_driver_version().map(|version| {
+        format!("{}.{}", nvml_wrapper::cuda_driver_version_major(version), nvml_wrapper::cuda_driver_version_minor(version))
+    });
+    [read(nvml.sys_driver_version()), read(cuda)]
 }
 
 /// What keeps the clocks down. An idle GPU, and clocks that somebody set, are no slowdown.
