@@ -11,7 +11,7 @@ use hvd_lab_terminal::domain::device::{DeviceKind, RankPlace, Reading, Telemetry
 use hvd_lab_terminal::domain::event::{Event, EventLine, TopologyReport};
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
 use hvd_lab_terminal::domain::topology::Topology;
-use hvd_lab_terminal::runs::{RunId, RunRecord, RunStore};
+use hvd_lab_terminal::runs::{RunRecord, RunStore};
 use hvd_lab_terminal::telemetry::NvmlProbe;
 
 use crate::support::nvml::stand_in;
@@ -166,23 +166,11 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
     let store = RunStore::open(home.path()).unwrap();
     let own = std::process::id();
     let record = RunRecord {
-        id: RunId(0),
-        name: None,
-        note: None,
-        preset: "cpu".into(),
-        spec: hvd_lab_terminal::launch::presets().remove(0).spec.into(),
         data_label: "generated garments".into(),
-        program: None,
-        exercise: None,
-        trial: None,
-        data_dir: None,
         offline: true,
-        force: false,
         created_s: 1.0,
         host: hvd_lab_terminal::host::name(),
-        versions: Vec::new(),
-        attempts: Vec::new(),
-        newer: Default::default(),
+        ..RunRecord::wanted(hvd_lab_terminal::launch::presets().remove(0).spec, "cpu")
     };
     let mut status = RunStatus { supervisor_pid: own, ..RunStatus::new(RunState::Running, "training", 1.0) };
     // With the lock of a supervisor, without which nothing proves that the run is still going.

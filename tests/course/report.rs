@@ -27,20 +27,12 @@ fn run(id: u32, spec: TrainingJob, images_per_sec: f64) -> RunSummary {
         id: RunId(id),
         name: Some(EVIL.into()),
         note: Some("a note of one's own".into()),
-        preset: "cpu".into(),
         data_label: "generated garments".into(),
         data_dir: Some("/home/ada/secret".into()),
-        program: None,
-        exercise: None,
-        trial: None,
-        offline: false,
-        force: false,
         created_s: NOW_S - 100.0,
         host: "node7".into(),
         versions: vec!["libtorch 2.11.0".into()],
-        attempts: Vec::new(),
-        newer: Default::default(),
-        spec: spec.into(),
+        ..RunRecord::wanted(spec, "cpu")
     };
     let tally = Tally {
         last_epoch: 2,

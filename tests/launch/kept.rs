@@ -26,23 +26,12 @@ fn lab() -> (Lab, Supervisor) {
     let process = process::look_up(supervisor.0.id()).unwrap();
     for (np, rate) in [(1, 1000.0), (2, 1900.0), (4, 0.0)] {
         let record = RunRecord {
-            id: RunId(0),
-            name: None,
-            note: None,
-            preset: "cpu".into(),
-            spec: launch::presets().remove(0).spec.with(|job| job.resources.np = np).into(),
             data_label: "generated garments".into(),
-            program: None,
-            exercise: None,
-            data_dir: None,
             offline: true,
-            force: false,
-            trial: None,
             created_s: 1.7e9,
             host: hvd_lab_terminal::host::name(),
             versions: vec!["hvd-lab 0.1.0".into()],
-            attempts: vec![],
-            newer: Default::default(),
+            ..RunRecord::wanted(launch::presets().remove(0).spec.with(|job| job.resources.np = np), "cpu")
         };
         let status = match rate > 0.0 {
             true => RunStatus::new(RunState::Finished, "by hand", 1.7e9),

@@ -69,25 +69,7 @@ fn sample(np: usize) -> TrainingJob {
 }
 
 pub(super) fn record(np: usize) -> RunRecord {
-    RunRecord {
-        id: RunId(0),
-        name: None,
-        note: None,
-        preset: "cpu".into(),
-        spec: sample(np).into(),
-        data_label: "Fashion-MNIST".into(),
-        data_dir: None,
-        program: None,
-        exercise: None,
-        trial: None,
-        offline: false,
-        force: false,
-        created_s: 1.0,
-        host: host::name(),
-        versions: vec![],
-        attempts: vec![],
-        newer: Default::default(),
-    }
+    RunRecord { data_label: "Fashion-MNIST".into(), created_s: 1.0, host: host::name(), ..RunRecord::wanted(sample(np), "cpu") }
 }
 
 pub(super) fn store() -> (TempDir, RunStore) {

@@ -30,22 +30,11 @@ fn run_folder() -> (tempfile::TempDir, RunFolder) {
     };
     let record = RunRecord {
         id: RunId(7),
-        name: None,
-        note: None,
-        preset: "cpu".into(),
-        spec: TrainingJob::sample().into(),
         data_label: "Fashion-MNIST".into(),
-        data_dir: None,
-        program: None,
-        exercise: None,
-        trial: None,
-        offline: false,
-        force: false,
         created_s: START,
         host: "secret-host".into(),
-        versions: Vec::new(),
         attempts: vec![attempt],
-        newer: Default::default(),
+        ..RunRecord::wanted(TrainingJob::sample(), "cpu")
     };
     folder.write_record(&record).unwrap();
     let status = RunStatus { ended_s: Some(START + 10.0), ..RunStatus::new(RunState::Finished, "finished", START) };

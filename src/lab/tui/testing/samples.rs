@@ -161,17 +161,7 @@ pub fn summary(id: u32, np: usize, status: RunStatus, images_per_sec: Option<f64
         id: RunId(id),
         record: Some(RunRecord {
             id: RunId(id),
-            name: None,
-            note: None,
-            preset: "cpu".into(),
-            spec: spec(np, StepSet::ALL).into(),
             data_label: "Fashion-MNIST".into(),
-            data_dir: None,
-            program: None,
-            exercise: None,
-            trial: None,
-            offline: false,
-            force: false,
             created_s: START,
             host: "node".into(),
             versions: vec!["libtorch 2.11.0".into(), "Open MPI 5.0.11".into()],
@@ -182,7 +172,7 @@ pub fn summary(id: u32, np: usize, status: RunStatus, images_per_sec: Option<f64
                 epochs: 3,
                 ..Attempt::default()
             }],
-            newer: Default::default(),
+            ..RunRecord::wanted(spec(np, StepSet::ALL), "cpu")
         }),
         status,
         elsewhere: None,
