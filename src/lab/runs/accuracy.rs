@@ -7,7 +7,7 @@ use crate::domain::run::RunState;
 use crate::domain::step::Step;
 use crate::domain::training::TrainingSpec;
 
-/// Two runs of the same settings that differ in their seed alone may be so many points apart: less has no cause to name.
+/// Percentage points by which two runs may differ because of their seeds alone. Smaller differences are not explained.
 pub const POINTS_OF_SEEDS: f64 = 3.0;
 /// Fewer updates than the other run by more than this part are a cause.
 const FEWER: f64 = 0.1;
@@ -42,7 +42,7 @@ struct Half<'a> {
     np: usize,
 }
 
-/// What separates the accuracy of `run` from that of `other`. `None` where one of them is no training, or has no accuracy yet.
+/// How the accuracy of `run` differs from that of `other`, and why. `None` unless both are finished trainings with an accuracy.
 pub fn accuracy_change(run: &RunSummary, other: &RunSummary) -> Option<AccuracyChange> {
     let of_both = run.test.zip(other.test).or(run.validation.zip(other.validation));
     let (now, before) = of_both.map(|(now, before)| (now.accuracy, before.accuracy))?;

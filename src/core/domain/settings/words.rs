@@ -1,5 +1,4 @@
-//! Messages in words that their reader knows: what the standard library says of a text that is no number, and flags on a screen
-//! that has settings.
+//! Puts messages in the reader's words: errors of the standard library about numbers, and flags, which the screen calls settings.
 
 use super::table::SETTINGS;
 

@@ -169,7 +169,7 @@ fn a_supervisor_of_an_older_version_has_a_moment_to_come_up() {
     let now_s = host::now_s();
     for started_s in [now_s - 60.0, now_s + 3600.0, 2e11] {
         let id = store.create(record(1), &starting(started_s)).unwrap().id;
-        // A child that another test starts holds every open lock until it is a program of its own, so one look may be too early.
+        // Between fork and exec, the child of another test holds a copy of the lock, so the first look may come too early.
         let looks = std::iter::repeat_with(|| store.status(id).unwrap()).take(1000);
         let marked = looks.inspect(|_| std::thread::yield_now()).find(|status| status.message.contains("did not start"));
         let status = marked.unwrap_or_else(|| panic!("{started_s}: {:?}", store.status(id).unwrap()));

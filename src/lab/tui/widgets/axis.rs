@@ -14,6 +14,7 @@ const FULL: f64 = 0.8;
 const GOOD_APART: f64 = 3.0;
 /// From this ratio of its ends on, a scale of logarithms counts in powers of ten.
 const DECADES_FROM: f64 = 16.0;
+
 /// From values to cells: cell 0 is the axis line itself, the others lie above it. Labels stand at every so many cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
@@ -75,9 +76,9 @@ impl Axis {
             Axis { first, every, step, cells, lowest: (every - behind) % every, digit: step, log: None }
         };
         let fits = |axis: &Axis| (high / axis.cell() - axis.first) <= f64::from(cells) + 1e-6;
-        let every = LEAST_APART..=cells.max(LEAST_APART);
+        let every = LEAST_APART..=cells;
         let all = steps.iter().flat_map(|step| every.clone().map(|every| of(*step, every))).filter(fits);
-        let widest = || of(10f64.powi(to + 1), cells.max(LEAST_APART));
+        let widest = || of(10f64.powi(to + 1), cells);
         all.max_by(|a, b| a.worth(span, whole).total_cmp(&b.worth(span, whole))).unwrap_or_else(widest)
     }
 
