@@ -8,6 +8,7 @@ mod columns;
 pub mod course;
 pub mod download;
 pub mod exercise;
+pub mod inspect;
 pub mod launch;
 pub mod lease;
 pub mod process;

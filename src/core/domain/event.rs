@@ -2,6 +2,7 @@
 //!
 //! `wire` says how they travel. Unknown events and fields are skipped, so that an older lab can follow a newer trainer.
 
+mod inspected;
 mod limits;
 mod number;
 mod observation;
@@ -20,6 +21,10 @@ use super::pipeline::{PipelineReport, TransformsReport};
 use super::step::StepSet;
 use super::topology::Topology;
 use super::user_metrics::Logged;
+pub use inspected::{
+    CollectiveReport, DecisionReport, GroupReport, InspectedPhases, InspectedUpdate, InspectorReport, LookingReport, PassReport,
+    Place, PrintedReport, StalledReport, StateAction, StateReport, WorkersReport, WrappedReport,
+};
 pub use observation::{Instead, Observation, ScheduleReport, UpdateReport, is_told};
 pub use wire::{MARKER, SECRET_VARIABLE, SOCKET_VARIABLE};
 
@@ -67,6 +72,8 @@ pub enum Event {
     /// What the library saw of the training, whatever the program reports. Older libraries do not send it.
     #[serde(rename = "seen")]
     Observed(Observation),
+    /// What the inspector saw in a program of the user's own.
+    Inspected(InspectorReport),
     /// What a program of the user's own logged.
     Logged(Logged),
     /// End of one epoch on this rank. `epoch` counts from 1, as printed.

@@ -63,6 +63,7 @@ impl Bounded for EventLine {
                 first([seconds("seconds of a broadcast", report.seconds), figure("part of the weights", report.changed)])
             }
             Event::Observed(seen) => seen.out_of_bounds(),
+            Event::Inspected(report) => report.out_of_bounds(),
             Event::Warning { .. } | Event::Lost { .. } | Event::Fatal { .. } => None,
         })
     }

@@ -1,0 +1,354 @@
+//! What the inspector saw in one process of a program of the user's own that trains with PyTorch, or with Horovod on PyTorch or Keras.
+//!
+//! `python/hvd_lab/_inspect` sends it and never judges; `lab::inspect` judges. Digests are text: equal digests are equal bits. Nothing
+//! of the data or of the weights is in it but digests and counts.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_RANKS, count, figure, first, seconds};
+
+/// Entries of a list in one report.
+const MOST: usize = 4096;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum InspectorReport {
+    /// The inspector looks into this process: its first report. It comes when a framework of the kind is imported.
+    Looking(LookingReport),
+    /// The process knows its group: `init_process_group` or `hvd.init` has returned. Once for each such call.
+    Group(GroupReport),
+    /// Something was put around a model or an optimizer that shares its work out to the ranks.
+    Wrapped(WrappedReport),
+    /// One optimizer step: the first three and those whose number is a power of two. Sent before the update, with what it is
+    /// about to apply.
+    Update(InspectedUpdate),
+    /// One pass over a data loader, sent when it ends or is left.
+    Pass(PassReport),
+    /// Calls of one collective from one line: the first three of each line, and the first of each line behind a pass that did not train,
+    /// until the next update. What a framework calls inside of itself is not sent.
+    Collective(CollectiveReport),
+    /// A file was written, or a state was loaded into a model or an optimizer.
+    State(StateReport),
+    /// A line of the program printed: sent at the third print from that line, and at powers of two. Digits in the text do not count.
+    Printed(PrintedReport),
+    /// A rate schedule was stepped with a value that the ranks may not share (`ReduceLROnPlateau`), or a callback decided by one.
+    Decision(DecisionReport),
+    /// Worker processes of a data loader with their random states at their first batch.
+    Workers(WorkersReport),
+    /// Times and memory since the report before: at updates whose number is a power of two and at the end of each pass.
+    Phases(InspectedPhases),
+    /// The process has made no update and fetched no batch for some seconds.
+    Stalled(StalledReport),
+    /// Something cannot be looked at, and why, in one sentence: the inspector itself failed, or the program does what it does not understand.
+    Blind { why: String },
+    /// The end of the process, where Python came to say so.
+    Ended {
+        updates: usize,
+        /// Seconds that the inspector itself took.
+        inspector_seconds: f64,
+    },
+}
+
+/// A line of the program: the innermost one that belongs neither to a library nor to the inspector.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Place {
+    /// Absolute path.
+    pub file: String,
+    /// From 1; 0 where it is not known.
+    pub line: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LookingReport {
+    /// `torch` or `keras`.
+    pub framework: String,
+    /// `torch 2.11.0`, `horovod 0.28.1`.
+    pub versions: Vec<String>,
+    pub python: String,
+    pub pid: u32,
+    /// Ranks of this launch, as the launcher's variables say; 1 without any.
+    pub launched: usize,
+    /// The program as Python was given it: its script, or `-m` and a module.
+    pub program: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupReport {
+    /// `torch.distributed` or `horovod`.
+    pub by: String,
+    /// `gloo`, `nccl`, `mpi`; empty where it does not say.
+    #[serde(default)]
+    pub backend: String,
+    pub rank: usize,
+    pub size: usize,
+    pub local_rank: usize,
+    pub local_size: usize,
+    pub host: String,
+    /// `cpu` or `cuda:0`: the current device at the first update is in [`InspectedUpdate`].
+    pub device: String,
+    pub threads: usize,
+    /// Logical cores that this process may use.
+    pub cores: usize,
+    pub place: Place,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WrappedReport {
+    /// `DistributedDataParallel`, `DataParallel`, `horovod.DistributedOptimizer`, `FSDP`, `ZeroRedundancyOptimizer`, `DeepSpeed`,
+    /// `parallelize_module`, `Pipeline`, `torch.compile`.
+    pub by: String,
+    pub place: Place,
+    /// Digest of the parameters before and after, where there are any: a broadcast inside makes the second one equal on all ranks.
+    #[serde(default)]
+    pub before: String,
+    #[serde(default)]
+    pub after: String,
+    /// Parameter tensors that take part in averaging.
+    #[serde(default)]
+    pub tensors: usize,
+    /// `broadcast_buffers` of a `DistributedDataParallel`.
+    #[serde(default)]
+    pub shares_buffers: bool,
+    /// Settings that change what is averaged, in the framework's words: `find_unused_parameters=True`, `op=Sum`.
+    #[serde(default)]
+    pub settings: Vec<String>,
+}
+
+/// One optimizer step. Optimizers count their own steps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InspectedUpdate {
+    /// From 0.
+    pub update: usize,
+    /// Its class, and its number among the optimizers of the process in the order of their first steps, from 0.
+    pub optimizer: String,
+    pub index: usize,
+    /// The line that calls `step`, and the one that made the optimizer.
+    pub place: Place,
+    pub made: Place,
+    /// Rates of its groups.
+    pub rates: Vec<f64>,
+    /// Of this optimizer's parameters, before the update.
+    pub weights: String,
+    /// As they are about to be applied. Empty where no parameter has one.
+    pub gradients: String,
+    /// Of the buffers of the wrapped model, or of all modules whose parameters these are. Empty where there are none.
+    pub buffers: String,
+    /// Of the optimizer's own tensors, such as momentum. Empty before the first update.
+    pub state: String,
+    /// Parameter tensors, and those of them without a gradient.
+    pub tensors: usize,
+    pub without_gradient: usize,
+    /// Tensors that no wrapper averages: in none of the wrapped models or optimizers.
+    pub unwrapped: usize,
+    /// Of one such tensor: its name, if a module has one.
+    pub unwrapped_name: String,
+    /// Since this optimizer's update before: forward passes through the wrapper, those that went past it to the module inside, and
+    /// backward passes within `no_sync` (or without `synchronize`).
+    pub forwards: usize,
+    pub past_wrapper: usize,
+    pub past_wrapper_place: Place,
+    pub without_sync: usize,
+    pub without_sync_place: Place,
+    /// Tensors that the program itself has put through an averaging collective (`all_reduce` of gradients) since the update before,
+    /// and whether it divided by the number of ranks.
+    pub averaged_by_hand: usize,
+    pub summed_by_hand: bool,
+    /// `cpu` or `cuda:0`: where the parameters are.
+    pub device: String,
+    /// Training samples that went through data loaders in training passes since the update before.
+    pub samples: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PassReport {
+    /// Number of the loader among those of the process, in the order of their first passes, and number of the pass over it, from 0.
+    pub loader: usize,
+    pub pass: usize,
+    /// Where the loader was made, and the loop over it.
+    pub made: Place,
+    pub place: Place,
+    /// Whether updates were made in it.
+    pub trains: bool,
+    /// Updates of the process so far.
+    pub updates: usize,
+    /// Whether it came to its end, rather than being left early.
+    pub is_whole: bool,
+    /// Class of the sampler; empty for an iterable data set or a Keras `fit`.
+    pub sampler: String,
+    /// Ranks, rank, seed and epoch of a distributed sampler.
+    pub replicas: Option<usize>,
+    pub replica: Option<usize>,
+    pub seed: Option<i64>,
+    pub epoch: Option<i64>,
+    pub shuffles: bool,
+    /// Samples in the data set, where it says so.
+    pub dataset: Option<usize>,
+    pub batch_size: Option<usize>,
+    pub drops_last: bool,
+    pub batches: usize,
+    pub samples: usize,
+    /// Digests of its first batches, at most 4.
+    pub first: Vec<String>,
+    /// Of the order of its samples: of their numbers where the sampler tells them, else of the first batches. Not of what
+    /// random augmentation made of them.
+    pub order: String,
+    /// The numbers of its samples that are 0 under a hash modulo a power of two, at most 256: what two ranks have in common shows in
+    /// them. Empty where the sampler does not tell numbers. `every` is that power of two.
+    pub picked: Vec<u32>,
+    pub every: usize,
+    pub workers: usize,
+    /// Seconds of the pass, and those that it waited for batches.
+    pub seconds: f64,
+    pub waited: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CollectiveReport {
+    /// `all_reduce`, `broadcast`, `barrier`, ... in PyTorch's names; `hvd.allreduce`, ... in Horovod's.
+    pub name: String,
+    pub place: Place,
+    /// Numbers in the tensor; `None` for objects and barriers.
+    pub numbers: Option<usize>,
+    /// Number of the call among all of the process, from 0, and updates before it.
+    pub call: usize,
+    pub updates: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateAction {
+    Written,
+    /// Into a model.
+    LoadedModel,
+    /// Into an optimizer.
+    LoadedOptimizer,
+    /// Horovod's `broadcast_parameters` and its callback, `broadcast_optimizer_state`; `broadcast` of a model's tensors by hand.
+    BroadcastModel,
+    BroadcastOptimizer,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StateReport {
+    pub action: StateAction,
+    /// Of a file that was written: `torch.save`, `safetensors`, `ModelCheckpoint`.
+    #[serde(default)]
+    pub by: String,
+    /// Absolute path of a file. Empty otherwise.
+    #[serde(default)]
+    pub path: String,
+    pub place: Place,
+    /// Of the state that was loaded.
+    #[serde(default)]
+    pub digest: String,
+    pub updates: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrintedReport {
+    pub place: Place,
+    /// Prints from this place so far.
+    pub times: usize,
+    /// Of the text without its digits.
+    pub text: String,
+    /// The text names its own rank, such as `rank 1` or `[1]`.
+    pub names_rank: bool,
+    /// It has a number behind a word such as loss, acc or epoch.
+    pub has_figures: bool,
+    pub updates: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecisionReport {
+    /// `ReduceLROnPlateau`, `EarlyStopping`.
+    pub by: String,
+    pub place: Place,
+    /// Digest of the value that it was given.
+    pub value: String,
+    /// Number of the decision by this object, from 0.
+    pub number: usize,
+    pub updates: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkersReport {
+    pub loader: usize,
+    pub made: Place,
+    /// Digests of NumPy's, Python's and PyTorch's random states of each worker, before its first sample. Empty where it is not loaded.
+    pub numpy: Vec<String>,
+    pub python: Vec<String>,
+    pub torch: Vec<String>,
+    /// The data set drew random numbers of this kind for its first sample.
+    pub draws_numpy: bool,
+    pub draws_python: bool,
+    pub draws_torch: bool,
+}
+
+/// Seconds since the report before. What could not be measured is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InspectedPhases {
+    pub updates: usize,
+    pub data: f64,
+    pub forward: f64,
+    /// With what of the exchange overlaps it.
+    pub backward: f64,
+    pub optimizer: f64,
+    /// Waiting for other ranks, as far as it can be told from computing: in the program's own collectives, and in the wrapper's.
+    pub exchange: f64,
+    pub all: f64,
+    pub memory_bytes: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StalledReport {
+    /// Where the main thread is.
+    pub place: Place,
+    /// The collective that it is in, or the library function; empty in the program's own code.
+    pub within: String,
+    /// Collective calls of the process so far.
+    pub calls: usize,
+    pub updates: usize,
+    pub seconds: f64,
+}
+
+impl Bounded for InspectorReport {
+    fn out_of_bounds(&self) -> Option<String> {
+        let list = |length: usize| count("entries of a list", length, MOST);
+        match self {
+            InspectorReport::Looking(report) => first([list(report.versions.len()), count("ranks", report.launched, MAX_RANKS)]),
+            InspectorReport::Group(report) => first([
+                count("rank", report.rank.max(report.local_rank), MAX_RANKS),
+                count("ranks", report.size.max(report.local_size), MAX_RANKS),
+            ]),
+            InspectorReport::Wrapped(report) => first([count("tensors", report.tensors, MAX_COUNT), list(report.settings.len())]),
+            InspectorReport::Update(report) => first([
+                count("update", report.update, MAX_COUNT),
+                count("tensors", report.tensors.max(report.unwrapped), MAX_COUNT),
+                count("samples", report.samples, MAX_COUNT),
+                list(report.rates.len()),
+                report.rates.iter().find_map(|rate| figure("learning rate", *rate)),
+            ]),
+            InspectorReport::Pass(report) => first([
+                count("pass", report.pass.max(report.loader), MAX_COUNT),
+                count("batches", report.batches, MAX_COUNT),
+                count("samples", report.samples.max(report.dataset.unwrap_or(0)), MAX_COUNT),
+                list(report.first.len().max(report.picked.len())),
+                seconds("seconds of a pass", report.seconds),
+                seconds("seconds of waiting", report.waited),
+            ]),
+            InspectorReport::Collective(report) => count("numbers", report.numbers.unwrap_or(0), MAX_COUNT),
+            InspectorReport::State(report) => count("updates", report.updates, MAX_COUNT),
+            InspectorReport::Printed(report) => count("prints", report.times, MAX_COUNT),
+            InspectorReport::Decision(report) => count("decision", report.number, MAX_COUNT),
+            InspectorReport::Workers(report) => list(report.numpy.len().max(report.python.len()).max(report.torch.len())),
+            InspectorReport::Phases(InspectedPhases { data, forward, backward, optimizer, exchange, all, .. }) => {
+                [data, forward, backward, optimizer, exchange, all].into_iter().find_map(|time| seconds("seconds", *time))
+            }
+            InspectorReport::Stalled(report) => seconds("seconds of standing still", report.seconds),
+            InspectorReport::Blind { .. } => None,
+            InspectorReport::Ended { inspector_seconds, .. } => seconds("seconds of the inspector", *inspector_seconds),
+        }
+    }
+}
