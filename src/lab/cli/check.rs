@@ -53,7 +53,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(judged) = Inspected::read(&store, &record, store.status(id)?.state) {
         return inspected(id, judged, args.step, args.json);
     }
-    let why_not = if record.spec.collectives().is_some() {
+    let why_not = if record.spec.command().is_some() {
+        let verb = "`hvd-lab inspect -- PROGRAM` judges the ten steps in one";
+        format!("is a program of your own that was started without the inspector: {verb}")
+    } else if record.spec.collectives().is_some() {
         if args.step.is_none() {
             return super::collectives::check(&home, &store, id, args.json);
         }

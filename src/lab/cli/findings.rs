@@ -12,6 +12,7 @@ use crate::inspect::{Finding, Inspected, Inspection, Topic};
 
 /// The table fits into a terminal of this many columns.
 const WIDTH: usize = 80;
+const NO_FINDING: &str = "the ranks have reported nothing that can be judged\n";
 const NOTHING: &str = "no rank has reported anything to the inspector, so nothing can be judged\n";
 
 /// What the inspector tells of a run while it is followed.
@@ -53,6 +54,9 @@ impl Inspector {
 pub(super) fn table(inspected: &Inspected) -> String {
     if inspected.is_empty {
         return NOTHING.to_owned();
+    }
+    if inspected.findings.is_empty() {
+        return NO_FINDING.to_owned();
     }
     let rows: Vec<[&str; 2]> = inspected.findings.iter().map(|finding| [finding.topic.name(), finding.outcome.name()]).collect();
     let widths =
