@@ -10,6 +10,7 @@ fn main() {
     let root = checkout::tell();
     let is_lesson = |name: &str| name.ends_with(".md") && name.starts_with(|first: char| first.is_ascii_digit());
     write_table("lessons.rs", &root.join("lessons"), &[""], is_lesson);
+    write_table("inspector.rs", &root.join("python/hvd_lab"), &["_inspect"], |name| name.ends_with(".py"));
     write_table("python.rs", &root.join("python/hvd_lab"), &["", "keras"], |name| name.ends_with(".py"));
 }
 

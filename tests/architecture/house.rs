@@ -1,7 +1,7 @@
 //! The floors of the house, and what each may name: those of its own crate and of core.
 
 /// Floors of the library, with the floors that each may name. What is not listed here is no floor.
-pub const FLOORS: [(&str, &[&str]); 18] = [
+pub const FLOORS: [(&str, &[&str]); 19] = [
     ("domain", &[]),
     ("flags", &["domain"]),
     ("columns", &["domain"]),
@@ -15,10 +15,27 @@ pub const FLOORS: [(&str, &[&str]); 18] = [
     ("process", &["domain", "host"]),
     ("runs", &["domain", "host", "process"]),
     ("simulate", &["domain", "runs"]),
+    ("inspect", &["domain", "runs"]),
     ("launch", &["domain", "flags", "host", "dataset", "download", "lease", "process", "runs", "telemetry"]),
-    ("course", &["domain", "columns", "host", "runs"]),
+    ("course", &["domain", "columns", "host", "inspect", "runs"]),
     ("exercise", &["domain", "columns", "host", "process", "runs", "launch", "course"]),
-    ("tui", &["domain", "columns", "host", "dataset", "lease", "runs", "launch", "telemetry", "course", "exercise", "simulate"]),
+    (
+        "tui",
+        &[
+            "domain",
+            "columns",
+            "host",
+            "dataset",
+            "lease",
+            "runs",
+            "launch",
+            "telemetry",
+            "course",
+            "exercise",
+            "inspect",
+            "simulate",
+        ],
+    ),
     (
         "cli",
         &[
@@ -35,6 +52,7 @@ pub const FLOORS: [(&str, &[&str]); 18] = [
             "telemetry",
             "course",
             "exercise",
+            "inspect",
             "simulate",
             "tui",
         ],

@@ -22,6 +22,16 @@ pub struct CommandSpec {
     /// A folder with TensorBoard event files that it writes: an absolute path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensorboard: Option<String>,
+    /// Whether the inspector looks into its ranks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inspect: bool,
+}
+
+/// `python3.11`, `/usr/bin/python` or `pypy3`.
+fn is_python(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    let version = name.strip_prefix("python").or_else(|| name.strip_prefix("pypy"));
+    version.is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.' || c == 't'))
 }
 
 /// Words and letters of a command line that a record may have.
@@ -47,6 +57,30 @@ impl CommandSpec {
     /// Its words without the number of ranks: what is the same in all runs of the same work.
     pub fn work(&self) -> Vec<String> {
         self.launcher_words().map_or_else(|| self.argv.clone(), |words| words.without_counts(&self.argv))
+    }
+
+    /// The flag of Python among its words with which the interpreter of a rank ignores PYTHONPATH, and the inspector on it: `-I`, `-E`
+    /// or `-S`. An interpreter that is the launcher hands PYTHONPATH on in any case.
+    pub fn flag_against_inspector(&self) -> Option<char> {
+        let first = self.launcher_words().map_or(0, |words| words.start);
+        let mut words = self.argv.iter().skip(first).skip_while(|word| !is_python(word)).skip(1);
+        while let Some(flags) = words.next()?.strip_prefix('-') {
+            for (at, letter) in flags.char_indices() {
+                match letter {
+                    'I' | 'E' | 'S' => return Some(letter),
+                    // What follows is the program, or starts with a second dash.
+                    'c' | 'm' | '-' => return None,
+                    'W' | 'X' => {
+                        if at + 1 == flags.len() {
+                            words.next();
+                        }
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
     }
 
     /// In a column of a table: its script, or else the program, without folders.
@@ -98,13 +132,35 @@ impl CommandSpec {
     /// Of this line, without quotes in it.
     pub fn sample(line: &str) -> CommandSpec {
         let argv = line.split(' ').map(String::from).collect();
-        CommandSpec { argv, directory: "/work".into(), patterns: Vec::new(), tensorboard: None }
+        CommandSpec { argv, directory: "/work".into(), patterns: Vec::new(), tensorboard: None, inspect: false }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_python_that_ignores_the_inspector_is_known_by_its_flags() {
+        for (line, flag) in [
+            ("python -I t.py", Some('I')),
+            ("/usr/bin/python3.11 -uE -W error t.py", Some('E')),
+            ("python3 -W error -X dev -S t.py", Some('S')),
+            ("mpirun -np 2 python -I t.py", Some('I')),
+            ("torchrun --nproc_per_node 2 --no-python python3 -I t.py", Some('I')),
+            ("python -I -m torch.distributed.run t.py", None),
+            ("python -u t.py -I", None),
+            ("python -m pkg -I", None),
+            ("python -W I t.py", None),
+            ("python -WI t.py", None),
+            ("python --version", None),
+            ("python", None),
+            ("torchrun t.py -I", None),
+            ("env A=-I sh -I", None),
+        ] {
+            assert_eq!(CommandSpec::sample(line).flag_against_inspector(), flag, "{line}");
+        }
+    }
 
     #[test]
     fn what_cannot_run_is_said() {

@@ -87,6 +87,18 @@ impl LauncherWords {
         own.or_else(|| self.outer.as_ref()?.start_of(launcher))
     }
 
+    /// Whether ranks may be started on other hosts, as far as the words say so.
+    pub fn names_hosts(&self) -> bool {
+        let is_here = |host: &str| ["localhost", "127.0.0.1"].contains(&slots(host).0);
+        let names = |(count, flag): (Count, &Flag)| match count {
+            Count::Hosts => !flag.value.split(',').all(is_here),
+            Count::Nodes => !["1", "1:1"].contains(&flag.value.as_str()),
+            Count::Open => true,
+            Count::Ranks | Count::Devices | Count::PerNode => false,
+        };
+        self.counts().any(names) || self.outer.as_ref().is_some_and(|outer| outer.names_hosts())
+    }
+
     fn counts(&self) -> impl Iterator<Item = (Count, &Flag)> {
         self.parts.iter().flatten().filter_map(|flag| Some((self.grammar.count(flag)?, flag)))
     }

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 
 /// Verbs with a number of ranks.
-const VERBS: [&str; 5] = ["run", "guided", "ablation", "collectives", "bench"];
+const VERBS: [&str; 6] = ["run", "inspect", "guided", "ablation", "collectives", "bench"];
 
 /// `-np 2` as `--np 2`, where it is a flag of the lab: not behind `--`, where flags of the trainer stand.
 pub fn arguments(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {

@@ -7,12 +7,13 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::lessons;
 use super::output::{Usage, say, say_damaged};
 use super::table::render;
+use super::{findings, lessons};
 use crate::course::{Judged, Verdict, judge};
 use crate::domain::step::{Step, StepSet};
 use crate::exercise;
+use crate::inspect::Inspected;
 use crate::runs::{RunId, RunStore, busy_host};
 
 const EXAMPLES: &str = "\
@@ -24,8 +25,10 @@ Examples:
 What passes with its step switched on is noted as seen, and together with a run of the same work without it as proven
 (`hvd-lab progress`).
 Of a run of another exercise: what it shows of each of its changes.
+Of a run with --inspect: what its ranks did, by topic, the wrong ones first with the line of your program to change.
 Of a run of collectives: whether its messages are those of the algorithm, and what was fastest where.
-Exit code: 0 if every step that is on passed (with --step: that one), 1 otherwise, 2 bad input.";
+Exit code: 0 if every step that is on passed (with --step: that one), or the inspector found nothing wrong; 1 otherwise, also
+where no rank was inspected; 2 bad input.";
 
 /// Judge each step by what a run did.
 #[derive(Debug, clap::Args)]
@@ -47,7 +50,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let newest = || store.ids().last().copied().ok_or_else(|| Usage("no runs yet: `hvd-lab run` starts one".into()));
     let id = args.run.map_or_else(newest, Ok)?;
     let record = store.record(id)?;
-    let why_not = if record.spec.collectives().is_some() {
+    if let Some(judged) = Inspected::read(&store, &record, store.status(id)?.state) {
+        return inspected(id, judged, args.step, args.json);
+    }
+    let why_not = if record.spec.command().is_some() {
+        let verb = "`hvd-lab inspect -- PROGRAM` judges the ten steps in one";
+        format!("is a program of your own that was started without the inspector: {verb}")
+    } else if record.spec.collectives().is_some() {
         if args.step.is_none() {
             return super::collectives::check(&home, &store, id, args.json);
         }
@@ -92,6 +101,20 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let counts = |verdict: &&Verdict| args.step.is_some() || verdict.is_of(steps);
     let all_passed = verdicts.iter().filter(counts).all(Verdict::has_passed);
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints the findings in a program of the user's own.
+fn inspected(id: RunId, mut judged: Inspected, step: Option<Step>, as_json: bool) -> anyhow::Result<ExitCode> {
+    judged.findings.retain(|finding| step.is_none() || finding.topic.step() == step);
+    if as_json {
+        let mut whole = findings::json(&judged);
+        whole["run"] = json!(id);
+        super::output::print_json(&whole)?;
+    } else {
+        super::output::print(&findings::table(&judged))?;
+    }
+    let is_fine = !judged.is_empty && judged.wrong().next().is_none();
+    Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Prints the verdicts on the places of another exercise.

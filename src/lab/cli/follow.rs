@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::findings::{self, Inspector};
 use super::interrupt;
 use super::last_words::LastWords;
 use super::output::{print, print_columns, print_json, print_json_text, say, say_bare};
@@ -18,6 +19,7 @@ use crate::domain::run::{RunState, RunStatus};
 use crate::domain::step::Step;
 use crate::domain::units;
 use crate::domain::user_metrics::LoggedSoFar;
+use crate::inspect::inspected;
 use crate::launch::{self, CommandLine};
 use crate::runs::{Follower, RunId, RunStore, RunUpdate};
 
@@ -68,6 +70,7 @@ pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, mut vi
     interrupt::heed()?;
     let record = store.record(id)?;
     view.is_own = record.spec.command().is_some();
+    view.inspector = inspected(&record).map(|command| Inspector::new(command.clone()));
     let prints_everywhere = || record.training().is_some_and(|training| !training.steps.is_effective(Step::VerboseOnRoot));
     view.all_ranks = (record.np() > 1 || !record.knows_np()) && (view.is_own || prints_everywhere());
     if !view.json && io::stdout().is_terminal() && io::stderr().is_terminal() {
@@ -94,6 +97,7 @@ pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, mut vi
                 }
             }
         }
+        view.tell_wrong();
         if let Some(status) = ended {
             break status;
         }
@@ -132,6 +136,8 @@ pub(super) struct View<'a> {
     logged: LoggedSoFar,
     /// The last message of its status: what a run waits for is told once.
     told: String,
+    /// Of an own program into whose ranks the inspector looks.
+    inspector: Option<Inspector>,
     /// Of each rank.
     last_words: BTreeMap<usize, LastWords>,
 }
@@ -164,6 +170,7 @@ impl<'a> View<'a> {
     fn show(&mut self, update: RunUpdate) -> io::Result<bool> {
         match update {
             RunUpdate::Event(line) => {
+                self.inspector.iter_mut().for_each(|inspector| inspector.take(&line));
                 let text = self.lines.as_mut().and_then(|lines| lines.take(&line));
                 if self.json {
                     return print_json_text(&format!("{}\n", line.to_line()));
@@ -188,6 +195,12 @@ impl<'a> View<'a> {
             }
             _ => Ok(true),
         }
+    }
+
+    /// What the inspector has found wrong since the last call.
+    fn tell_wrong(&mut self) {
+        let news = self.inspector.as_mut().map(Inspector::news).unwrap_or_default();
+        news.iter().for_each(|wrong| self.note(wrong));
     }
 
     fn print(&self, line: &str) -> io::Result<bool> {
@@ -254,6 +267,12 @@ impl<'a> View<'a> {
         let summary = store.summary(id)?;
         if self.json {
             print_json_text(&format!("{}\n", serde_json::json!({ "summary": summary })))?;
+        }
+        if let Some(inspected) = self.inspector.map(Inspector::end) {
+            match self.json {
+                true => print_json_text(&format!("{}\n", serde_json::json!({ "inspection": findings::json(&inspected) })))?,
+                false => print(&findings::table(&inspected))?,
+            };
         }
         if status.state == RunState::Finished {
             let rate = summary.figures.images_per_sec.map(|rate| format!(", {} images/s of all ranks", units::rate(rate)));

@@ -38,9 +38,11 @@ mod documents_tests;
 mod examples;
 mod exercise;
 mod fault;
+mod findings;
 mod follow;
 mod generate;
 mod guided;
+mod inspect;
 mod interrupt;
 mod last_words;
 mod lessons;
@@ -71,6 +73,7 @@ Examples:
   hvd-lab                                          the screen: toggle steps, run, watch, compare
   hvd-lab run --np 2 --steps 1-10                  train on two ranks with all ten steps
   hvd-lab runs                                     what was run, and how it went
+  hvd-lab inspect -- torchrun --nproc_per_node 2 train.py     a program of your own: which step is wrong, at which line
   hvd-lab compare 1 2                              what run 2 gained over run 1
   hvd-lab lessons                                  the ten steps, to read
   hvd-lab exercise diff --step 4                   what step 4 changes in the program
@@ -141,6 +144,7 @@ impl Verb {
 fn verbs() -> Vec<Verb> {
     vec![
         verb("run", run::run).trains(),
+        verb("inspect", inspect::run),
         verb("runs", runs::run),
         verb("stop", stop::run),
         verb("fault", fault::run),

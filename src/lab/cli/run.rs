@@ -21,6 +21,7 @@ Examples:
   hvd-lab run -- python3 train.py --epochs 3       a program of your own, under the same panes
   hvd-lab run --np 2 -- python3 train.py           two ranks of it, by mpirun
   hvd-lab run -- torchrun --nproc_per_node 2 train.py
+  hvd-lab run --inspect -- torchrun --nproc_per_node 2 train.py             is each of the ten steps right in it?
   hvd-lab run --dry-run                            only show the exact mpirun line
   hvd-lab run --slurm --nodes 2 --gpus-per-node 4 --np 8 --time 0:30:00     as a batch job of Slurm
   SBATCH_ACCOUNT=me SBATCH_MEM_PER_NODE=16G hvd-lab run --slurm --np 8      what has no flag (SBATCH_QOS, ...)
@@ -56,7 +57,8 @@ pub struct Args {
 
 /// Flags that a run which goes on has settled already: all but its epochs and its time.
 fn of_a_new_run() -> Vec<&'static str> {
-    let others = ["preset", "steps", "data_dir", "name", "dry_run", "output_filename", "words", "pattern", "tensorboard"];
+    let others =
+        ["preset", "steps", "data_dir", "name", "dry_run", "output_filename", "words", "pattern", "tensorboard", "inspect"];
     settings::flag_names().filter(|flag| !["epochs", "time-limit"].contains(flag)).chain(others).collect()
 }
 

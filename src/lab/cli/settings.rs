@@ -87,6 +87,14 @@ impl Place {
         self.given.put_into(&mut job, |_| true).map_err(Usage)?;
         Ok(job.resources)
     }
+
+    /// As [`Settings::own_resources`], with the first flag that asks for something.
+    pub fn own_resources(&self) -> Result<(Resources, Option<&'static str>), Usage> {
+        let mut job = launch::default_preset(false).spec;
+        job.resources = Resources::ranks(1);
+        self.given.put_into(&mut job, |_| true).map_err(Usage)?;
+        Ok((job.resources, self.given.given().find(|flag| *flag != "time-limit")))
+    }
 }
 
 /// Whether it is about how ranks are started, whatever they do.

@@ -3,7 +3,7 @@
 use super::output::Usage;
 use super::settings::Settings;
 use crate::domain::command::CommandSpec;
-use crate::domain::job::{Job, RunSpec, Workload};
+use crate::domain::job::{Job, Resources, RunSpec, Workload};
 use crate::launch;
 
 /// The word that the list of runs shows in place of a preset.
@@ -18,13 +18,22 @@ pub(super) struct UserProgramFlags {
     /// Of an own program: a folder with TensorBoard event files that it writes.
     #[arg(long, value_name = "DIR")]
     tensorboard: Option<String>,
+    /// Of an own program that trains with PyTorch or Horovod: look into its ranks, and judge the ten steps (`hvd-lab inspect` for short).
+    #[arg(long)]
+    inspect: bool,
 }
 
 impl UserProgramFlags {
+    /// The same, with the inspector.
+    pub fn inspected(self) -> UserProgramFlags {
+        UserProgramFlags { inspect: true, ..self }
+    }
+
     /// # Errors
     /// One was given, and the lab's own trainer is to run.
     pub fn refuse(&self) -> Result<(), Usage> {
-        let given = [("--pattern", !self.pattern.is_empty()), ("--tensorboard", self.tensorboard.is_some())];
+        let given =
+            [("--pattern", !self.pattern.is_empty()), ("--tensorboard", self.tensorboard.is_some()), ("--inspect", self.inspect)];
         given.into_iter().find(|(_, is_given)| *is_given).map_or(Ok(()), |(flag, _)| {
             Err(Usage(format!("{flag} is for a program of your own: write it behind --, such as `-- python3 train.py`")))
         })
@@ -39,7 +48,15 @@ pub(super) fn spec(settings: &Settings, has_steps: bool, own: &UserProgramFlags,
     if let Some(flag) = settings.of_training(has_steps) {
         return Err(Usage(format!("--{flag} is for the lab's trainer: what your own program does, its own flags behind it say")));
     }
-    let mut resources = settings.own_resources()?;
+    spec_on((settings.own_resources()?, settings.of_ranks()), own, words)
+}
+
+/// The same, with the resources that were asked for, and the first flag that asked for any.
+pub(super) fn spec_on(
+    (mut resources, of_ranks): (Resources, Option<&str>),
+    own: &UserProgramFlags,
+    words: &[String],
+) -> Result<RunSpec, Usage> {
     let current = std::env::current_dir().map_err(|error| Usage(format!("the current folder cannot be used: {error}")))?;
     let Some(directory) = current.to_str().map(str::to_owned) else {
         return Err(Usage(format!("the name of {} is not UTF-8 text: start it elsewhere", current.display())));
@@ -50,10 +67,11 @@ pub(super) fn spec(settings: &Settings, has_steps: bool, own: &UserProgramFlags,
         directory,
         patterns: own.pattern.clone(),
         tensorboard: tensorboard.transpose().map_err(Usage)?,
+        inspect: own.inspect,
     };
     if command.own_launcher().is_some() {
         let name = command.argv[0].rsplit('/').next().unwrap_or_default();
-        if let Some(flag) = settings.of_ranks() {
+        if let Some(flag) = of_ranks {
             return Err(Usage(format!(
                 "--{flag} cannot be used here: {name} starts the ranks itself. Write it behind {name}, in its own words"
             )));

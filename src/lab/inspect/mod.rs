@@ -3,6 +3,7 @@
 //! Reports in, findings out: never reads a clock, and names no window. `course` judges the lab's own trainer, which says more of itself.
 
 mod inspection;
+mod reading;
 
 use serde::Serialize;
 
@@ -10,6 +11,7 @@ use crate::domain::event::Place;
 use crate::domain::step::Step;
 
 pub use inspection::Inspection;
+pub use reading::{Inspected, inspected};
 
 /// What the reports show of one topic.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -261,7 +261,7 @@ impl Job {
         let others_cpu = began.zip(now).and_then(|(began, now)| now.others_since(&began));
         self.end_what_is_left().await;
         self.tell_what_is_lost();
-        self.finish_own_program();
+        self.finish_own_program(exit);
         let written = self.writer.flush();
         self.fail_if_unwritten(written);
         let evidence = &self.writer.evidence;

@@ -43,8 +43,8 @@ pub fn command_line(
     if let Some(command) = spec.command().filter(|command| command.own_launcher().is_some() || spec.starts_alone()) {
         let (argv, notes) = user_program::words(command, setup)?;
         return Ok(CommandLine {
-            argv,
-            env: user_program::environment(log_dir),
+            argv: user_program::with_inspector(command, argv, log_dir),
+            env: user_program::environment(command, log_dir),
             notes,
             directory: Some(PathBuf::from(&command.directory)),
         });
@@ -71,8 +71,8 @@ pub fn command_line(
     let libraries = setup.machine.libraries.as_ref();
     env.extend(libraries.map(|own| (libraries::PATH.to_owned(), own.path.clone())));
     let mut notes: Vec<String> = libraries.map(|own| own.note.clone()).into_iter().collect();
-    if spec.command().is_some() {
-        env.extend(user_program::environment(log_dir));
+    if let Some(command) = spec.command() {
+        env.extend(user_program::environment(command, log_dir));
     }
     if let Some(networks) = &resources.network_interface {
         match is_spread(resources, setup) {
@@ -284,7 +284,7 @@ fn program(spec: &RunSpec, setup: &Setup, data: &str, log_dir: &Path) -> Result<
         Workload::Collectives(collectives) => table_flags(&COLLECTIVES_SETTINGS, collectives),
         Workload::Benchmark(benchmark) => table_flags(&BENCHMARK_SETTINGS, benchmark),
         Workload::Nvcnn(nvcnn) => table_flags(&PHOTO_SETTINGS, nvcnn),
-        Workload::Command(command) => command.argv[1..].to_vec(),
+        Workload::Command(command) => user_program::with_inspector(command, command.argv[1..].to_vec(), log_dir),
         Workload::Unknown(_) => return Err(LaunchError::Spec(spec.problem().unwrap_or_default())),
     };
     let command = setup.command.map(str::to_owned);

@@ -13,7 +13,7 @@ use super::thin::Thin;
 use super::work::Work;
 use crate::domain::device::TelemetrySample;
 use crate::domain::event::wire::find_printed;
-use crate::domain::event::{Event, EventLine, MARKER};
+use crate::domain::event::{Event, EventLine, InspectorReport, MARKER};
 use crate::domain::units;
 use crate::host;
 use crate::host::read::LONGEST_LINE;
@@ -273,6 +273,11 @@ impl RunWriter {
     fn keeps(&mut self, process: usize, event: Option<&Event>, bytes: usize) -> Result<bool, WriteError> {
         let is_logged = self.evidence.work == Work::Program || matches!(event, Some(Event::Logged(_)));
         let keeps = !is_logged || self.thin.keeps(process, event, bytes);
+        if let Some(process) = self.thin.newly_cut() {
+            let why = "it reports more than a run keeps, and only the first of each kind are kept".to_owned();
+            let event = Event::Inspected(InspectorReport::Blind { why });
+            self.events.line(&EventLine { time_s: host::now_s(), process, event }.to_line())?;
+        }
         if let Some(process) = self.thin.news() {
             self.say(&format!(
                 "hvd-lab: rank {process} logs more than a run keeps: from here on a part of it is kept, and the newest always"

@@ -2,11 +2,11 @@
 //!
 //! A program that logs as much as people can read loses nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::mem::{Discriminant, discriminant};
 use std::time::{Duration, Instant};
 
-use crate::domain::event::{Event, EventLine};
+use crate::domain::event::{Event, EventLine, InspectorReport};
 use crate::domain::user_metrics::FIGURES;
 
 /// Events of a kind that are kept before every second one is skipped; after as many more, three of four, and so on. Of runs with
@@ -14,6 +14,9 @@ use crate::domain::user_metrics::FIGURES;
 const MOST: usize = 1024;
 const FEWEST: usize = 64;
 const MOST_OF_ALL_RANKS: usize = 16 << 10;
+/// Reports of the inspector are compared between ranks, so a part of them would mislead: of each kind the first are kept, this many times
+/// as many as of other kinds, and then none but the last.
+const TIMES_AS_MANY_REPORTS: usize = 4;
 /// One of a kind is kept at least this often, so that its curve keeps growing; with more than 16 ranks, less often.
 const EVERY: Duration = Duration::from_secs(10);
 /// A line of this many bytes counts as one event, a longer one as several.
@@ -21,8 +24,8 @@ const BYTES: usize = 512;
 /// Kinds that are distinguished.
 const MOST_KINDS: usize = 4096;
 
-/// The process, the event, and which figures it has.
-type Name = (usize, Option<Discriminant<Event>>, u16);
+/// The process, the event, which figures it has, and what it reports of an inspected program.
+type Name = (usize, Option<Discriminant<Event>>, u16, Option<Discriminant<InspectorReport>>);
 
 /// Decides which events of one launch are written down.
 #[derive(Debug)]
@@ -32,6 +35,9 @@ pub(super) struct Thin {
     kinds: HashMap<Name, Kind>,
     news: Option<usize>,
     is_told: bool,
+    /// Processes of whose reports a kind is not kept any more, and the one of them that was not asked for yet.
+    cut: BTreeSet<usize>,
+    newly_cut: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -56,23 +62,29 @@ impl Thin {
             kinds: HashMap::new(),
             news: None,
             is_told: false,
+            cut: BTreeSet::new(),
+            newly_cut: None,
         }
     }
 
     /// Whether an event of `bytes` bytes is written down. `event` is `None` if this version does not know it.
     pub fn keeps(&mut self, process: usize, event: Option<&Event>, bytes: usize) -> bool {
-        let most = self.most;
+        let is_report = matches!(event, Some(Event::Inspected(_)));
+        let most = self.most * if is_report { TIMES_AS_MANY_REPORTS } else { 1 };
         let new = || Kind { stride: 1, skipped: 0, room: most, kept_at: Instant::now(), newest: None };
         let name = self.name(process, event);
         let kind = self.kinds.entry(name).or_insert_with(new);
         kind.skipped += 1;
-        if kind.skipped < kind.stride && kind.kept_at.elapsed() < self.every {
+        if kind.skipped < kind.stride && (is_report || kind.kept_at.elapsed() < self.every) {
             return false;
         }
         (kind.skipped, kind.newest, kind.kept_at) = (0, None, Instant::now());
         kind.room = kind.room.saturating_sub(1 + bytes / BYTES);
         if kind.room == 0 {
-            (kind.stride, kind.room) = (kind.stride.saturating_mul(2), most);
+            (kind.stride, kind.room) = (if is_report { u64::MAX } else { kind.stride.saturating_mul(2) }, most);
+            if is_report && self.cut.insert(process) {
+                self.newly_cut = Some(process);
+            }
             self.news = self.news.or(Some(process).filter(|_| !self.is_told));
         }
         true
@@ -87,9 +99,10 @@ impl Thin {
     }
 
     fn name(&self, process: usize, event: Option<&Event>) -> Name {
-        let name = (process, event.map(discriminant), event.map_or(0, figures));
+        let report = event.and_then(|event| if let Event::Inspected(report) = event { Some(discriminant(report)) } else { None });
+        let name = (process, event.map(discriminant), event.map_or(0, figures), report);
         let is_one_too_many = self.kinds.len() >= MOST_KINDS && !self.kinds.contains_key(&name);
-        if is_one_too_many { (usize::MAX, None, 0) } else { name }
+        if is_one_too_many { (usize::MAX, None, 0, None) } else { name }
     }
 
     /// The first process whose events are thinned; reported once.
@@ -97,6 +110,11 @@ impl Thin {
         let news = self.news.take()?;
         self.is_told = true;
         Some(news)
+    }
+
+    /// Once for each process: that the inspector's reports of it are not all kept.
+    pub fn newly_cut(&mut self) -> Option<usize> {
+        self.newly_cut.take()
     }
 
     /// The newest of each kind that was skipped.
@@ -138,6 +156,27 @@ mod tests {
         let rest = thin.rest();
         assert_eq!((rest.len(), &rest[0].event), (1, &step(999_999)));
         assert!(thin.rest().is_empty());
+    }
+
+    #[test]
+    fn of_the_inspectors_reports_the_first_of_each_kind_are_kept_without_a_gap_and_the_last() {
+        let mut thin = Thin { every: Duration::ZERO, ..Thin::new(2) };
+        let report = |updates| Event::Inspected(InspectorReport::Ended { updates, inspector_seconds: 0.0 });
+        let blind = Event::Inspected(InspectorReport::Blind { why: "x".into() });
+        let mut kept = Vec::new();
+        for number in 0..20_000 {
+            let event = report(number);
+            if thin.keeps(0, Some(&event), 100) {
+                kept.push(number);
+            } else {
+                thin.skipped(EventLine { time_s: 1.0, process: 0, event });
+            }
+        }
+        assert_eq!(kept, (0..kept.len()).collect::<Vec<_>>());
+        assert!((4_000..5_000).contains(&kept.len()), "{}", kept.len());
+        assert_eq!((thin.newly_cut(), thin.newly_cut()), (Some(0), None));
+        assert!(thin.keeps(0, Some(&blind), 100), "another kind");
+        assert_eq!((thin.news(), thin.rest()[0].event.clone()), (Some(0), report(19_999)));
     }
 
     #[test]

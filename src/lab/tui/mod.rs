@@ -30,6 +30,7 @@ mod exercise;
 mod faults;
 mod forms;
 mod help;
+mod inspection;
 mod io;
 mod lesson;
 mod log;
@@ -110,6 +111,14 @@ impl EffectRunner {
         match self {
             EffectRunner::Lab(runner) => runner.editor(),
             EffectRunner::Replay(_) => anyhow::bail!("a recording is played: `hvd-lab exercise edit` opens your own trainer"),
+        }
+    }
+
+    /// The command of the editor at a line of the user's own program.
+    fn program(&self, file: &str, line: usize) -> anyhow::Result<Vec<String>> {
+        match self {
+            EffectRunner::Lab(_) => editor::at_line(file, line),
+            EffectRunner::Replay(_) => anyhow::bail!("a recording is played: the program is not part of it"),
         }
     }
 
@@ -299,6 +308,13 @@ fn perform(
             Effect::Edit if editing.is_none() => match effect_runner.editor() {
                 Ok((words, news)) => {
                     effects.extend(update(state, Message::Exercise(news)));
+                    screen.release();
+                    *editing = Some(tokio::task::spawn_blocking(move || editor::run(&words)));
+                }
+                Err(error) => effects.extend(update(state, Message::Failed(format!("{error:#}")))),
+            },
+            Effect::OpenProgram { file, line } if editing.is_none() => match effect_runner.program(&file, line) {
+                Ok(words) => {
                     screen.release();
                     *editing = Some(tokio::task::spawn_blocking(move || editor::run(&words)));
                 }

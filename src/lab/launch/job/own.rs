@@ -1,9 +1,12 @@
 //! A program of the user's own, which reports nothing by itself: what the lab reads from its output is recorded like reports.
 
+use std::process::ExitStatus;
+
 use super::Job;
 use crate::domain::event::{Event, MARKER, TopologyReport};
 use crate::domain::run::RunState;
 use crate::launch::output::Line;
+use crate::launch::user_program::OwnProgram;
 
 impl Job {
     /// The figures in a line are recorded before the line, so that a reader never sees a line without them.
@@ -61,7 +64,11 @@ impl Job {
     }
 
     /// The figures in its files that were not read yet, and the newest of those that were thinned out.
-    pub(super) fn finish_own_program(&mut self) {
+    pub(super) fn finish_own_program(&mut self, exit: Option<ExitStatus>) {
+        let went_well = exit.is_some_and(|exit| exit.success()) && !self.state.asked_to_stop;
+        if let Some(why) = self.options.own.as_ref().and_then(OwnProgram::saw_nothing).filter(|_| went_well) {
+            self.warn(0, why);
+        }
         let mut written = Ok(());
         let said = self.options.own.as_mut().and_then(|own| {
             own.finish(&mut |logged| {

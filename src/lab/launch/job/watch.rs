@@ -126,6 +126,9 @@ impl Job {
             _ => None,
         };
         line.into_iter().for_each(|line| self.say(&line));
+        if let (Event::Inspected(_), Some(own)) = (event, &mut self.options.own) {
+            own.is_inspected = true;
+        }
         self.resize(process, event);
         if let (0, Some(lease), Some(epochs)) = (process, &mut self.lease, self.options.limits.epochs) {
             lease.heard(event, epochs);

@@ -181,7 +181,7 @@ impl Supervisor {
             line = slurm::submission(resources, line, self.folder.path(), run).map_err(|error| error.to_string())?;
         }
         let Some(command) = self.record.spec.command() else { return Ok((line, Tags::Of(setup.flavour))) };
-        user_program::write_module(&self.folder.log_dir())?;
+        user_program::write_module(command, &self.folder.log_dir())?;
         Ok((line, user_program::tags(command, &self.record.spec, setup.flavour)))
     }
 
@@ -196,7 +196,11 @@ impl Supervisor {
     ) -> anyhow::Result<(job::End, Option<Lease>)> {
         self.set(RunState::Running, starting)?;
         let (folder, spec) = (self.folder.clone(), &self.record.spec);
-        let own = spec.command().map(|command| OwnProgram::new(spec, command)).transpose().map_err(anyhow::Error::msg)?;
+        let own = spec
+            .command()
+            .map(|command| OwnProgram::new(spec, command, &folder.log_dir()))
+            .transpose()
+            .map_err(anyhow::Error::msg)?;
         let is_own = self.record.program.is_some();
         let mut options = JobOptions {
             secret: secret()?,

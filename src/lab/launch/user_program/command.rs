@@ -3,6 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use super::inspector;
 use super::tags::{RankTags, TORCHRUN_PREFIX, TORCHRUN_TEMPLATE};
 use crate::domain::command::CommandSpec;
 use crate::domain::job::RunSpec;
@@ -101,32 +102,44 @@ pub(in crate::launch) fn tags(spec: &CommandSpec, run: &RunSpec, flavour: Flavou
     }
 }
 
-/// Python writes its lines when they are complete and as long as they are, and finds `hvd_lab.log` behind all that the user has.
-pub(in crate::launch) fn environment(log_dir: &Path) -> Vec<(String, String)> {
-    let folder = python_folder(log_dir);
+/// Python writes its lines when they are complete and as long as they are, and finds `hvd_lab.log` behind all that the user has. The
+/// inspector comes before all that the user has.
+pub(in crate::launch) fn environment(spec: &CommandSpec, log_dir: &Path) -> Vec<(String, String)> {
     let before = env::var("PYTHONPATH").ok().filter(|path| !path.is_empty());
-    let path = before.into_iter().chain([folder.display().to_string()]).collect::<Vec<_>>().join(":");
+    let own = Some(python_folder(log_dir).display().to_string());
+    let parts = if spec.inspect { [own, before] } else { [before, own] };
+    let path = parts.into_iter().flatten().collect::<Vec<_>>().join(":");
     let unbuffered = env::var("PYTHONUNBUFFERED").ok().filter(|value| !value.is_empty()).unwrap_or_else(|| "1".into());
     let columns = env::var("COLUMNS").ok().filter(|value| !value.is_empty()).unwrap_or_else(|| COLUMNS.into());
     let prefix = env::var(TORCHRUN_PREFIX).unwrap_or_else(|_| TORCHRUN_TEMPLATE.into());
-    [("PYTHONPATH", path), ("PYTHONUNBUFFERED", unbuffered), ("COLUMNS", columns), (TORCHRUN_PREFIX, prefix)]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
+    let all = [("PYTHONPATH", path), ("PYTHONUNBUFFERED", unbuffered), ("COLUMNS", columns), (TORCHRUN_PREFIX, prefix)];
+    let inspect = spec.inspect.then(|| (inspector::VARIABLE, "1".to_owned()));
+    all.into_iter().chain(inspect).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn python_folder(log_dir: &Path) -> PathBuf {
+/// The words of the launcher's line, with the inspector on each path for Python that they set, if the run wants it.
+pub(in crate::launch) fn with_inspector(spec: &CommandSpec, argv: Vec<String>, log_dir: &Path) -> Vec<String> {
+    if spec.inspect { inspector::with_path(argv, &python_folder(log_dir)) } else { argv }
+}
+
+pub(super) fn python_folder(log_dir: &Path) -> PathBuf {
     log_dir.parent().unwrap_or(log_dir).join(PYTHON_FOLDER)
 }
 
-/// Put the module `hvd_lab` where [`environment`] says that it is.
+/// Put the module `hvd_lab` where [`environment`] says that it is, with the inspector if the run wants it.
 ///
 /// # Errors
 /// The folder of the run cannot be written.
-pub(in crate::launch) fn write_module(log_dir: &Path) -> Result<(), String> {
-    let folder = python_folder(log_dir).join("hvd_lab");
-    let written =
-        std::fs::create_dir_all(&folder).and_then(|()| files::write(&folder.join("__init__.py"), LOG_MODULE.as_bytes()));
-    written.map_err(|error| format!("{} cannot be written ({error}): free some space there", folder.display()))
+pub(in crate::launch) fn write_module(spec: &CommandSpec, log_dir: &Path) -> Result<(), String> {
+    let folder = python_folder(log_dir);
+    let inspector = inspector::FILES.iter().filter(|_| spec.inspect).map(|(name, text)| (inspector::place(name), *text));
+    for (name, text) in [(PathBuf::from("hvd_lab/__init__.py"), LOG_MODULE)].into_iter().chain(inspector) {
+        let file = folder.join(name);
+        let written =
+            std::fs::create_dir_all(file.parent().unwrap_or(&folder)).and_then(|()| files::write(&file, text.as_bytes()));
+        written.map_err(|error| format!("{} cannot be written ({error}): free some space there", file.display()))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod command;
 mod event_file;
+mod inspector;
 mod ranks;
 mod tags;
 mod tensorboard;
@@ -18,7 +19,7 @@ use crate::domain::job::RunSpec;
 use crate::domain::units;
 use crate::domain::user_metrics::Logged;
 use crate::process;
-pub(super) use command::{environment, tags, words, write_module};
+pub(super) use command::{environment, tags, with_inspector, words, write_module};
 use ranks::Ranks;
 pub(super) use ranks::number as rank_number;
 pub(super) use tags::RankTags;
@@ -51,10 +52,13 @@ pub(super) struct OwnProgram {
     pub has_figures: bool,
     /// It is one process, without a launcher.
     pub is_alone: bool,
-    /// A message for the start: that some of its ranks cannot be seen.
-    told: Option<String>,
+    /// Messages for the start: that some of its ranks cannot be seen, or not be inspected.
+    told: Vec<String>,
     /// The user was told that the program starts ranks which the lab does not see.
     is_inside_told: bool,
+    inspects: bool,
+    /// The inspector has reported something.
+    pub is_inspected: bool,
 }
 
 impl OwnProgram {
@@ -62,11 +66,12 @@ impl OwnProgram {
     ///
     /// # Errors
     /// As [`Adapter::new`].
-    pub fn new(run: &RunSpec, spec: &CommandSpec) -> Result<OwnProgram, String> {
+    pub fn new(run: &RunSpec, spec: &CommandSpec, log_dir: &Path) -> Result<OwnProgram, String> {
         let tensorboard = spec.tensorboard.as_deref().map(|folder| TensorBoard::new(Path::new(folder)));
         let np = run.knows_np().then_some(run.resources.np);
         let is_alone = run.starts_alone();
         let ranks = Ranks::new(np, is_alone, std::process::id(), spec.own_launcher());
+        let unseen = command::unseen(spec);
         Ok(OwnProgram {
             adapter: Adapter::new(spec)?,
             tensorboard,
@@ -74,8 +79,10 @@ impl OwnProgram {
             drawn: BTreeMap::new(),
             has_figures: false,
             is_alone,
-            told: command::unseen(spec),
-            is_inside_told: false,
+            is_inside_told: unseen.is_some() && is_alone,
+            told: unseen.into_iter().chain(inspector::doubts(run, spec, &command::python_folder(log_dir))).collect(),
+            inspects: spec.inspect,
+            is_inspected: false,
         })
     }
 
@@ -105,12 +112,17 @@ impl OwnProgram {
         self.ranks.look(|| process::of_run(folder), child)
     }
 
-    /// Once: that a program which was taken for one process has started ranks, or is about to.
-    pub fn news(&mut self) -> Option<String> {
-        if let Some(told) = self.told.take() {
-            self.is_inside_told = self.is_alone;
-            return Some(told);
-        }
+    /// Once each: what is to be said at the start, and that a program which was taken for one process has started ranks.
+    pub fn news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.told).into_iter().chain(self.ranks_inside()).collect()
+    }
+
+    /// At the end of a launch that went well: that no rank was inspected, though the user wanted it.
+    pub fn saw_nothing(&self) -> Option<&'static str> {
+        (self.inspects && !self.is_inspected).then_some(inspector::SAW_NOTHING)
+    }
+
+    fn ranks_inside(&mut self) -> Option<String> {
         let (np, by) = self.ranks.inside.filter(|_| !std::mem::replace(&mut self.is_inside_told, self.ranks.inside.is_some()))?;
         Some(format!(
             "the program starts {np} ranks of its own (found by the variables of {by}). The lab sees one process: all that they print counts as \

@@ -74,6 +74,11 @@ pub enum Effect {
     WatchRanks(Vec<RankPlace>),
     /// Open the learner's program in the editor, which gets the terminal until it ends.
     Edit,
+    /// Open the user's own program at a line in the editor.
+    OpenProgram {
+        file: String,
+        line: usize,
+    },
     ReadExercise,
     /// Read the language that the learner writes in.
     ReadLanguage,

@@ -14,7 +14,9 @@ use crate::tui::next_run::fields::Field;
 use crate::tui::state::State;
 use crate::tui::widgets::Focus;
 use crate::tui::widgets::slot;
-use crate::tui::{chart, collectives, devices, exercise, faults, forms, help, lesson, log, next_run, queue, runs, simulate};
+use crate::tui::{
+    chart, collectives, devices, exercise, faults, forms, help, inspection, lesson, log, next_run, queue, runs, simulate,
+};
 
 /// A key of the application, and what it does.
 pub struct AppKey {
@@ -73,6 +75,7 @@ pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('U')], C::Open("simulate"), ("U", ""), SIMULATE, simulate::open),
     row(&[Char('F')], C::Open("faults"), ("F", ""), FAULTS, faults::open),
     row(&[Char('Q')], C::Open("queue"), ("Q", ""), QUEUE, queue::open),
+    row(&[Char('J')], C::Open("inspection"), ("J", ""), INSPECTION, inspection::open),
     row(&[Char('#')], C::Open("rank"), ("#", ""), "a rank by its number or its host: its log, and its device", log::find::open),
     row(&[Char('P')], C::Projector, ("P", ""), PROJECTOR, screen::toggle_projector),
     row(&[Code(K::F(2))], C::Tour, ("F2", ""), "the tour: what ranks are, and the first run", screen::start_tour),
@@ -91,6 +94,7 @@ const BENCHMARK: &str = "benchmark: set up how fast a model is trained (`hvd-lab
 const SIMULATE: &str = "up to how many GPUs? simulate what more of them would give (`hvd-lab simulate`)";
 const FAULTS: &str = "faults: freeze, slow or end a rank on purpose, and see how it is found";
 const QUEUE: &str = "queue: who has which GPU of a shared machine, and who waits (`hvd-lab queue`)";
+const INSPECTION: &str = "judged: what the inspector found in your own program, with the lines to change (`hvd-lab inspect`)";
 const PROJECTOR: &str = "lecture view, for a projector: this run, large; or the panes";
 
 /// The key of a command of the application.

@@ -6,6 +6,7 @@ use crate::course::Series;
 use crate::domain::run::RunState;
 use crate::runs::RunSummary;
 use crate::tui::actions::Command;
+use crate::tui::inspection;
 use crate::tui::preferences::Tried;
 use crate::tui::shared::{Shared, is_of_collectives};
 use crate::tui::state::State;
@@ -33,6 +34,9 @@ pub fn hint(state: &State) -> Option<String> {
     }
     if state.help.tour.is_some() || !shared.listed {
         return None;
+    }
+    if let Some(wrong) = inspection::worst(shared).filter(|_| !is_trouble(shared)) {
+        return Some(format!("`J`: {wrong}"));
     }
     let going = shared.going();
     if going.is_some() || shared.is_starting() {

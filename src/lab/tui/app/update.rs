@@ -12,6 +12,7 @@ use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
 use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
 use crate::domain::settings::without_flags;
+use crate::inspect::inspected;
 use crate::launch::Ranks;
 use crate::runs::{RunId, RunSummary, RunUpdate};
 use crate::tui::actions::{Action, Command, Effect, On};
@@ -95,7 +96,10 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             if let Some(wrong) = wrong {
                 shared.error(wrong);
             }
-            actions.push(Effect::ReadExercise.into());
+            // It may have been another file than the exercise.
+            if state.windows.has::<exercise::windows::Own>() {
+                actions.push(Effect::ReadExercise.into());
+            }
         }
         Message::Started(run) => {
             shared.notice = None;
@@ -263,6 +267,8 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
         }
         watched.absorb(update);
     }
+    let record = state.shared.runs.iter().find(|row| row.id == run).and_then(|row| row.record.as_ref());
+    watched.judge(record.and_then(inspected));
     let (mut effects, mut over) = (Vec::new(), false);
     if relist || watched.introduced() != introduced || watched.state() != before {
         // A run that is over has nothing more to show of its ranks than the steps that they reported.

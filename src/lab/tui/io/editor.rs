@@ -2,6 +2,7 @@
 //!
 //! `Screen` gives the terminal away and takes it back.
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{io, process};
@@ -11,6 +12,8 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpgrp, getsid};
 use tokio::task::JoinHandle;
 
+use crate::domain::printable;
+use crate::exercise;
 use crate::host::access;
 
 /// Held by the one that reads the terminal: the keyboard thread while it reads, or a program for as long as it runs.
@@ -27,6 +30,17 @@ pub async fn end(editing: &mut Option<JoinHandle<io::Result<()>>>) -> io::Result
         Some(program) => program.await.unwrap_or_else(|broken| Err(io::Error::other(broken))),
         None => std::future::pending().await,
     }
+}
+
+/// The command of the user's editor at a line of a file that a run has named.
+///
+/// # Errors
+/// There is no such file here.
+pub fn at_line(file: &str, line: usize) -> anyhow::Result<Vec<String>> {
+    let path = Path::new(file);
+    // Another host may have run it, or the file was moved. Its name is what a program said, so it may begin like a flag.
+    anyhow::ensure!(path.is_absolute() && path.is_file(), "there is no file {} on this machine", printable::line(file));
+    Ok(exercise::editor::command(path, line.max(1)))
 }
 
 /// Run a program on the terminal to its end.

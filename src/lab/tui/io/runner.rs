@@ -228,6 +228,7 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         // No recording is played here.
         Effect::Player(_) => return Ok(None),
         Effect::Edit
+        | Effect::OpenProgram { .. }
         | Effect::WatchExercise
         | Effect::TryExercise
         | Effect::CompareExercise

@@ -56,7 +56,8 @@ fn again(shared: &mut Shared) -> Vec<Action> {
     match run.record.map(|record| record.spec) {
         Some(spec) if spec.benchmark().is_some() || spec.nvcnn().is_some() => vec![Action::SetUp(Box::new(spec))],
         Some(spec) if spec.command().is_some() => {
-            shared.inform(format!("run {} is a program of your own: `hvd-lab run -- PROGRAM` starts it again", run.id));
+            let verb = if spec.command().is_some_and(|command| command.inspect) { "inspect" } else { "run" };
+            shared.inform(format!("run {} is a program of your own: `hvd-lab {verb} -- PROGRAM` starts it again", run.id));
             Vec::new()
         }
         _ => {

@@ -5,13 +5,15 @@
 use crate::tui::shared::Curves;
 use std::collections::BTreeMap;
 
+use crate::domain::command::CommandSpec;
 use crate::domain::device::{DeviceKind, TelemetrySample};
-use crate::domain::event::{ConfigReport, EpochReport, EventLine, TopologyReport};
+use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine, TopologyReport};
 use crate::domain::history::{Attempt, Commits, History, HostRanks, Keep, Process, Test, TrainingStep};
 use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::settings::without_flags;
 use crate::domain::user_metrics::LoggedSoFar;
+use crate::inspect::{Inspected, Inspection};
 use crate::runs::{RunId, RunUpdate, busy_host};
 use crate::tui::shared::phases::{EPOCHS, Phases};
 
@@ -25,6 +27,11 @@ pub struct Watched {
     pub status: Option<RunStatus>,
     pub curves: Curves,
     history: History,
+    inspection: Inspection,
+    /// What the inspector has found in it; `None` where it has not looked.
+    pub inspected: Option<Inspected>,
+    /// The findings are older than the reports.
+    has_reports: bool,
     /// The part of the cores that other programs used while it trained: the sum over the samples, and how many.
     others_cpu: (f64, usize),
 }
@@ -32,7 +39,16 @@ pub struct Watched {
 impl Watched {
     pub fn new(id: RunId) -> Watched {
         let history = History::new(Keep::Epochs(EPOCHS));
-        Watched { id, status: None, curves: Curves::default(), history, others_cpu: (0.0, 0) }
+        Watched {
+            id,
+            status: None,
+            curves: Curves::default(),
+            history,
+            inspection: Inspection::default(),
+            inspected: None,
+            has_reports: false,
+            others_cpu: (0.0, 0),
+        }
     }
 
     pub fn state(&self) -> Option<RunState> {
@@ -47,6 +63,7 @@ impl Watched {
         match update {
             RunUpdate::Status(status) => {
                 let message = without_flags(&status.message);
+                self.has_reports |= !self.inspection.is_empty();
                 self.status = Some(RunStatus { message, ..status });
             }
             RunUpdate::Event(line) => self.event(&line),
@@ -56,8 +73,18 @@ impl Watched {
     }
 
     fn event(&mut self, line: &EventLine) {
+        self.has_reports |= matches!(line.event, Event::Inspected(_));
+        self.inspection.take(line);
         self.history.take(line);
         self.curves.absorb(&self.history, line);
+    }
+
+    /// Judges what the inspector has reported since the last time. `program` is what the run has started.
+    pub fn judge(&mut self, program: Option<&CommandSpec>) {
+        if let Some(program) = program.filter(|_| std::mem::take(&mut self.has_reports)) {
+            let is_over = self.state().is_some_and(RunState::is_over);
+            self.inspected = Some(Inspected::of(&self.inspection, program, is_over));
+        }
     }
 
     /// Counts what other programs use of the cores while it trains, as its record will say at its end.

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use crate::tui::actions::{Binding, Command, On};
 use crate::tui::app::keymap::{Scope, table};
-use crate::tui::{collectives, devices, exercise, faults, forms, help, lesson, next_run, queue, runs, series, simulate, state};
+use crate::tui::{
+    collectives, devices, exercise, faults, forms, help, inspection, lesson, next_run, queue, runs, series, simulate, state,
+};
 
 /// The key tables of all windows.
 fn tables() -> Vec<&'static [Binding]> {
@@ -22,6 +24,7 @@ fn tables() -> Vec<&'static [Binding]> {
         help::windows::HELP,
         help::windows::SEARCH,
         help::windows::PALETTE,
+        inspection::KEYS,
         lesson::reading::KEYS,
         next_run::confirm_start::ANYWAY,
         next_run::confirm_start::KEYS,

@@ -1,0 +1,139 @@
+//! What the inspector found in a program of the user's own, as a table and as JSON.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::columns;
+use crate::domain::command::CommandSpec;
+use crate::domain::event::{Event, EventLine, Place};
+use crate::domain::printable;
+use crate::inspect::{Finding, Inspected, Inspection, Topic};
+
+/// The table fits into a terminal of this many columns.
+const WIDTH: usize = 80;
+const NO_FINDING: &str = "the ranks have reported nothing that can be judged\n";
+const NOTHING: &str = "no rank has reported anything to the inspector, so nothing can be judged\n";
+
+/// What the inspector tells of a run while it is followed.
+pub(super) struct Inspector {
+    command: CommandSpec,
+    inspection: Inspection,
+    /// A report came since the findings were looked at.
+    has_news: bool,
+    /// The wrong findings that were told.
+    told: BTreeSet<(Topic, Option<Place>)>,
+}
+
+impl Inspector {
+    pub fn new(command: CommandSpec) -> Inspector {
+        Inspector { command, inspection: Inspection::default(), has_news: false, told: BTreeSet::new() }
+    }
+
+    pub fn take(&mut self, line: &EventLine) {
+        self.has_news |= matches!(line.event, Event::Inspected(_));
+        self.inspection.take(line);
+    }
+
+    /// A line for each wrong finding that was not told yet.
+    pub fn news(&mut self) -> Vec<String> {
+        if !std::mem::take(&mut self.has_news) {
+            return Vec::new();
+        }
+        let inspected = Inspected::of(&self.inspection, &self.command, false);
+        let new = inspected.wrong().filter(|wrong| self.told.insert((wrong.topic, wrong.place.clone())));
+        new.map(|wrong| format!("wrong: {}", inspected.in_words(wrong))).collect()
+    }
+
+    pub fn end(self) -> Inspected {
+        Inspected::of(&self.inspection, &self.command, true)
+    }
+}
+
+/// A row for each finding, the wrong ones first: what was seen, at which line, what it costs, and what to write.
+pub(super) fn table(inspected: &Inspected) -> String {
+    if inspected.is_empty {
+        return NOTHING.to_owned();
+    }
+    if inspected.findings.is_empty() {
+        return NO_FINDING.to_owned();
+    }
+    let rows: Vec<[&str; 2]> = inspected.findings.iter().map(|finding| [finding.topic.name(), finding.outcome.name()]).collect();
+    let widths =
+        [0, 1].map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0).max(["topic", "verdict"][column].len()));
+    let room = WIDTH.saturating_sub(widths[0] + widths[1] + 4);
+    let line = |topic: &str, verdict: &str, text: &str| {
+        let cells = [columns::left(topic, widths[0]), columns::left(verdict, widths[1]), text.to_owned()];
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    let mut table = line("topic", "verdict", "what was seen, where, and what to write");
+    for (finding, [topic, verdict]) in inspected.findings.iter().zip(rows) {
+        for (number, text) in sentences(inspected, finding).iter().flat_map(|text| columns::wrap(text, room)).enumerate() {
+            let (topic, verdict) = if number == 0 { (topic, verdict) } else { ("", "") };
+            table += &line(topic, verdict, &text);
+        }
+    }
+    table
+}
+
+/// The lines of one finding, each of one kind.
+fn sentences(inspected: &Inspected, finding: &Finding) -> Vec<String> {
+    let line = inspected.line(finding).map(|line| format!("line: {line}"));
+    let cost = Some(finding.cost.clone()).filter(|cost| !cost.is_empty());
+    let remedy = Some(&finding.remedy).filter(|remedy| !remedy.is_empty()).map(|remedy| format!("remedy: {remedy}"));
+    let all = [Some(finding.seen.clone()), line, cost, remedy];
+    all.into_iter().flatten().map(|text| printable::line(&text).into_owned()).collect()
+}
+
+pub(super) fn json(inspected: &Inspected) -> Value {
+    let row = |finding: &Finding| {
+        let mut row = serde_json::to_value(finding).unwrap_or_default();
+        row["step"] = json!(finding.topic.step().map(|step| step.number()));
+        row
+    };
+    json!({ "has_reports": !inspected.is_empty, "findings": inspected.findings.iter().map(row).collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::Outcome;
+
+    fn finding(topic: Topic, outcome: Outcome, seen: &str) -> Finding {
+        Finding { topic, outcome, seen: seen.into(), place: None, cost: String::new(), remedy: String::new() }
+    }
+
+    #[test]
+    fn the_table_has_eighty_columns_and_nothing_in_it_moves_the_cursor() {
+        let wrong = Finding {
+            place: Some(Place { file: "/work/src/tr\x1b[2Jain.py".into(), line: 31 }),
+            cost: "An epoch takes as long as on one rank.".into(),
+            remedy: "Give the DataLoader `sampler=DistributedSampler(dataset)`, and leave shuffle out.".into(),
+            ..finding(
+                Topic::Data,
+                Outcome::Wrong,
+                "Both ranks saw the same 1,792 images in the first pass over the training data.",
+            )
+        };
+        let judged = Inspected {
+            findings: vec![wrong, finding(Topic::Ranks, Outcome::Ok, "2 ranks, each with 1 thread of 2 cores.")],
+            is_empty: false,
+            directory: "/work".into(),
+        };
+        let table = table(&judged);
+        assert!(table.lines().all(|line| columns::width(line) <= WIDTH) && !table.contains('\x1b'), "{table}");
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines[0], "topic  verdict  what was seen, where, and what to write");
+        assert!(lines[1].starts_with("data   wrong    Both ranks saw"), "{table}");
+        assert!(
+            table.contains("                line: src/train.py:31\n") && table.contains("\nranks  ok       2 ranks"),
+            "{table}"
+        );
+        assert_eq!(json(&judged)["findings"][0]["step"], 5);
+    }
+
+    #[test]
+    fn where_no_rank_reported_that_is_said() {
+        assert_eq!(table(&Inspected { is_empty: true, ..Inspected::default() }), NOTHING);
+    }
+}

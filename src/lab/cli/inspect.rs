@@ -1,0 +1,62 @@
+//! `hvd-lab inspect -- PROGRAM ...`: a program of the user's own, run with the inspector in its ranks.
+
+use std::process::ExitCode;
+
+use super::follow::{self, View};
+use super::output::Usage;
+use super::settings::{Place, Starting};
+use super::user_program::{self, UserProgramFlags};
+use crate::launch;
+use crate::runs::{Follower, RunRecord, RunStore};
+
+const EXAMPLES: &str = "\
+Examples:
+  hvd-lab inspect -- torchrun --nproc_per_node 2 train.py
+  hvd-lab inspect -- mpirun -np 2 python train.py
+  hvd-lab inspect -- horovodrun -np 2 python train.py
+  hvd-lab inspect --np 2 -- python train.py         two ranks of it, by mpirun
+  hvd-lab check                                     the same findings once more, and in the exit code
+
+The program stays as it is, and nothing is installed. It trains with PyTorch, or with Horovod on PyTorch or Keras.
+What is wrong is said as soon as it is seen, with the line to change. A table of all that was judged follows at the end.
+Short for `hvd-lab run --inspect -- ...`. docs/own-programs.md says what is judged.
+Exit code: 0 finished, 1 failed or stopped, 2 bad input.";
+
+/// Run a program of your own, and judge by what its ranks do whether each of the ten steps is right.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    starting: Starting,
+    /// Event lines as they come, then a summary and the findings; with --dry-run one JSON object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    own: UserProgramFlags,
+    /// After `--`: your program with its launcher and arguments, such as `torchrun --nproc_per_node 2 train.py`.
+    #[arg(last = true, value_name = "PROGRAM", allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.words.is_empty() {
+        return Err(
+            Usage("no program is named: write it behind --, such as `hvd-lab inspect -- torchrun train.py`".into()).into()
+        );
+    }
+    let own = args.own.inspected();
+    let spec = user_program::spec_on(args.place.own_resources()?, &own, &args.words)?;
+    let (name, force) = (args.starting.name.clone(), args.place.force);
+    let request = RunRecord { name, force, ..RunRecord::wanted(spec, user_program::PRESET) };
+    let store = RunStore::open_default()?;
+    if args.starting.dry_run {
+        return follow::show_line(&launch::preview(&store, &request)?, args.json);
+    }
+    let id = args.starting.start(&store, request)?;
+    if args.starting.detach {
+        return follow::leave(&store, id, args.json);
+    }
+    follow::follow(&store, id, Follower::new(store.folder(id)), View::new(args.json))
+}

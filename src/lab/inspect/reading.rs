@@ -1,0 +1,65 @@
+//! The findings on a run, read from its folder, and how a finding is told in a line.
+
+use std::path::Path;
+
+use super::{Finding, Inspection, Outcome};
+use crate::domain::command::CommandSpec;
+use crate::domain::event::Place;
+use crate::domain::run::RunState;
+use crate::runs::{RunRecord, RunStore};
+
+/// What a run with the inspector in its ranks has shown so far.
+#[derive(Clone, Debug, Default)]
+pub struct Inspected {
+    /// Worst first.
+    pub findings: Vec<Finding>,
+    /// No rank has reported anything.
+    pub is_empty: bool,
+    /// Where the program works.
+    pub directory: String,
+}
+
+impl Inspected {
+    /// `None` for a run that was started without the inspector.
+    pub fn read(store: &RunStore, record: &RunRecord, state: RunState) -> Option<Inspected> {
+        let command = inspected(record)?;
+        let mut inspection = Inspection::default();
+        store.folder(record.id).events().for_each(|line| inspection.take(&line));
+        Some(Inspected::of(&inspection, command, state.is_over()))
+    }
+
+    pub fn of(inspection: &Inspection, command: &CommandSpec, is_over: bool) -> Inspected {
+        let mut findings = inspection.findings(is_over);
+        findings.sort_by_key(|finding| (finding.outcome, finding.topic));
+        Inspected { findings, is_empty: inspection.is_empty(), directory: command.directory.clone() }
+    }
+
+    pub fn wrong(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.outcome == Outcome::Wrong)
+    }
+
+    /// The line of the program that a finding is about: `train.py:31`.
+    pub fn line(&self, finding: &Finding) -> Option<String> {
+        finding.place.as_ref().map(|place| line(place, &self.directory))
+    }
+
+    /// A finding in one line: `data: Both ranks see the same images: train.py:31. Give the DataLoader a DistributedSampler`.
+    pub fn in_words(&self, finding: &Finding) -> String {
+        let seen = finding.seen.trim_end_matches('.');
+        let line = self.line(finding).map(|line| format!(": {line}")).unwrap_or_default();
+        let remedy = if finding.remedy.is_empty() { String::new() } else { format!(" {}", finding.remedy) };
+        format!("{}: {seen}{line}.{remedy}", finding.topic.name())
+    }
+}
+
+/// The program of a run into whose ranks the inspector looks.
+pub fn inspected(record: &RunRecord) -> Option<&CommandSpec> {
+    record.spec.command().filter(|command| command.inspect)
+}
+
+/// A place as the user would call it where the program works.
+fn line(place: &Place, directory: &str) -> String {
+    let file = Path::new(&place.file);
+    let file = file.strip_prefix(directory).unwrap_or(file).display();
+    if place.line == 0 { file.to_string() } else { format!("{file}:{}", place.line) }
+}
