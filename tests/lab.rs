@@ -14,6 +14,7 @@ mod faults;
 mod fetch;
 mod gpu_proof;
 mod images;
+mod inspect;
 mod installed;
 mod launch;
 mod lease;

@@ -17,7 +17,7 @@ pub const FLOORS: [(&str, &[&str]); 19] = [
     ("simulate", &["domain", "runs"]),
     ("inspect", &["domain", "runs"]),
     ("launch", &["domain", "flags", "host", "dataset", "download", "lease", "process", "runs", "telemetry"]),
-    ("course", &["domain", "columns", "host", "inspect", "runs"]),
+    ("course", &["domain", "columns", "host", "runs"]),
     ("exercise", &["domain", "columns", "host", "process", "runs", "launch", "course"]),
     (
         "tui",

@@ -5,7 +5,7 @@
 use std::fs;
 
 use hvd_lab_terminal::course::{
-    Catalog, Class, Level, MachineRow, Prediction, Private, Progress, Report, Sources, State, check_all,
+    Catalog, Class, InspectedRow, Level, MachineRow, Prediction, Private, Progress, Report, Sources, State, check_all,
 };
 use hvd_lab_terminal::domain::event::Metrics;
 use hvd_lab_terminal::domain::job::TrainingJob;
@@ -58,6 +58,10 @@ fn report(progress: &Progress) -> Report {
         progress,
         lessons: &Catalog::embedded().unwrap(),
         runs: &runs(),
+        inspected: vec![
+            InspectedRow { run: RunId(6), topics: 9, wrong: vec![format!("data: {EVIL}: /home/ada/train.py:31")] },
+            InspectedRow { run: RunId(7), topics: 9, wrong: Vec::new() },
+        ],
         machine: MachineRow { cores: 2, no_gpus: Some("none: no driver".into()), ..MachineRow::default() },
         private: Private { folders: vec![("/home/ada".into(), "~")], hosts: vec!["node7".into()] },
     })
@@ -114,6 +118,7 @@ fn the_chart_has_bars_that_differ_in_the_number_of_ranks_alone() {
             progress: &Progress::default(),
             lessons: &Catalog::embedded().unwrap(),
             runs,
+            inspected: Vec::new(),
             machine: MachineRow::default(),
             private: Private::default(),
         };

@@ -1,11 +1,13 @@
 //! `hvd-lab compare`: put runs side by side.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::output::{Usage, print, print_exact, print_json_text, say_damaged};
 use super::table::{or_dash, render};
 use crate::domain::units;
+use crate::inspect::{Inspected, Topic};
 use crate::runs::export::Format;
 use crate::runs::{
     Measurement, Measurements, Published, Report, Row, RunId, RunRecord, RunStore, RunSummary, busy_host, references,
@@ -76,7 +78,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let report = Report::new(&chosen, &baseline, if args.published { references() } else { &[] });
     let text = match measurements(&store, &chosen, &baseline)? {
         Some(all) => format.map_or_else(|| collectives(&all), |format| (format.collectives)(&all)),
-        None => format.map_or_else(|| for_people(&report), |format| (format.write)(&report)),
+        None => format.map_or_else(|| for_people(&report) + &judged_wrong(&store, &chosen), |format| (format.write)(&report)),
     };
     match args.out {
         None => {
@@ -145,6 +147,18 @@ fn for_people(report: &Report) -> String {
         text.push_str(&render(&heading, &source.rows.iter().map(published).collect::<Vec<_>>()));
     }
     text
+}
+
+/// A line for each run in which the inspector found something wrong: its speed may be that of ranks that share nothing.
+fn judged_wrong(store: &RunStore, chosen: &[RunSummary]) -> String {
+    let of_run = |run: &RunSummary| {
+        let judged = Inspected::read(store, run.record.as_ref()?, run.status.state)?;
+        let topics: BTreeSet<Topic> = judged.wrong().map(|wrong| wrong.topic).collect();
+        let topics: Vec<String> = topics.iter().map(|topic| format!("`{}: wrong`", topic.name())).collect();
+        let id = run.id;
+        (!topics.is_empty()).then(|| format!("run {id} shows {}: `hvd-lab check {id}`\n", topics.join(", ")))
+    };
+    chosen.iter().filter_map(of_run).collect()
 }
 
 fn times(ratio: f64) -> String {

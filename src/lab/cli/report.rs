@@ -2,13 +2,15 @@
 //!
 //! It does not say where the user's files are, nor, without a flag, on which host.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::output::{Usage, print, print_json_text, say, say_damaged};
-use crate::course::{Catalog, LONGEST_NAME, MachineRow, Private, ProgressFile, Report, Share, Sources};
+use crate::course::{Catalog, InspectedRow, LONGEST_NAME, MachineRow, Private, ProgressFile, Report, Share, Sources};
 use crate::domain::device::Reading;
 use crate::host;
+use crate::inspect::{Inspected, Topic};
 use crate::launch::{LaunchError, Launcher, Machine};
 use crate::runs::{RunStore, RunSummary};
 use crate::telemetry::NvmlProbe;
@@ -26,6 +28,7 @@ name without --host. JSON fields (report: 1, the version; times in Unix seconds)
   predictions[]  lesson, title, answers[], tries, right_at_try, is_late (after the run), outcome
   ring           started_s, attempts, time_s, passed_s, said: the ring exercise, if it was started
   collectives[]  run, time_s, passed, failed, unclear, said: runs of collectives that were checked
+  inspected[]    run, topics (how many were judged), wrong[]: your own programs, run with --inspect
   runs[]         run, name, date, state, np, steps, model, images, epochs, epochs_asked, images_per_sec, baseline,
                  speedup, scaling_efficiency, accuracy, training_seconds, seconds_to_target
   speedup        work, baseline, bars[]: np, run, images_per_sec, speedup, ideal
@@ -80,8 +83,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(length) = name.as_ref().map(|name| name.chars().count()).filter(|length| *length > LONGEST_NAME) {
         return Err(Usage(format!("--name has {length} characters: give one of at most {LONGEST_NAME}")).into());
     }
-    let runs = RunStore::open(&home)?.list();
+    let store = RunStore::open(&home)?;
+    let runs = store.list();
     say_damaged(&runs);
+    let inspected = runs.iter().filter_map(|run| inspected(&store, run)).collect();
     let report = Report::new(Sources {
         learner: name,
         now_s: host::now_s(),
@@ -90,6 +95,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         machine: machine(args.host, &runs),
         private: private(args.host, &home, &runs),
         runs: &runs,
+        inspected,
     });
     let format = args.format.or_else(|| args.out.as_deref().and_then(Format::of)).unwrap_or(Format::Md);
     let text = match format {
@@ -106,6 +112,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => _ = print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the inspector found in a run, if it looked.
+fn inspected(store: &RunStore, run: &RunSummary) -> Option<InspectedRow> {
+    let judged = Inspected::read(store, run.record.as_ref()?, run.status.state).filter(|judged| !judged.is_empty)?;
+    let wrong = judged.wrong().map(|wrong| judged.in_words(wrong)).collect();
+    let topics: BTreeSet<Topic> = judged.findings.iter().map(|finding| finding.topic).collect();
+    Some(InspectedRow { run: run.id, topics: topics.len(), wrong })
 }
 
 fn machine(with_host: bool, runs: &[RunSummary]) -> MachineRow {

@@ -40,7 +40,7 @@ pub use progress::{Answered, Done, Progress, Proven, Tried};
 pub use progress_file::{ProgressError, ProgressFile, Reading};
 pub use proofread::{Proof, SECTIONS, problems, proofread};
 pub use question::{Answer, Judgement, Prediction, Question, QuestionId};
-pub use report::{Bar, Chart, MachineRow, PredictionRow, Private, Report, RunRow, Sources, StepRow};
+pub use report::{Bar, Chart, InspectedRow, MachineRow, PredictionRow, Private, Report, RunRow, Sources, StepRow};
 pub use results::{Results, SideBySide, Without, results, side_by_side};
 pub use series::{Next, Purpose, Series, SeriesFile, Turn};
 pub use share::{CLASS_VARIABLE, LONGEST_NAME, Share, file_name, login_name};

@@ -32,6 +32,9 @@ pub struct Report {
     /// Runs of collectives that were checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<CheckedRun>,
+    /// Programs of the learner's own that ran with the inspector.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inspected: Vec<InspectedRow>,
     /// Oldest first.
     pub runs: Vec<RunRow>,
     /// The gain of more ranks, if runs can be compared.
@@ -56,6 +59,25 @@ pub struct StepRow {
     pub evidence: Option<String>,
     /// Runs that had the step on and failed its check.
     pub failed_runs: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InspectedRow {
+    pub run: RunId,
+    /// What was judged.
+    pub topics: usize,
+    /// What is wrong, each in one line.
+    pub wrong: Vec<String>,
+}
+
+impl InspectedRow {
+    fn in_words(&self) -> Vec<String> {
+        let all = format!("run {}: the inspector judged {}", self.run, units::counted(self.topics, "topic"));
+        if self.wrong.is_empty() {
+            return vec![format!("{all}, and found nothing wrong")];
+        }
+        self.wrong.iter().map(|wrong| format!("run {}: wrong: {wrong}", self.run)).collect()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,7 +124,9 @@ impl StepRow {
 impl Report {
     /// One line for each exercise or check apart from the ten steps.
     pub fn practice(&self) -> Vec<String> {
-        practice::lines(self.ring.as_ref(), &self.exercises, &self.collectives)
+        let mut lines = practice::lines(self.ring.as_ref(), &self.exercises, &self.collectives);
+        lines.extend(self.inspected.iter().flat_map(InspectedRow::in_words));
+        lines
     }
 
     /// How many steps are at each level, and how often a prediction was right at once.

@@ -16,7 +16,7 @@ use crate::domain::step::Step;
 use crate::domain::{printable, units};
 use crate::runs::{RunId, RunSummary};
 pub use chart::{Bar, Chart, RunRow};
-pub use content::{MachineRow, PredictionRow, Report, StepRow};
+pub use content::{InspectedRow, MachineRow, PredictionRow, Report, StepRow};
 pub use private::Private;
 
 /// Raised when a field changes its meaning.
@@ -29,13 +29,14 @@ pub struct Sources<'a> {
     pub progress: &'a Progress,
     pub lessons: &'a Catalog,
     pub runs: &'a [RunSummary],
+    pub inspected: Vec<InspectedRow>,
     pub machine: MachineRow,
     pub private: Private,
 }
 
 impl Report {
     pub fn new(sources: Sources) -> Report {
-        let Sources { learner, now_s, progress, lessons, runs, machine, private } = sources;
+        let Sources { learner, now_s, progress, lessons, runs, inspected, machine, private } = sources;
         let clean = |text: &str| private.clean(text);
         let practised = |one: &Practised| Practised { said: one.said.as_deref().map(clean), ..one.clone() };
         let (rows, speedup) = chart::run_rows(runs, &private);
@@ -53,6 +54,10 @@ impl Report {
                 .collectives
                 .iter()
                 .map(|run| CheckedRun { said: run.said.as_deref().map(clean), ..run.clone() })
+                .collect(),
+            inspected: inspected
+                .into_iter()
+                .map(|row| InspectedRow { wrong: row.wrong.iter().map(|wrong| clean(wrong)).collect(), ..row })
                 .collect(),
             runs: rows,
             speedup,

@@ -9,6 +9,7 @@ use super::hint;
 use crate::dataset::is_generated;
 use crate::domain::units;
 use crate::runs::{AccuracyChange, accuracy_change};
+use crate::tui::inspection;
 use crate::tui::replay;
 use crate::tui::shared::{Shared, Watched};
 use crate::tui::state::State;
@@ -29,6 +30,11 @@ pub fn parts(state: &State) -> Vec<Part> {
     let shared = &state.shared;
     let (meaning, next) = (meaning(shared), next(state));
     let mut parts = marks(shared);
+    // Figures of a program that does something else than was meant can wait.
+    if inspection::worst(shared).is_some() && !hint::is_trouble(shared) {
+        parts.extend(next);
+        return parts;
+    }
     let [first, second] = if hint::is_trouble(shared) { [next, meaning] } else { [meaning, next] };
     parts.extend(first);
     parts.extend(second);
