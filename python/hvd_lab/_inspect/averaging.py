@@ -167,10 +167,19 @@ def _parameters(optimizer):
 _began = [0.0]
 
 
+# Steps of an optimizer within each other: Horovod's averages first, and then calls the one that it is put around.
+_depth = weakref.WeakKeyDictionary()
+
+
+def _is_outer_of_horovod(optimizer):
+    return hasattr(optimizer, "_allreduce_grad_async") or type(optimizer).__module__.startswith("horovod.")
+
+
 @guard
 def before_update(optimizer):
     """Right before an optimizer applies its gradients."""
-    if core.State.is_child and State.rank is None:
+    depth = _depth[optimizer] = _depth.get(optimizer, 0) + 1
+    if depth != 1 + _is_outer_of_horovod(optimizer) or not core.may_speak():
         return
     State.progress += 1
     number = _updates.get(optimizer, 0)
@@ -272,7 +281,9 @@ def _look_past(own):
 
 @guard
 def after_update(optimizer):
-    if core.State.is_child and State.rank is None:
+    depth = _depth.get(optimizer, 1)
+    _depth[optimizer] = max(0, depth - 1)
+    if depth != 1 + _is_outer_of_horovod(optimizer) or not core.may_speak():
         return
     number = _updates.get(optimizer, 0)
     _updates[optimizer] = number + 1

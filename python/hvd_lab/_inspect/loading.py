@@ -7,12 +7,15 @@ import weakref
 from . import averaging, core, digest, watching, workers
 from .core import State, guard, place, replace, send
 
+# Of a data set: its own values, and how deep they are looked into.
+_VALUES, _DEPTH = 64, 3
 # Digests of a pass, and numbers of samples that go into the digest of an order.
 _FIRST, _ORDER, _PICKED = 4, 4096, 256
 _made = weakref.WeakKeyDictionary()
 _passes = weakref.WeakKeyDictionary()
 _indices = weakref.WeakKeyDictionary()
 _open = []
+_samplers = weakref.WeakKeyDictionary()
 
 
 class Pass:
@@ -30,6 +33,7 @@ class Pass:
         while self.dataset and self.every * _PICKED // 2 < self.dataset:
             self.every *= 2
         self.sampler = _sampler_of(loader)
+        self.content = content_of(loader.dataset) if self.number == 0 else ""
 
 
 def _length(of):
@@ -49,6 +53,8 @@ def _sampler_of(loader):
     if inner is not None and sampler is getattr(loader, "sampler", None):
         sampler = getattr(inner, "sampler", sampler)
     fields = {"sampler": type(sampler).__name__}
+    if sampler in _samplers:
+        fields["sampler_made"] = _samplers[sampler]
     for name, owner, attribute in (
         ("replicas", sampler, "num_replicas"), ("replica", sampler, "rank"), ("seed", sampler, "seed"), ("epoch", sampler, "epoch"),
         ("replicas", batches, "num_processes"), ("replica", batches, "process_index"),
@@ -62,8 +68,49 @@ def _sampler_of(loader):
     return fields
 
 
+def content_of(dataset):
+    """A digest of what a data set holds, without reading a sample of it; empty where that cannot be told."""
+    known, found = digest.hasher(), [0]
+    _add_content(known, found, dataset, _DEPTH)
+    return known.hexdigest() if found[0] else ""
+
+
+def _add_content(known, found, value, depth):
+    import torch
+
+    if torch.is_tensor(value):
+        known.update(digest.of_tensors([value]).encode())
+        found[0] += value.numel() > 1
+    elif type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
+        flat = value.reshape(-1)
+        if value.dtype.hasobject:
+            return
+        known.update(b"%d" % value.size + flat[:2048].tobytes() + flat[-2048:].tobytes() + flat[:: max(1, flat.size // 2048)].tobytes())
+        found[0] += value.size > 1
+    elif isinstance(value, (str, int, float, bytes)):
+        known.update(repr(value).encode("utf-8", "replace"))
+    elif isinstance(value, range):
+        known.update(repr(value).encode())
+        found[0] += 1
+    elif isinstance(value, (list, tuple)) and value and depth:
+        some = value[:_VALUES] if len(value) <= 2 * _VALUES else value[:_VALUES] + value[-_VALUES:] + value[:: len(value) // _VALUES]
+        known.update(b"%d" % len(value))
+        for item in some:
+            _add_content(known, found, item, depth - 1)
+        found[0] += isinstance(value[0], (str, int, float))
+    elif depth and hasattr(value, "_fingerprint"):
+        known.update(str(value._fingerprint).encode())
+        found[0] += 1
+    elif depth and hasattr(value, "__dict__") and not callable(value):
+        for name, item in sorted(vars(value).items())[:_VALUES]:
+            if isinstance(item, (str, int, float)) or not name.startswith("__"):
+                _add_content(known, found, item, depth - 1)
+
+
 def install(torch):
-    from torch.utils.data import DataLoader, dataloader
+    from torch.utils.data import DataLoader, DistributedSampler, dataloader
+
+    replace(DistributedSampler, "__init__", _remembers_sampler)
 
     replace(DataLoader, "__init__", _remembers_place)
     replace(DataLoader, "__iter__", _begins)
@@ -85,6 +132,19 @@ def _remembers_place(old):
 @guard
 def _remember(loader):
     _made[loader] = place()
+
+
+def _remembers_sampler(old):
+    def __init__(self, *args, **kwargs):
+        _remember_sampler(self)
+        old(self, *args, **kwargs)
+
+    return __init__
+
+
+@guard
+def _remember_sampler(sampler):
+    _samplers[sampler] = place()
 
 
 # The pass that a loader is in.
@@ -224,7 +284,7 @@ def _finish(begun, is_whole):
         is_whole=is_whole, dataset=begun.dataset, batch_size=_whole(getattr(loader, "batch_size", None)), drops_last=bool(getattr(loader, "drop_last", False)),
         batches=begun.batches, samples=begun.samples, first=begun.first, order=order, picked=sorted(begun.picked), every=begun.every,
         workers=int(getattr(loader, "num_workers", 0) or 0), seconds=round(time.perf_counter() - begun.began, 6), waited=round(begun.waited, 6),
-        **dict(begun.sampler, **{"pass": begun.number}),
+        content=begun.content, **dict(begun.sampler, **{"pass": begun.number}),
     )
     workers.tell()
     if begun.number < 64 or core.sampled(begun.number):
