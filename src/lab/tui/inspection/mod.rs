@@ -2,6 +2,7 @@
 //!
 //! It is of the run on the screen, and follows it while it goes.
 
+pub mod source;
 #[cfg(test)]
 mod tests;
 
