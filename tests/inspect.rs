@@ -34,7 +34,7 @@ fn lab_says(lab: &Lab, args: &[&str]) -> Output {
 fn reports(lab: &Lab, run: u32) -> Vec<(usize, InspectorReport)> {
     let events = lab.folder(run).events();
     events
-        .filter_map(|line| if let Event::Inspected(report) = line.event { Some((line.process, report)) } else { None })
+        .filter_map(|line| if let Event::Inspected(report) = line.event { Some((line.process, *report)) } else { None })
         .collect()
 }
 

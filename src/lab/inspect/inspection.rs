@@ -23,7 +23,7 @@ impl Inspection {
     pub fn take(&mut self, line: &EventLine) {
         match &line.event {
             Event::Launched { np } => *self = Inspection::new(*np),
-            Event::Inspected(report) => self.reports.entry(line.process).or_default().push(report.clone()),
+            Event::Inspected(report) => self.reports.entry(line.process).or_default().push((**report).clone()),
             _ => {}
         }
     }
