@@ -96,11 +96,16 @@ fn a_sitecustomize_of_the_users_own_still_runs() {
     let own = lab.home().join("mine");
     std::fs::create_dir(&own).unwrap();
     std::fs::write(own.join("sitecustomize.py"), "import os\nos.environ['MINE'] = 'ran'\n").unwrap();
-    script(&lab, "train.py", "import os\nprint(os.environ.get('MINE'))\n");
+    script(&lab, "train.py", "import os\nprint(os.environ.get('MINE'), os.environ['PYTHONPATH'])\n");
     let words = format!("PYTHONPATH={}", own.display());
     let output = lab_says(&lab, &["inspect", "--", "env", &words, "python3", "train.py"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(std::fs::read_to_string(lab.folder(1).rank_log(0)).unwrap(), "ran\n");
+    let path = format!("{}:{}", lab.folder(1).path().join("python").display(), own.display());
+    assert_eq!(
+        std::fs::read_to_string(lab.folder(1).rank_log(0)).unwrap(),
+        format!("ran {path}\n"),
+        "and the inspector comes first"
+    );
 }
 
 #[test]

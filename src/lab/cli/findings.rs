@@ -40,7 +40,10 @@ impl Inspector {
         if !std::mem::take(&mut self.has_news) {
             return Vec::new();
         }
-        let inspected = Inspected::of(&self.inspection, &self.command, false);
+        self.new_wrong(&Inspected::of(&self.inspection, &self.command, false))
+    }
+
+    fn new_wrong(&mut self, inspected: &Inspected) -> Vec<String> {
         let new = inspected.wrong().filter(|wrong| self.told.insert((wrong.topic, wrong.place.clone())));
         new.map(|wrong| format!("wrong: {}", inspected.in_words(wrong))).collect()
     }
@@ -130,6 +133,22 @@ mod tests {
             "{table}"
         );
         assert_eq!(json(&judged)["findings"][0]["step"], 5);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_once_at_each_line() {
+        let at = |line, seen: &str| Finding {
+            place: Some(Place { file: "/work/t.py".into(), line }),
+            remedy: "Average it.".into(),
+            ..finding(Topic::Metrics, Outcome::Wrong, seen)
+        };
+        let judged = |findings| Inspected { findings, is_empty: false, directory: "/work".into() };
+        let mut inspector = Inspector::new(CommandSpec::sample("python t.py"));
+        let ok = finding(Topic::Data, Outcome::Ok, "Fine.");
+        let said = inspector.new_wrong(&judged(vec![at(7, "A share is told as the whole."), ok]));
+        assert_eq!(said, ["wrong: metrics: A share is told as the whole: t.py:7. Average it."]);
+        let said = inspector.new_wrong(&judged(vec![at(7, "A share is told as the whole, twice."), at(9, "Another.")]));
+        assert_eq!(said, ["wrong: metrics: Another: t.py:9. Average it."], "the same line is not told again");
     }
 
     #[test]

@@ -63,3 +63,16 @@ fn line(place: &Place, directory: &str) -> String {
     let file = file.strip_prefix(directory).unwrap_or(file).display();
     if place.line == 0 { file.to_string() } else { format!("{file}:{}", place.line) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_called_as_in_the_folder_of_the_program() {
+        let at = |file: &str, line: usize| super::line(&Place { file: file.into(), line }, "/work/a");
+        assert_eq!(at("/work/a/src/t.py", 3), "src/t.py:3");
+        assert_eq!(at("/work/ab/t.py", 3), "/work/ab/t.py:3");
+        assert_eq!(at("/work/a/t.py", 0), "t.py", "no line is known");
+    }
+}
