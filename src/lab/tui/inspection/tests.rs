@@ -79,7 +79,7 @@ fn more_findings_than_rows_scroll_with_the_cursor() {
     type_text(&mut state, "J");
     for key in [KeyCode::End, KeyCode::Up] {
         press(&mut state, key);
-        let shown = text(&state, 60, 16);
+        let shown = window(&state, 60, 16);
         assert!(shown.contains('▶') && shown.contains("Finding 3"), "{shown}");
     }
 }
