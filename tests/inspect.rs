@@ -4,7 +4,8 @@ use std::process::Output;
 
 use hvd_lab_terminal::domain::event::{Event, InspectorReport};
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::RunId;
+use hvd_lab_terminal::runs::recording::Recording;
+use hvd_lab_terminal::runs::{RunFolder, RunId};
 
 use crate::support::lab::{Lab, finish, stderr, stdout};
 
@@ -32,8 +33,12 @@ fn lab_says(lab: &Lab, args: &[&str]) -> Output {
 }
 
 fn reports(lab: &Lab, run: u32) -> Vec<(usize, InspectorReport)> {
-    let events = lab.folder(run).events();
-    events
+    reports_in(&lab.folder(run))
+}
+
+fn reports_in(folder: &RunFolder) -> Vec<(usize, InspectorReport)> {
+    folder
+        .events()
         .filter_map(|line| if let Event::Inspected(report) = line.event { Some((line.process, *report)) } else { None })
         .collect()
 }
@@ -55,6 +60,12 @@ fn the_inspector_comes_first_on_the_path_and_its_reports_are_kept() {
     assert_eq!(lab.store().summary(RunId(1)).unwrap().figures.np, 2);
     let json: serde_json::Value = serde_json::from_str(&stdout(&lab_says(&lab, &["check", "--json"]))).unwrap();
     assert_eq!((&json["run"], &json["has_reports"]), (&1.into(), &true.into()));
+    // A recording has them too, and says that the run was inspected.
+    let file = lab.home().join("inspected.hvdrun");
+    assert!(lab_says(&lab, &["record", "1", "--anonymous", "--out", file.to_str().unwrap()]).status.success());
+    let recording = Recording::open(&file).unwrap();
+    assert_eq!(reports_in(&recording.folder), reports(&lab, 1));
+    assert!(recording.record.spec.command().unwrap().inspect);
     lab.assert_nothing_left(1);
 }
 
