@@ -29,6 +29,7 @@ Examples:
   hvd-lab exercise compare --track four-changes   yours on one rank and on two, side by side
   hvd-lab exercise start --track nvcnn    nvcnn's training on photos, with five changes to make
   hvd-lab exercise start --track collectives   a ring allreduce, in Python
+  hvd-lab exercise start --track ddp      the ten steps in plain PyTorch, started by torchrun
 
 JSON of `run --json`: track, file, run, state (how the run ended), message, passed, verdicts[] (number, title, is_done: it has no
 TODO, outcome, evidence, line), errors[] (of a program that is not built: message, line, column, number, help), words (what is
@@ -40,7 +41,8 @@ Exit code: 0 done, 1 it does not build, fails, or a step without TODO does not p
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Which exercise: ten-steps (the trainer), four-changes (MNIST), nvcnn (photos), or collectives (a ring, in Python only).
+    /// Which exercise: ten-steps (the trainer), four-changes (MNIST), nvcnn (photos), collectives (a ring, in Python), or ddp (the
+    /// ten steps in plain PyTorch, which needs your own).
     #[arg(long, global = true, value_name = "NAME", default_value = "ten-steps")]
     track: Track,
     /// python or rust; `start` remembers it.

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use super::built::CompileError;
 use super::program::Program;
+use super::pytorch;
 use crate::course::{Outcome, Verdict};
-use crate::domain::job::RunSpec;
+use crate::domain::job::{RunSpec, Workload};
 use crate::domain::run::{RunState, RunStatus};
 use crate::launch::default_preset;
 use crate::runs::{RunRecord, Trial};
@@ -37,9 +38,17 @@ impl Program {
             training.target_accuracy = 1.01;
             training.trainer_flags = STALL_LIMITS.map(String::from).to_vec();
         }
+        // The words start it, and not the lab in the place of its trainer.
+        let built = match &mut spec.workload {
+            Workload::Command(command) => {
+                pytorch::complete(command, &built);
+                None
+            }
+            _ => Some(built),
+        };
         let name = if self.has_steps() { "own trainer" } else { self.track };
         RunRecord {
-            program: Some(built),
+            program: built,
             exercise: (!self.has_steps()).then(|| self.track.to_owned()),
             name: Some(name.into()),
             offline: true,

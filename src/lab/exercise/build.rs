@@ -15,7 +15,7 @@ use super::folder::{ExerciseError, Folder};
 use super::language::Language;
 use super::program::Program;
 use super::programs::{PROGRAMS, TEN_STEPS};
-use super::python;
+use super::{python, pytorch};
 use crate::host::{access, files};
 
 /// Names a checkout where this lab was built elsewhere.
@@ -30,6 +30,7 @@ pub fn build(folder: &Folder, of: &'static Program) -> Result<Built, ExerciseErr
     let text = folder.read()?;
     match of.language {
         Language::Rust => compile(folder, of, &text),
+        Language::Python if of.is_in_pytorch() => pytorch::prepare(folder, of, &text),
         Language::Python => python::prepare(folder, of, &text),
     }
 }

@@ -33,7 +33,8 @@ impl Program {
     pub(super) fn is_tried_further(&self, text: &str) -> bool {
         let done = self.done(text);
         let conditional = [Step::AverageMetrics, Step::CheckpointOnRoot].map(Step::number);
-        done.len() == self.count || self.has_steps() && done.iter().max().is_some_and(|last| conditional.contains(last))
+        done.len() == self.count && !self.is_in_pytorch()
+            || self.has_steps() && done.iter().max().is_some_and(|last| conditional.contains(last))
     }
 
     /// The conditions for a program of this text, of which a first run left this behind if it shows steps.

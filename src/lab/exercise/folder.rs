@@ -57,6 +57,12 @@ pub enum ExerciseError {
     ModuleBeingBuilt,
     #[error("{python} cannot be used ({cause}): install Python 3.8 or newer, or set HVD_LAB_PYTHON to one")]
     NoPython { python: String, cause: String },
+    #[error(
+        "this exercise runs on your own PyTorch, and {python} has none: `{python} -m pip install torch`, or set HVD_LAB_PYTHON to a Python that has it"
+    )]
+    NoTorch { python: String },
+    #[error(transparent)]
+    Images(#[from] crate::dataset::DatasetError),
     #[error("cargo cannot be started ({0}): install Rust from https://rustup.rs, or point CARGO at it")]
     NoCargo(io::Error),
 }

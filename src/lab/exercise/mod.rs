@@ -18,6 +18,7 @@ mod places;
 mod program;
 mod programs;
 mod python;
+mod pytorch;
 pub mod ring;
 mod track;
 mod trial;
@@ -36,7 +37,9 @@ pub use places::proofread;
 pub use program::{Judged, Program};
 #[cfg(test)]
 pub use programs::PROGRAMS;
-pub use programs::{FOUR_CHANGES, FOUR_CHANGES_IN_PYTHON, NVCNN, NVCNN_IN_PYTHON, TEN_STEPS, TEN_STEPS_IN_PYTHON, of_track};
+pub use programs::{
+    FOUR_CHANGES, FOUR_CHANGES_IN_PYTHON, NVCNN, NVCNN_IN_PYTHON, TEN_STEPS, TEN_STEPS_IN_PYTHON, TEN_STEPS_IN_PYTORCH, of_track,
+};
 pub use track::{RING_SOLUTION, Track};
 pub use trial::{Attempted, Begun};
 pub use watch::Watch;

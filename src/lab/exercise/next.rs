@@ -21,9 +21,11 @@ impl Track {
         let all: Vec<Track> = Track::all().filter(|track| known.insert(track.name())).collect();
         let own = all.iter().position(|track| track.name() == self.name()).unwrap_or(0);
         // Those after it first, then those that were passed over.
-        let mut others = all.iter().cycle().skip(own + 1).take(all.len() - 1);
+        let mut others: Vec<&Track> = all.iter().cycle().skip(own + 1).take(all.len() - 1).collect();
+        // What needs a PyTorch of the learner's comes last.
+        others.sort_by_key(|track| matches!(track, Track::Program(program) if program.is_in_pytorch()));
         let lesson = |number: usize| format!("lesson {number} (`hvd-lab lessons show {number}`)");
-        match others.find(|track| !track.is_passed(&progress)) {
+        match others.into_iter().find(|track| !track.is_passed(&progress)) {
             Some(other) => {
                 let first = match self {
                     Track::Program(program) if program.has_steps() => format!("{}, then ", lesson(CHECK_YOUR_WORK)),
@@ -72,6 +74,8 @@ mod tests {
         assert!(after(four).contains("--track collectives"), "photos are done");
         pass(&|progress| progress.practise("collectives").attempt(Ok(())));
         pass(&|progress| progress.practise("four-changes").attempt(Ok(())));
+        assert!(after(ten).contains("plain PyTorch, ten steps (`hvd-lab exercise start --track ddp`)"));
+        pass(&|progress| progress.practise("ddp").attempt(Ok(())));
         assert_eq!(after(ten), "next: you have passed every exercise, so read lesson 14 (`hvd-lab lessons show 14`)\n");
         let lessons = Catalog::embedded().unwrap();
         let titles = [CHECK_YOUR_WORK, HOW_FAR].map(|number| lessons.lesson(number).unwrap().title.clone());

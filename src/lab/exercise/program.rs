@@ -14,6 +14,8 @@ use crate::runs::{RunFolder, RunId, RunRecord, RunStore, StoreError};
 
 /// The track of the ten steps, which the progress lists one by one.
 pub(super) const TEN_STEPS: &str = "ten-steps";
+/// The track of the ten steps in plain PyTorch.
+pub(super) const PYTORCH: &str = "ddp";
 
 /// A program with places to complete, known by their numbers, from 1.
 pub struct Program {
@@ -105,6 +107,11 @@ impl Program {
     /// Whether its runs show the ten steps.
     pub fn has_steps(&self) -> bool {
         self.track == TEN_STEPS
+    }
+
+    /// Whether it is in plain PyTorch, and so started by torchrun and judged by what the inspector sees.
+    pub fn is_in_pytorch(&self) -> bool {
+        self.track == PYTORCH
     }
 
     /// The flag that chooses this exercise, as a command goes on with it; nothing for the one that is meant without.

@@ -63,20 +63,45 @@ enum ReaderLine {
 /// # Errors
 /// No Python, no native module, files that cannot be written.
 pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built, ExerciseError> {
-    let nothing = match text {
-        text if text.trim().is_empty() => Some("the file is empty"),
-        text if !text.contains("hvd_lab") => Some("the program never imports hvd_lab, so it would train nothing"),
-        _ => None,
-    };
-    if let Some(what) = nothing {
-        let message = format!("{what}. `hvd-lab exercise reset` puts the exercise back");
-        return Ok(Built::Errors { errors: vec![CompileError::at(of, text, message, 0, 0)], said: String::new() });
+    if let Some(built) = nothing_to_run(of, text, "hvd_lab") {
+        return Ok(built);
     }
     let module = match find_module() {
         Module::There(path) => path,
         Module::Missing(_) if launch::is_being_built() => return Err(ExerciseError::ModuleBeingBuilt),
         Module::Missing(path) => return Err(ExerciseError::NoModule { path }),
     };
+    let real = match read_by_python(folder, of, text)? {
+        Ok(python) => python,
+        Err(built) => return Ok(built),
+    };
+    let beside = folder.path().join("python");
+    write(&beside.join(FIRST.0), FIRST.1.as_bytes())?;
+    for (name, text) in PACKAGE {
+        write(&beside.join("hvd_lab").join(name), text.as_bytes())?;
+    }
+    let starter = beside.join(format!("run_{}", of.file.trim_end_matches(".py")));
+    write(&starter, &script(&real, &module, &beside, &folder.program()))?;
+    make_executable(&starter).map_err(ExerciseError::io("make executable", &starter))?;
+    Ok(Built::Program(starter))
+}
+
+/// What is said of a program that is empty, or never imports the package that its exercise is about.
+pub(super) fn nothing_to_run(of: &Program, text: &str, package: &str) -> Option<Built> {
+    let what = match text {
+        text if text.trim().is_empty() => "the file is empty".to_owned(),
+        text if !text.contains(package) => format!("the program never imports {package}, so it would train nothing"),
+        _ => return None,
+    };
+    let message = format!("{what}. `{}` puts the exercise back", format_args!("hvd-lab exercise reset{}", of.flag()));
+    Some(Built::Errors { errors: vec![CompileError::at(of, text, message, 0, 0)], said: String::new() })
+}
+
+/// The Python that can read the program, or the program's errors.
+///
+/// # Errors
+/// No Python.
+pub(super) fn read_by_python(folder: &Folder, of: &Program, text: &str) -> Result<Result<PathBuf, Built>, ExerciseError> {
     let named = interpreter();
     let no_python = |cause: String| ExerciseError::NoPython { python: named.display().to_string(), cause };
     let python = on_path(&named).ok_or_else(|| no_python("there is no such program".into()))?;
@@ -103,17 +128,9 @@ pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built
         return Err(no_python("it is not Python".into()));
     }
     if !errors.is_empty() {
-        return Ok(Built::Errors { errors, said: String::new() });
+        return Ok(Err(Built::Errors { errors, said: String::new() }));
     }
-    let beside = folder.path().join("python");
-    write(&beside.join(FIRST.0), FIRST.1.as_bytes())?;
-    for (name, text) in PACKAGE {
-        write(&beside.join("hvd_lab").join(name), text.as_bytes())?;
-    }
-    let starter = beside.join(format!("run_{}", of.file.trim_end_matches(".py")));
-    write(&starter, &script(&real, &module, &beside, &folder.program()))?;
-    make_executable(&starter).map_err(ExerciseError::io("make executable", &starter))?;
-    Ok(Built::Program(starter))
+    Ok(Ok(real))
 }
 
 /// The script that every rank runs: the learner's program, with the package on its path.

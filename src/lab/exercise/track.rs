@@ -20,8 +20,10 @@ pub enum Track {
 }
 
 impl Track {
+    /// Those that need nothing but the lab come first.
     pub fn all() -> impl Iterator<Item = Track> {
-        PROGRAMS.into_iter().map(Track::Program).chain([Track::Collectives])
+        let (in_pytorch, own): (Vec<_>, Vec<_>) = PROGRAMS.into_iter().partition(|program| program.is_in_pytorch());
+        own.into_iter().map(Track::Program).chain([Track::Collectives]).chain(in_pytorch.into_iter().map(Track::Program))
     }
 
     /// Name as flags spell it.

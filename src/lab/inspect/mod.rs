@@ -2,8 +2,19 @@
 //!
 //! Reports in, findings out: never reads a clock, and names no window. `course` judges the lab's own trainer, which says more of itself.
 
+mod checkpoint;
+mod data;
+mod gradients;
+mod hang;
 mod inspection;
+mod metrics;
+mod prints;
+mod randomness;
+mod ranks;
+mod rate;
 mod reading;
+mod speed;
+mod weights;
 
 use serde::Serialize;
 
@@ -26,6 +37,54 @@ pub struct Finding {
     pub cost: String,
     /// One sentence: what to write, in the program's own framework. Empty for `ok` and `not judged`.
     pub remedy: String,
+}
+
+/// A judge gives the findings on one topic.
+type Judge = fn(&Inspection) -> Vec<Finding>;
+
+/// One row a topic, in their order.
+const JUDGES: [(Topic, Judge); 12] = [
+    (Topic::Ranks, ranks::judge),
+    (Topic::Prints, prints::judge),
+    (Topic::Gradients, gradients::judge),
+    (Topic::Weights, weights::judge),
+    (Topic::State, weights::judge_state),
+    (Topic::Data, data::judge),
+    (Topic::Randomness, randomness::judge),
+    (Topic::Metrics, metrics::judge),
+    (Topic::Checkpoint, checkpoint::judge),
+    (Topic::Rate, rate::judge),
+    (Topic::Hang, hang::judge),
+    (Topic::Speed, speed::judge),
+];
+
+impl Finding {
+    fn new(topic: Topic, outcome: Outcome, seen: String) -> Finding {
+        Finding { topic, outcome, seen, place: None, cost: String::new(), remedy: String::new() }
+    }
+
+    fn ok(topic: Topic, seen: impl Into<String>) -> Vec<Finding> {
+        vec![Finding::new(topic, Outcome::Ok, seen.into())]
+    }
+
+    fn not_judged(topic: Topic, why: impl Into<String>) -> Finding {
+        Finding::new(topic, Outcome::NotJudged, why.into())
+    }
+
+    /// `Wrong` or `Look`, with the line to change, what it costs, and what to write.
+    fn objection(
+        (topic, outcome): (Topic, Outcome),
+        seen: impl Into<String>,
+        place: Option<Place>,
+        cost: &str,
+        remedy: impl Into<String>,
+    ) -> Finding {
+        Finding { place, cost: cost.to_owned(), remedy: remedy.into(), ..Finding::new(topic, outcome, seen.into()) }
+    }
+
+    fn is_objection(&self) -> bool {
+        matches!(self.outcome, Outcome::Wrong | Outcome::Look)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -175,6 +175,10 @@ pub struct PassReport {
     pub updates: usize,
     /// Whether it came to its end, rather than being left early.
     pub is_whole: bool,
+    /// Where its distributed sampler was made.
+    pub sampler_made: Place,
+    /// Of what the data set holds, where that can be told without reading a sample: equal where all ranks have the same data set.
+    pub content: String,
     /// Class of the sampler; empty for an iterable data set or a Keras `fit`.
     pub sampler: String,
     /// Ranks, rank, seed and epoch of a distributed sampler.

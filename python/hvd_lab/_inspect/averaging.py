@@ -1,0 +1,296 @@
+"""The wrappers around models and optimizers, and what every update is about to apply."""
+import sys
+import time
+import weakref
+
+from . import core, digest
+from .core import State, guard, place, replace, sampled, send
+
+
+class Wrapper:
+    """One that shares out the work of a model: its parameters, and how it was called since the update before."""
+
+    def __init__(self, wrapped, parameters):
+        self.wrapped = weakref.ref(wrapped)
+        self.parameters = frozenset(map(id, parameters))
+        self.forwards = self.without_sync = 0
+
+
+wrappers = []
+# Optimizers by the order of their first steps, and where they were made.
+_indices = weakref.WeakKeyDictionary()
+_made = weakref.WeakKeyDictionary()
+_updates = weakref.WeakKeyDictionary()
+_told = set()
+# Places of calls that matter later.
+_no_sync_place = [None]
+_past_place = [None]
+samples = [0]
+# Since the last update: addresses of tensors that the program has put through an all_reduce, with their first number then.
+by_hand = {}
+
+
+def install(torch):
+    optimizer = torch.optim.Optimizer
+    replace(optimizer, "__init__", _remembers_place)
+    module = sys.modules.get("torch.optim.optimizer")
+    if hasattr(module, "register_optimizer_step_pre_hook"):
+        module.register_optimizer_step_pre_hook(lambda opt, args, kwargs: before_update(opt))
+        module.register_optimizer_step_post_hook(lambda opt, args, kwargs: after_update(opt))
+    else:
+        replace(optimizer, "__init__", _wraps_step)
+    if torch.distributed.is_available():
+        from torch.nn.parallel import DistributedDataParallel
+
+        replace(DistributedDataParallel, "__init__", _tells_wrapper)
+        replace(DistributedDataParallel, "forward", _counts_forward)
+        replace(DistributedDataParallel, "no_sync", _remembers_no_sync)
+    replace(torch.nn.DataParallel, "__init__", _tells_data_parallel)
+
+
+def _remembers_place(old):
+    def __init__(self, *args, **kwargs):
+        _remember(self)
+        old(self, *args, **kwargs)
+
+    return __init__
+
+
+@guard
+def _remember(optimizer):
+    _made[optimizer] = place(sys._getframe(3))
+
+
+def _wraps_step(old):
+    """For a PyTorch without hooks around all steps."""
+
+    def __init__(self, *args, **kwargs):
+        old(self, *args, **kwargs)
+        of = type(self)
+        if not getattr(of.step, "_is_watched", False):
+            replace(of, "step", _watched_step)
+            of.step._is_watched = True
+
+    return __init__
+
+
+def _watched_step(old):
+    def step(self, *args, **kwargs):
+        before_update(self)
+        result = old(self, *args, **kwargs)
+        after_update(self)
+        return result
+
+    return step
+
+
+def _tells_wrapper(old):
+    def __init__(self, module, *args, **kwargs):
+        before = _digest(module)
+        old(self, module, *args, **kwargs)
+        _tell_wrapper(self, module, before)
+
+    return __init__
+
+
+@guard
+def _digest(module):
+    return digest.of_tensors(module.parameters())
+
+
+@guard
+def _tell_wrapper(wrapped, module, before):
+    averaged = getattr(wrapped, "_module_parameters", None) or [p for p in module.parameters() if p.requires_grad]
+    wrappers.append(Wrapper(wrapped, averaged))
+    settings = ["%s=True" % name for name in ("find_unused_parameters", "static_graph") if getattr(wrapped, name, False)]
+    send("wrapped", by="DistributedDataParallel", place=place(sys._getframe(3)), before=before or "", after=digest.of_tensors(module.parameters()),
+         tensors=len(averaged), shares_buffers=bool(getattr(wrapped, "broadcast_buffers", False)), settings=settings)
+
+
+def _tells_data_parallel(old):
+    def __init__(self, *args, **kwargs):
+        old(self, *args, **kwargs)
+        _tell_other("DataParallel", None)
+
+    return __init__
+
+
+@guard
+def _tell_other(by, where):
+    if by not in _told:
+        _told.add(by)
+        send("wrapped", by=by, place=where or place(sys._getframe(3)))
+
+
+def _counts_forward(old):
+    def forward(self, *args, **kwargs):
+        began = time.perf_counter()
+        _count_forward(self)
+        try:
+            return old(self, *args, **kwargs)
+        finally:
+            watch = sys.modules[__package__ + ".watching"]
+            watch.times["forward"] += time.perf_counter() - began
+
+    return forward
+
+
+@guard
+def _count_forward(wrapped):
+    import torch
+
+    State.progress += 1
+    if torch.is_grad_enabled() and wrapped.training:
+        for wrapper in wrappers:
+            if wrapper.wrapped() is wrapped:
+                wrapper.forwards += 1
+                wrapper.without_sync += not wrapped.require_backward_grad_sync
+
+
+def _remembers_no_sync(old):
+    def no_sync(self, *args, **kwargs):
+        _remember_no_sync()
+        return old(self, *args, **kwargs)
+
+    return no_sync
+
+
+@guard
+def _remember_no_sync():
+    _no_sync_place[0] = place(sys._getframe(3))
+
+
+def _parameters(optimizer):
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+_began = [0.0]
+
+
+# Steps of an optimizer within each other: Horovod's averages first, and then calls the one that it is put around.
+_depth = weakref.WeakKeyDictionary()
+
+
+def _is_outer_of_horovod(optimizer):
+    return hasattr(optimizer, "_allreduce_grad_async") or type(optimizer).__module__.startswith("horovod.")
+
+
+@guard
+def before_update(optimizer):
+    """Right before an optimizer applies its gradients."""
+    depth = _depth[optimizer] = _depth.get(optimizer, 0) + 1
+    if depth != 1 + _is_outer_of_horovod(optimizer) or not core.may_speak():
+        return
+    State.progress += 1
+    number = _updates.get(optimizer, 0)
+    if optimizer not in _indices:
+        _indices[optimizer] = len(_indices)
+        _look_at_kind(optimizer)
+    if sampled(number):
+        _tell_update(optimizer, number)
+    for wrapper in wrappers:
+        wrapper.forwards = wrapper.without_sync = 0
+    by_hand.clear()
+    samples[0] = 0
+    _began[0] = time.perf_counter()
+
+
+def _look_at_kind(optimizer):
+    """Kinds of training in which ranks hold different weights on purpose."""
+    name, made = type(optimizer).__name__, _made.get(optimizer)
+    if name == "ZeroRedundancyOptimizer":
+        _tell_other("ZeroRedundancyOptimizer", made)
+    if type(optimizer).__module__.startswith("deepspeed"):
+        _tell_other("DeepSpeed", made)
+    for parameter in _parameters(optimizer)[:64]:
+        kind = type(parameter).__name__, type(getattr(parameter, "data", None)).__name__
+        if "DTensor" in kind:
+            _tell_other("FSDP", made)
+        if "FlatParameter" in kind:
+            _tell_other("FSDP", made)
+
+
+def _tell_update(optimizer, number):
+    parameters = _parameters(optimizer)
+    with_gradient = [parameter for parameter in parameters if parameter.grad is not None]
+    alive = [wrapper for wrapper in wrappers if wrapper.wrapped() is not None]
+    own = [wrapper for wrapper in alive if any(id(parameter) in wrapper.parameters for parameter in parameters)]
+    known = frozenset().union(*(wrapper.parameters for wrapper in alive)) if alive else frozenset()
+    unwrapped = [parameter for parameter in with_gradient if id(parameter) not in known]
+    names = getattr(optimizer, "_parameter_names", {}) or {}
+    averaged = [parameter for parameter in with_gradient if parameter.grad.data_ptr() in by_hand]
+    forwards = sum(wrapper.forwards for wrapper in own)
+    if own and forwards == 0:
+        _look_past(own)
+    buffers = [buffer for wrapper in own for buffer in wrapper.wrapped().module.buffers()]
+    momentum = [
+        value
+        for parameter in parameters
+        for key, value in sorted(optimizer.state.get(parameter, {}).items(), key=lambda item: str(item[0]))
+        if hasattr(value, "is_sparse") and key != "step"
+    ]
+    send(
+        "update",
+        update=number,
+        optimizer=type(optimizer).__name__,
+        index=_indices[optimizer],
+        place=place(),
+        made=_made.get(optimizer) or {"file": "", "line": 0},
+        rates=[float(group["lr"]) for group in optimizer.param_groups if "lr" in group][:64],
+        weights=digest.of_tensors(parameters),
+        gradients=digest.of_tensors(parameter.grad for parameter in with_gradient),
+        buffers=digest.of_tensors(buffers),
+        state=digest.of_tensors(momentum),
+        tensors=len(parameters),
+        without_gradient=sum(parameter.requires_grad and parameter.grad is None for parameter in parameters),
+        unwrapped=len(unwrapped),
+        unwrapped_name=str(names.get(id(unwrapped[0]), "")) if unwrapped else "",
+        forwards=forwards,
+        past_wrapper=int(bool(own) and forwards == 0),
+        past_wrapper_place=_past_place[0] or {"file": "", "line": 0},
+        without_sync=sum(wrapper.without_sync for wrapper in own),
+        without_sync_place=_no_sync_place[0] or {"file": "", "line": 0},
+        averaged_by_hand=len(averaged),
+        summed_by_hand=bool(averaged) and all(_is_as_summed(parameter.grad) for parameter in averaged),
+        device=str(parameters[0].device) if parameters else "cpu",
+        samples=samples[0],
+    )
+
+
+def _is_as_summed(gradient):
+    is_sum, first = by_hand[gradient.data_ptr()]
+    return is_sum and gradient.numel() > 0 and float(gradient.reshape(-1)[0]) == first
+
+
+def _look_past(own):
+    """The wrapper was not called: from the next pass on, find out where the module inside is called."""
+    if _past_place[0] is not None:
+        return
+    _past_place[0] = {"file": "", "line": 0}
+    from torch.nn.modules.module import register_module_forward_pre_hook
+
+    inner = {id(wrapper.wrapped().module) for wrapper in own}
+
+    def hook(module, arguments):
+        if id(module) in inner and module.training:
+            _past_place[0] = place()
+            handle.remove()
+
+    handle = register_module_forward_pre_hook(guard(hook))
+
+
+@guard
+def after_update(optimizer):
+    depth = _depth.get(optimizer, 1)
+    _depth[optimizer] = max(0, depth - 1)
+    if depth != 1 + _is_outer_of_horovod(optimizer) or not core.may_speak():
+        return
+    number = _updates.get(optimizer, 0)
+    _updates[optimizer] = number + 1
+    State.progress += 1
+    State.updates = max(State.updates, number + 1)
+    State.behind_validation = False
+    watch = sys.modules[__package__ + ".watching"]
+    watch.times["optimizer"] += time.perf_counter() - _began[0]
+    if sampled(number):
+        watch.tell_phases()

@@ -1,0 +1,301 @@
+"""Passes over data loaders: which samples a rank gets, in which order, how many, and what it waits for them."""
+import os
+import sys
+import time
+import weakref
+
+from . import averaging, core, digest, watching, workers
+from .core import State, guard, place, replace, send
+
+# Of a data set: its own values, and how deep they are looked into.
+_VALUES, _DEPTH = 64, 3
+# Digests of a pass, and numbers of samples that go into the digest of an order.
+_FIRST, _ORDER, _PICKED = 4, 4096, 256
+_made = weakref.WeakKeyDictionary()
+_passes = weakref.WeakKeyDictionary()
+_indices = weakref.WeakKeyDictionary()
+_open = []
+_samplers = weakref.WeakKeyDictionary()
+
+
+class Pass:
+    def __init__(self, loader, where):
+        self.loader, self.where = weakref.ref(loader), where
+        self.index = _indices.setdefault(loader, len(_indices))
+        self.number = _passes.get(loader, 0)
+        _passes[loader] = self.number + 1
+        self.began, self.updates = time.perf_counter(), State.updates
+        self.batches = self.samples = self.ordered = 0
+        self.waited = 0.0
+        self.first, self.order, self.picked = [], digest.hasher(), []
+        self.dataset = _length(loader.dataset)
+        self.every = 1
+        while self.dataset and self.every * _PICKED // 2 < self.dataset:
+            self.every *= 2
+        self.sampler = _sampler_of(loader)
+        self.content = content_of(loader.dataset) if self.number == 0 else ""
+
+
+def _length(of):
+    try:
+        return len(of)
+    except Exception:
+        return None
+
+
+def _sampler_of(loader):
+    """What says which samples come next, as it stands when the pass begins."""
+    batches = getattr(loader, "batch_sampler", None)
+    sampler = getattr(batches, "sampler", None) or getattr(loader, "sampler", None) or batches
+    if sampler is None or type(sampler).__name__ == "_InfiniteConstantSampler":
+        return {"sampler": ""}
+    inner = getattr(batches, "batch_sampler", None)
+    if inner is not None and sampler is getattr(loader, "sampler", None):
+        sampler = getattr(inner, "sampler", sampler)
+    fields = {"sampler": type(sampler).__name__}
+    if sampler in _samplers:
+        fields["sampler_made"] = _samplers[sampler]
+    for name, owner, attribute in (
+        ("replicas", sampler, "num_replicas"), ("replica", sampler, "rank"), ("seed", sampler, "seed"), ("epoch", sampler, "epoch"),
+        ("replicas", batches, "num_processes"), ("replica", batches, "process_index"),
+    ):
+        value = getattr(owner, attribute, None)
+        if isinstance(value, int) and not isinstance(value, bool) and name not in fields and -(1 << 62) < value < 1 << 62:
+            fields[name] = value
+    if any(fields.get(name, 0) < 0 for name in ("replicas", "replica")):
+        fields.pop("replicas", None), fields.pop("replica", None)
+    fields["shuffles"] = bool(getattr(sampler, "shuffle", type(sampler).__name__ in ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")))
+    return fields
+
+
+def content_of(dataset):
+    """A digest of what a data set holds, without reading a sample of it; empty where that cannot be told."""
+    known, found = digest.hasher(), [0]
+    _add_content(known, found, dataset, _DEPTH)
+    return known.hexdigest() if found[0] else ""
+
+
+def _add_content(known, found, value, depth):
+    import torch
+
+    if torch.is_tensor(value):
+        known.update(digest.of_tensors([value]).encode())
+        found[0] += value.numel() > 1
+    elif type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
+        flat = value.reshape(-1)
+        if value.dtype.hasobject:
+            return
+        known.update(b"%d" % value.size + flat[:2048].tobytes() + flat[-2048:].tobytes() + flat[:: max(1, flat.size // 2048)].tobytes())
+        found[0] += value.size > 1
+    elif isinstance(value, (str, int, float, bytes)):
+        known.update(repr(value).encode("utf-8", "replace"))
+    elif isinstance(value, range):
+        known.update(repr(value).encode())
+        found[0] += 1
+    elif isinstance(value, (list, tuple)) and value and depth:
+        some = value[:_VALUES] if len(value) <= 2 * _VALUES else value[:_VALUES] + value[-_VALUES:] + value[:: len(value) // _VALUES]
+        known.update(b"%d" % len(value))
+        for item in some:
+            _add_content(known, found, item, depth - 1)
+        found[0] += isinstance(value[0], (str, int, float))
+    elif depth and hasattr(value, "_fingerprint"):
+        known.update(str(value._fingerprint).encode())
+        found[0] += 1
+    elif depth and hasattr(value, "__dict__") and not callable(value):
+        for name, item in sorted(vars(value).items())[:_VALUES]:
+            if isinstance(item, (str, int, float)) or not name.startswith("__"):
+                _add_content(known, found, item, depth - 1)
+
+
+def install(torch):
+    from torch.utils.data import DataLoader, DistributedSampler, dataloader
+
+    replace(DistributedSampler, "__init__", _remembers_sampler)
+
+    replace(DataLoader, "__init__", _remembers_place)
+    replace(DataLoader, "__iter__", _begins)
+    replace(dataloader._BaseDataLoaderIter, "__next__", _next)
+    indices = DataLoader.__dict__.get("_index_sampler")
+    if isinstance(indices, property):
+        DataLoader._index_sampler = property(lambda self: _watched_indices(self, indices.fget(self)))
+    workers.install(torch)
+
+
+def _remembers_place(old):
+    def __init__(self, *args, **kwargs):
+        _remember(self)
+        old(self, *args, **kwargs)
+
+    return __init__
+
+
+@guard
+def _remember(loader):
+    _made[loader] = place()
+
+
+def _remembers_sampler(old):
+    def __init__(self, *args, **kwargs):
+        _remember_sampler(self)
+        old(self, *args, **kwargs)
+
+    return __init__
+
+
+@guard
+def _remember_sampler(sampler):
+    _samplers[sampler] = place()
+
+
+# The pass that a loader is in.
+_current = weakref.WeakKeyDictionary()
+
+
+def _begins(old):
+    def __iter__(self):
+        _begin(self)
+        iterator = old(self)
+        _attach(self, iterator)
+        return iterator
+
+    return __iter__
+
+
+@guard
+def _begin(loader):
+    if not _is_rank():
+        return
+    before = _current.pop(loader, None)
+    if before is not None:
+        _finish(before, False)
+    if getattr(loader, "num_workers", 0):
+        workers.prepare()
+    begun = Pass(loader, place())
+    _current[loader] = begun
+    _open.append(begun)
+    State.progress += 1
+
+
+def _is_rank():
+    return core.may_speak()
+
+
+@guard
+def _attach(loader, iterator):
+    begun = _current.get(loader)
+    if begun is not None:
+        iterator._hvd_lab_pass = begun
+        workers.expect(loader, begun.index, _made.get(loader))
+
+
+class _Watched:
+    """An index sampler whose numbers are looked at on their way."""
+
+    def __init__(self, loader, sampler):
+        self._loader, self._sampler = weakref.ref(loader), sampler
+
+    def __getattr__(self, name):
+        return getattr(self._sampler, name)
+
+    def __len__(self):
+        return len(self._sampler)
+
+    def __iter__(self):
+        loader = self._loader()
+        begun = _current.get(loader) if loader is not None else None
+        for indices in self._sampler:
+            if begun is not None:
+                _see(begun, indices)
+            yield indices
+
+
+def _watched_indices(loader, sampler):
+    if not State.active or loader not in _current or not hasattr(sampler, "__iter__"):
+        return sampler
+    return _Watched(loader, sampler)
+
+
+@guard
+def _see(begun, indices):
+    for index in indices if isinstance(indices, (list, tuple)) else (indices,):
+        if not isinstance(index, int):
+            index = int(index) if hasattr(index, "__index__") else None
+        if index is None:
+            return
+        if begun.ordered < _ORDER:
+            begun.order.update(b"%d," % index)
+        begun.ordered += 1
+        if len(begun.picked) < _PICKED and ((index * 2654435761) >> 7) % begun.every == 0 and 0 <= index < 1 << 32:
+            begun.picked.append(index)
+
+
+def _next(old):
+    def __next__(self):
+        began = time.perf_counter()
+        try:
+            batch = old(self)
+        except StopIteration:
+            _over(self)
+            raise
+        _took(self, batch, time.perf_counter() - began)
+        return batch
+
+    return __next__
+
+
+@guard
+def _over(iterator):
+    begun = getattr(iterator, "_hvd_lab_pass", None)
+    if begun is not None:
+        _finish(begun, True)
+
+
+@guard
+def _took(iterator, batch, waited):
+    begun = getattr(iterator, "_hvd_lab_pass", None)
+    if begun is None:
+        return
+    State.progress += 1
+    begun.waited += waited
+    watching.times["data"] += waited
+    tensors, samples = digest.of_batch(batch)
+    if begun.batches < _FIRST:
+        begun.first.append(digest.of_tensors(tensors))
+    begun.batches += 1
+    begun.samples += samples
+    averaging.samples[0] += samples
+
+
+def _finish(begun, is_whole):
+    if begun not in _open:
+        return
+    _open.remove(begun)
+    loader = begun.loader()
+    if loader is not None and _current.get(loader) is begun:
+        _current.pop(loader, None)
+    if begun.batches == 0:
+        return
+    trains = State.updates > begun.updates
+    if not trains:
+        State.behind_validation = True
+    order = begun.order.hexdigest() if begun.ordered else digest.of_text(" ".join(begun.first))
+    send(
+        "pass", loader=begun.index, made=_made.get(loader) or {"file": "", "line": 0}, place=begun.where, trains=trains, updates=State.updates,
+        is_whole=is_whole, dataset=begun.dataset, batch_size=_whole(getattr(loader, "batch_size", None)), drops_last=bool(getattr(loader, "drop_last", False)),
+        batches=begun.batches, samples=begun.samples, first=begun.first, order=order, picked=sorted(begun.picked), every=begun.every,
+        workers=int(getattr(loader, "num_workers", 0) or 0), seconds=round(time.perf_counter() - begun.began, 6), waited=round(begun.waited, 6),
+        content=begun.content, **dict(begun.sampler, **{"pass": begun.number}),
+    )
+    workers.tell()
+    if begun.number < 64 or core.sampled(begun.number):
+        watching.tell_phases()
+
+
+def _whole(value):
+    return value if isinstance(value, int) and value > 0 else None
+
+
+def finish_all():
+    """At the end of the process: passes that were left early."""
+    for begun in list(_open):
+        _finish(begun, False)

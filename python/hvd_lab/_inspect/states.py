@@ -1,0 +1,155 @@
+"""Files that are written, states that are loaded, decisions by a value, and prints."""
+import builtins
+import logging
+import os
+import re
+import sys
+import weakref
+
+from . import core, digest
+from .core import State, guard, place, replace, sampled, send
+
+
+def install(torch):
+    replace(torch, "save", _tells_file("torch.save", 1))
+    replace(torch.nn.Module, "load_state_dict", _tells_load("loaded_model"))
+    replace(torch.optim.Optimizer, "load_state_dict", _tells_load("loaded_optimizer"))
+    numpy = sys.modules.get("numpy")
+    for name in ("save", "savez", "savez_compressed"):
+        if numpy is not None:
+            replace(numpy, name, _tells_file("numpy." + name, 0))
+    plateau = getattr(sys.modules.get("torch.optim.lr_scheduler"), "ReduceLROnPlateau", None)
+    if plateau is not None:
+        replace(plateau, "step", _tells_decision)
+    replace(builtins, "print", _told_print)
+    replace(logging.StreamHandler, "emit", _told_record)
+    _watch_safetensors()
+
+
+def _watch_safetensors():
+    """It is imported later, if at all: then its function stands in its module."""
+    try:
+        import importlib.util
+
+        if importlib.util.find_spec("safetensors") is not None:
+            import safetensors.torch
+
+            replace(safetensors.torch, "save_file", _tells_file("safetensors", 1))
+    except Exception:
+        pass
+
+
+def _tells_file(by, at):
+    def make(old):
+        def save(*args, **kwargs):
+            file = args[at] if len(args) > at else kwargs.get("f", kwargs.get("filename", kwargs.get("file")))
+            _tell_file(by, file)
+            return old(*args, **kwargs)
+
+        return save
+
+    return make
+
+
+@guard
+def _tell_file(by, file):
+    path = file if isinstance(file, (str, os.PathLike)) else getattr(file, "name", None)
+    if isinstance(path, (str, os.PathLike)) and core.may_speak():
+        send("state", action="written", by=by, path=os.path.abspath(os.fspath(path)), place=place(sys._getframe(3)), updates=State.updates)
+
+
+def _tells_load(action):
+    def make(old):
+        def load_state_dict(self, *args, **kwargs):
+            result = old(self, *args, **kwargs)
+            _tell_load(action, self)
+            return result
+
+        return load_state_dict
+
+    return make
+
+
+@guard
+def _tell_load(action, loaded):
+    if not core.may_speak():
+        return
+    if action == "loaded_model":
+        tensors = list(loaded.parameters()) + list(loaded.buffers())
+    else:
+        tensors = [value for state in loaded.state.values() for value in state.values() if hasattr(value, "is_sparse")]
+    send("state", action=action, place=place(sys._getframe(3)), digest=digest.of_tensors(tensors), updates=State.updates)
+
+
+_decisions = weakref.WeakKeyDictionary()
+
+
+def _tells_decision(old):
+    def step(self, metrics, *args, **kwargs):
+        _tell_decision(self, metrics)
+        return old(self, metrics, *args, **kwargs)
+
+    return step
+
+
+@guard
+def _tell_decision(scheduler, metrics):
+    number = _decisions.get(scheduler, 0)
+    _decisions[scheduler] = number + 1
+    if number < 64:
+        send("decision", by=type(scheduler).__name__, place=place(sys._getframe(3)), value=digest.of_text(repr(float(metrics))), number=number,
+             updates=State.updates)
+
+
+_FIGURES = re.compile(r"(loss|acc\w*|epoch|step|iter\w*|lr|metric|f1|error|top.?1|ppl|perplexity)\W{0,12}[0-9.]", re.I)
+_prints = {}
+
+
+def _told_print(old):
+    def print(*args, **kwargs):
+        file = kwargs.get("file")
+        if file is None or file is sys.stdout or file is sys.stderr:
+            _tell_print(args, kwargs.get("sep"))
+        return old(*args, **kwargs)
+
+    return print
+
+
+@guard
+def _tell_print(args, separator):
+    frame = sys._getframe(3)
+    times = _count((frame.f_code, frame.f_lineno))
+    if times > 2 and sampled(times - 1) and core.may_speak() and State.has_spoken:
+        _tell_line((" " if separator is None else separator).join(map(str, args)), place(frame), times)
+
+
+def _told_record(old):
+    def emit(self, record):
+        if getattr(self, "stream", None) in (sys.stdout, sys.stderr):
+            _tell_record(record)
+        return old(self, record)
+
+    return emit
+
+
+@guard
+def _tell_record(record):
+    file = core._is_own(record.pathname)
+    times = _count((record.pathname, record.lineno))
+    if times > 2 and sampled(times - 1) and core.may_speak() and State.has_spoken:
+        where = {"file": file, "line": record.lineno} if file else place(sys._getframe(3))
+        _tell_line(record.getMessage(), where, times)
+
+
+def _count(key):
+    times = _prints.get(key, 0) + 1
+    if len(_prints) < 10_000 or times > 1:
+        _prints[key] = times
+    return times
+
+
+def _tell_line(text, where, times):
+    rank = State.rank if State.rank is not None else core.number_of(core._RANKS, 0)
+    names = re.search(r"(rank|process|worker|gpu|device|node)\W{0,8}%d\b|[\[(<{]\s*%d\s*[\])>}:/]|^\s*%d\s*[:/|]|cuda:%d\b" % ((rank,) * 4), text, re.I)
+    send("printed", place=where, times=times, text=digest.of_text(re.sub(r"\d", "", text)), names_rank=bool(names),
+         has_figures=bool(_FIGURES.search(text)), updates=State.updates)

@@ -1,0 +1,16 @@
+"""Looks into PyTorch once it has been imported."""
+import sys
+
+from . import averaging, collectives, core, loading, states, watching
+
+
+def install(torch):
+    core.State.framework = "torch"
+    core.State.versions.append("torch " + str(torch.__version__))
+    averaging.install(torch)
+    loading.install(torch)
+    collectives.install(torch)
+    states.install(torch)
+    watching.install(torch)
+    if "horovod" in sys.modules:
+        core.State.versions.append("horovod " + str(getattr(sys.modules["horovod"], "__version__", "")))

@@ -1,0 +1,97 @@
+"""Times, memory, and a look at the main thread when nothing moves."""
+import os
+import sys
+import threading
+import time
+
+from . import core, loading
+from .core import State, guard, place, replace, send
+
+times = {"data": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0, "exchange": 0.0}
+_last = [time.perf_counter()]
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def install(torch):
+    replace(torch.Tensor, "backward", _timed_backward)
+    threading.Thread(target=_watch, name="hvd-lab-inspect", daemon=True).start()
+    import atexit
+
+    atexit.register(_end)
+
+
+def _timed_backward(old):
+    def backward(self, *args, **kwargs):
+        began = time.perf_counter()
+        try:
+            return old(self, *args, **kwargs)
+        finally:
+            times["backward"] += time.perf_counter() - began
+
+    return backward
+
+
+@guard
+def tell_phases():
+    now = time.perf_counter()
+    fields = {name: round(value, 6) for name, value in times.items()}
+    for name in times:
+        times[name] = 0.0
+    send("phases", updates=State.updates, all=round(now - _last[0], 6), memory_bytes=memory(), **fields)
+    _last[0] = now
+
+
+def memory():
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _limit():
+    try:
+        return max(0.5, float(os.environ.get("HVD_LAB_INSPECT_STALL", "10")))
+    except ValueError:
+        return 10.0
+
+
+def _watch():
+    """Looks now and then whether anything has moved. A thread of its own, which ends with the process."""
+    limit, before, since, told = _limit(), None, time.monotonic(), 0
+    main = threading.main_thread().ident
+    while State.active:
+        time.sleep(min(1.0, limit / 4))
+        if State.progress != before:
+            before, since, told = State.progress, time.monotonic(), 0
+            continue
+        still = time.monotonic() - since
+        if State.has_spoken and still >= limit * (1 << told) and told < 12:
+            told += 1
+            _tell_stall(main, still)
+
+
+@guard
+def _tell_stall(main, still):
+    frame = sys._current_frames().get(main)
+    if frame is None:
+        return
+    within = State.within
+    file = frame.f_code.co_filename
+    in_library = core._is_own(file) is None
+    name = within[0] if within else frame.f_code.co_name if in_library else ""
+    send("stalled", place=(within[1] if within else place(frame)), within=name, calls=_calls(), updates=State.updates, seconds=round(still, 1))
+
+
+def _calls():
+    return sys.modules[__package__ + ".collectives"].calls[0]
+
+
+@guard
+def _end():
+    if not core.may_speak() or not State.has_spoken:
+        return
+    loading.finish_all()
+    tell_phases()
+    loading.workers.clear()
+    send("ended", updates=State.updates, inspector_seconds=round(State.seconds, 3))

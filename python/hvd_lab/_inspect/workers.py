@@ -1,0 +1,130 @@
+"""Random states of a loader's worker processes, which tell their rank through a file.
+
+In a worker this module is imported by name, whether it was forked or spawned; it never speaks to the lab there.
+"""
+import functools
+import json
+import os
+import random
+import sys
+import tempfile
+
+from . import core, digest
+from .core import State, guard, send
+
+_VARIABLE = "HVD_LAB_INSPECT_WORKERS"
+_folder = [None]
+_expected = {}
+_told = set()
+
+
+def install(torch):
+    module = sys.modules.get("torch.utils.data._utils.worker")
+    if module is not None and hasattr(module, "_worker_loop"):
+        _loop[0] = module._worker_loop
+        module._worker_loop = worker_loop
+
+
+_loop = [None]
+
+
+def worker_loop(*args, **kwargs):
+    """In the place of PyTorch's own: looks at the random states after the program's `worker_init_fn`, and around the first batch."""
+    if _loop[0] is None:
+        import torch.utils.data  # Installs the hooks, and this module with them.
+    try:
+        args = _with_look(list(args))
+    except Exception:
+        pass
+    return _loop[0](*args, **kwargs)
+
+
+def _with_look(args):
+    # dataset_kind, dataset, index_queue, data_queue, done_event, auto_collation, collate_fn, drop_last, base_seed, init_fn, worker_id
+    folder = os.environ.get(_VARIABLE)
+    if folder and len(args) > 10 and callable(args[6]):
+        look = _Look(os.path.join(folder, "%d-%d" % (os.getppid(), args[10])), args[10])
+        args[6], args[9] = functools.partial(look.collate, args[6]), functools.partial(look.begin, args[9])
+    return args
+
+
+def states():
+    """Digests of NumPy's, Python's and PyTorch's random states here."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    found = {"python": digest.of_text(repr(random.getstate()))}
+    if numpy is not None and hasattr(numpy, "random"):
+        state = numpy.random.get_state()
+        found["numpy"] = digest.of_text(repr((state[0], bytes(state[1].tobytes()), state[2:])))
+    if torch is not None:
+        found["torch"] = digest.of_tensors([torch.get_rng_state()])
+    return found
+
+
+class _Look:
+    def __init__(self, path, number):
+        self.path, self.number, self.before = path, number, None
+
+    def begin(self, init, number):
+        if init is not None:
+            init(number)
+        try:
+            self.before = states()
+        except Exception:
+            self.before = None
+
+    def collate(self, collate, data):
+        if self.before is not None:
+            before, self.before = self.before, None
+            try:
+                after = states()
+                draws = {name: after.get(name) != state for name, state in before.items()}
+                with open(self.path, "w") as file:
+                    json.dump({"worker": self.number, "states": before, "draws": draws}, file)
+            except Exception:
+                pass
+        return collate(data)
+
+
+def expect(loader, index, made):
+    """A pass over this loader begins: its workers may tell something."""
+    if getattr(loader, "num_workers", 0) and index not in _told:
+        _expected[index] = (made, int(loader.num_workers))
+
+
+def prepare():
+    """A folder for the workers of this process."""
+    if _folder[0] is None and core.may_speak():
+        _folder[0] = tempfile.mkdtemp(prefix="hvd-lab-inspect-")
+        os.environ[_VARIABLE] = _folder[0]
+
+
+@guard
+def tell():
+    """What the workers of one loader have written."""
+    if not _expected or _folder[0] is None:
+        return
+    index, (made, count) = next(iter(_expected.items()))
+    seen = []
+    for name in sorted(os.listdir(_folder[0])):
+        path = os.path.join(_folder[0], name)
+        try:
+            with open(path) as file:
+                seen.append(json.load(file))
+            os.remove(path)
+        except (OSError, ValueError):
+            continue
+    if not seen:
+        return
+    _expected.pop(index)
+    _told.add(index)
+    seen.sort(key=lambda one: one["worker"])
+    fields = {kind: [one["states"].get(kind, "") for one in seen][:256] for kind in ("numpy", "python", "torch")}
+    draws = {"draws_" + kind: any(one["draws"].get(kind) for one in seen) for kind in ("numpy", "python", "torch")}
+    send("workers", loader=index, made=made or {"file": "", "line": 0}, **fields, **draws)
+
+
+def clear():
+    if _folder[0] is not None:
+        import shutil
+
+        shutil.rmtree(_folder[0], ignore_errors=True)

@@ -1,0 +1,165 @@
+//! The ten steps in plain PyTorch, by the learner's own torchrun: the inspector says what the ranks did.
+
+use std::collections::BTreeMap;
+
+use super::super::language::Language;
+use super::super::program::{self, Program, Solutions};
+use super::super::pytorch;
+use crate::course::{Outcome, Verdict};
+use crate::domain::event::{Event, InspectorReport, StateAction};
+use crate::domain::job::{Resources, RunSpec, Workload};
+use crate::domain::step::Step;
+use crate::inspect::{self, Finding, Inspection, Topic};
+use crate::runs::{RunFolder, RunRecord, StoreError};
+
+pub static TEN_STEPS_IN_PYTORCH: Program = Program {
+    track: program::PYTORCH,
+    title_of_all: "plain PyTorch, ten steps",
+    lesson: Some(21),
+    language: Language::Python,
+    file: "fashion_mnist_ddp.py",
+    mark: "Step",
+    noun: "step",
+    count: Step::ALL.len(),
+    title: |number| Step::from_number(number).map_or("", Step::title),
+    exercise: include_str!("../../../../lessons/fashion_mnist_ddp.py"),
+    solutions: Solutions::Whole(include_str!("../../../../solutions/fashion_mnist_ddp.py")),
+    job: |_, _| RunSpec { resources: Resources::ranks(2), workload: Workload::Command(pytorch::job()) },
+    check,
+    compared: None,
+};
+
+fn check(folder: &RunFolder, _: &RunRecord) -> Result<Vec<Verdict>, StoreError> {
+    let (mut inspection, mut seen) = (Inspection::default(), Seen::default());
+    for line in folder.events() {
+        inspection.take(&line);
+        if let Event::Inspected(report) = &line.event {
+            seen.take(line.process, report);
+        }
+    }
+    let findings = inspection.findings(true);
+    Ok(Step::ALL.into_iter().map(|step| verdict(step, &findings, &seen)).collect())
+}
+
+/// What the findings of the inspector leave to the exercise, which knows the flags of its run.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Rates of the first group by the number of the update, of any rank.
+    rates: BTreeMap<usize, f64>,
+    optimizer: String,
+    /// Ranks that a state was sent to before their first update, and ranks that made an update.
+    given: usize,
+    trained: usize,
+}
+
+impl Seen {
+    fn take(&mut self, process: usize, report: &InspectorReport) {
+        match report {
+            InspectorReport::Update(update) => {
+                self.trained += usize::from(update.update == 0);
+                self.rates.extend(update.rates.first().filter(|_| process == 0).map(|rate| (update.update, *rate)));
+                self.optimizer.clone_from(&update.optimizer);
+            }
+            InspectorReport::Collective(call) if call.updates == 0 && call.name.starts_with("broadcast") => self.given += 1,
+            InspectorReport::State(state) if state.action == StateAction::BroadcastOptimizer => self.given += 1,
+            _ => {}
+        }
+    }
+}
+
+/// A verdict in the words of its evidence.
+type Said = (Outcome, String);
+
+fn verdict(step: Step, findings: &[Finding], seen: &Seen) -> Verdict {
+    let (outcome, evidence) = match step {
+        Step::Broadcast => of_topic(Topic::Weights, findings).and_then(|said| given(seen).map_or(Ok(said), Err)),
+        Step::ScaleLearningRate => scaled(seen),
+        Step::Warmup => warmed(seen),
+        Step::NovoGrad => large_batches(seen),
+        step => Topic::ALL.into_iter().filter(|topic| topic.step() == Some(step)).map(|topic| of_topic(topic, findings)).fold(
+            Err((Outcome::CannotTell, "nothing was seen of it".to_owned())),
+            |before, next| match (before, next) {
+                (Err((Outcome::Failed, said)), _) => Err((Outcome::Failed, said)),
+                (Ok(_) | Err(_), next) => next,
+            },
+        ),
+    }
+    .unwrap_or_else(|said| said);
+    Verdict { number: step.number(), outcome, evidence }
+}
+
+/// The finding on a topic; `Err` for what is no pass.
+fn of_topic(topic: Topic, findings: &[Finding]) -> Result<Said, Said> {
+    let of = || findings.iter().filter(move |finding| finding.topic == topic);
+    let told = |finding: &Finding| {
+        let line = finding.place.as_ref().map(|place| format!(" ({}:{})", name(&place.file), place.line)).unwrap_or_default();
+        let remedy = if finding.remedy.is_empty() { String::new() } else { format!(": {}", finding.remedy) };
+        format!("{}{line}{remedy}", finding.seen.trim_end_matches('.'))
+    };
+    let with = |outcome| of().find(|finding| finding.outcome == outcome).map(told);
+    match with(inspect::Outcome::Wrong).or_else(|| with(inspect::Outcome::Look)) {
+        Some(said) => Err((Outcome::Failed, said)),
+        None => match with(inspect::Outcome::Ok) {
+            Some(said) => Ok((Outcome::Passed, said)),
+            None => {
+                let why = with(inspect::Outcome::NotJudged).unwrap_or_else(|| "the inspector saw nothing of it".to_owned());
+                Err((Outcome::CannotTell, why))
+            }
+        },
+    }
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// The objection to ranks that get no state of the root's.
+fn given(seen: &Seen) -> Option<Said> {
+    let what = "no rank was given the state that the root begins from: DistributedDataParallel sends weights alone, and a run that goes on \
+                from a checkpoint has an optimizer and an epoch too";
+    (seen.given == 0 || seen.given < seen.trained).then(|| (Outcome::Failed, what.to_owned()))
+}
+
+/// Rates are compared to this part.
+fn is_about(rate: f64, wanted: f64) -> bool {
+    (rate - wanted).abs() < wanted * 0.02
+}
+
+fn scaled(seen: &Seen) -> Result<Said, Said> {
+    let Some(most) = seen.rates.values().copied().reduce(f64::max) else { return Err(no_update()) };
+    let (base, wanted) = (pytorch::BASE_LR, pytorch::BASE_LR * 2.0);
+    if is_about(most, wanted) {
+        return Ok((Outcome::Passed, format!("the rate reached {most}, the {base} of a single rank times 2")));
+    }
+    let how = if is_about(most, base) { "which is that of a single rank" } else { "which comes from no rule of the exercise" };
+    Err((
+        Outcome::Failed,
+        format!("the rate was {most} at most, {how}: two ranks take {wanted}, {base} times the number of ranks"),
+    ))
+}
+
+fn warmed(seen: &Seen) -> Result<Said, Said> {
+    let (Some(first), Some(most)) = (seen.rates.values().next(), seen.rates.values().copied().reduce(f64::max)) else {
+        return Err(no_update());
+    };
+    let between = seen.rates.values().filter(|rate| **rate > first * 1.02 && **rate < most * 0.98).count();
+    if *first > most * 0.75 {
+        return Err((Outcome::Failed, format!("the first update had the rate {first} already, and the highest was {most}")));
+    }
+    if between == 0 {
+        return Err((Outcome::Failed, format!("the rate went from {first} to {most} in one leap: let it climb batch by batch")));
+    }
+    Ok((Outcome::Passed, format!("the rate climbed from {first} to {most}")))
+}
+
+fn large_batches(seen: &Seen) -> Result<Said, Said> {
+    match seen.optimizer.as_str() {
+        "" => Err(no_update()),
+        "SGD" => Err((Outcome::Failed, "the updates were made by SGD".to_owned())),
+        other => Ok((Outcome::Passed, format!("the updates were made by {other}"))),
+    }
+}
+
+fn no_update() -> Said {
+    (Outcome::CannotTell, "no update was seen".to_owned())
+}

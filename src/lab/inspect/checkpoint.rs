@@ -1,0 +1,69 @@
+//! One rank writes a file, and all ranks go on from the same place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::inspection::{Inspection, differ, group, known, ranks as names, state};
+use super::{Finding, Outcome, Topic};
+use crate::domain::event::{Place, StateAction};
+
+const TOPIC: Topic = Topic::Checkpoint;
+
+pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    if seen.size() < 2 {
+        return Vec::new();
+    }
+    let hosts: BTreeMap<usize, &str> = seen.of_all(group).map(|(rank, group)| (rank, group.host.as_str())).collect();
+    let mut files: BTreeMap<(&str, &str), (BTreeSet<usize>, &Place)> = BTreeMap::new();
+    for (rank, report) in
+        seen.of_all(state).filter(|(_, report)| report.action == StateAction::Written && !report.path.starts_with("/dev/"))
+    {
+        let host = hosts.get(&rank).copied().unwrap_or_default();
+        files.entry((host, &report.path)).or_insert_with(|| (BTreeSet::new(), &report.place)).0.insert(rank);
+    }
+    if let Some(((_, path), (writers, place))) = files.iter().find(|(_, (ranks, _))| ranks.len() > 1) {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let root = seen.in_words(
+            "if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))",
+            "if hvd.rank() == 0:",
+            "if dist.get_rank() == 0:",
+        );
+        return vec![Finding::objection(
+            (TOPIC, Outcome::Wrong),
+            format!("{} write the same file, {name}", names(writers)),
+            known(place),
+            "what is left may be half of one and half of the other",
+            format!("write it on one rank: `{root}`"),
+        )];
+    }
+    if let Some(resumed) = resumed(seen) {
+        return vec![resumed];
+    }
+    match files.is_empty() {
+        false => Finding::ok(TOPIC, "every file is written by one rank"),
+        true => Vec::new(),
+    }
+}
+
+/// Ranks that begin with different epochs.
+fn resumed(seen: &Inspection) -> Option<Finding> {
+    let passes = seen.passes(true);
+    let (_, first) = passes.iter().find(|((_, number), _)| *number == 0)?;
+    let epochs: Vec<(usize, i64)> =
+        first.iter().filter_map(|(rank, pass)| Some((*rank, pass.epoch.filter(|_| pass.replicas.is_some())?))).collect();
+    if epochs.len() < 2 || !differ(epochs.iter().map(|(_, epoch)| epoch)) {
+        return None;
+    }
+    let told: Vec<String> = epochs.iter().map(|(rank, epoch)| format!("rank {rank} with {epoch}")).collect();
+    let remedy = seen.in_words(
+        "broadcast the epoch: hvd.broadcast(epoch, 0)",
+        "broadcast the epoch: hvd.broadcast_object(epoch, root_rank=0)",
+        "send the epoch of the checkpoint to all ranks: dist.broadcast_object_list",
+    );
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!("the ranks go on from different epochs: {}", told.join(", ")),
+        first.values().next().and_then(|pass| known(&pass.place)),
+        "they end at different times, and the last one waits for ever",
+        remedy,
+    ))
+}

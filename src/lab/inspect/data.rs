@@ -1,0 +1,238 @@
+//! Each sample goes to one rank, once an epoch, in a new order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::inspection::{Inspection, differ, known, ranks as names};
+use super::{Finding, Outcome, Topic};
+use crate::domain::event::{PassReport, Place};
+
+const TOPIC: Topic = Topic::Data;
+/// A pass over so much of a data set is over all of it; samples that a sampler repeats to make shares equal; and an overlap beyond chance.
+const ALL: f64 = 0.98;
+const PADDING: f64 = 0.02;
+const OVERLAP: f64 = 0.1;
+
+type Reports<'a> = BTreeMap<usize, &'a PassReport>;
+
+pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    if seen.size() < 2 {
+        return vec![Finding::not_judged(TOPIC, "one rank takes all samples")];
+    }
+    let passes = seen.passes(true);
+    let Some((_, first)) = passes.iter().next() else {
+        return vec![Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks")];
+    };
+    let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 5] = [sampler, same, whole, overlap, uneven];
+    let of_passes = passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
+    let found: Vec<Finding> = [of_passes, same_order(seen, &passes)].into_iter().flatten().collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let samples: usize = first.values().map(|pass| pass.samples).sum();
+    let of = first.values().next().and_then(|pass| pass.dataset).map_or(String::new(), |all| format!(" of {all}"));
+    Finding::ok(TOPIC, format!("the ranks trained on {samples} samples{of} in the first pass, and not on the same ones"))
+}
+
+fn wrong(seen: impl Into<String>, place: Option<Place>, cost: &str, remedy: impl Into<String>) -> Option<Finding> {
+    Some(Finding::objection((TOPIC, Outcome::Wrong), seen, place, cost, remedy))
+}
+
+fn made(reports: &Reports<'_>) -> Option<Place> {
+    let pass = reports.values().next()?;
+    known(&pass.made).or_else(|| known(&pass.place))
+}
+
+fn sampler_made(reports: &Reports<'_>) -> Option<Place> {
+    reports.values().find_map(|pass| known(&pass.sampler_made)).or_else(|| made(reports))
+}
+
+fn give_sampler(seen: &Inspection) -> &'static str {
+    if seen.is_horovod() {
+        "give the DataLoader sampler=DistributedSampler(dataset, num_replicas=hvd.size(), rank=hvd.rank())"
+    } else {
+        "give the DataLoader sampler=DistributedSampler(dataset), and leave shuffle out"
+    }
+}
+
+/// A distributed sampler that was told wrong numbers, or another seed on each rank.
+fn sampler(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
+    let own: Vec<(usize, usize, usize)> =
+        reports.iter().filter_map(|(rank, pass)| Some((*rank, pass.replicas?, pass.replica?))).collect();
+    if own.len() < reports.len() {
+        return None;
+    }
+    let place = || sampler_made(reports);
+    if let Some((rank, replicas, _)) = own.iter().find(|(_, replicas, _)| *replicas != seen.size()) {
+        let said =
+            format!("the sampler of rank {rank} shares the data out among {replicas}, and there are {} ranks", seen.size());
+        return wrong(
+            said,
+            place(),
+            "samples are left out, or trained on by several ranks",
+            "give it the number of ranks, or leave num_replicas out",
+        );
+    }
+    let shares: BTreeSet<usize> = own.iter().map(|(.., replica)| *replica).collect();
+    if shares.len() < own.len() {
+        let same = own.iter().map(|(rank, ..)| rank);
+        let said = format!("the samplers of {} ask for the same share, number {}", names(same), own[0].2);
+        return wrong(said, place(), "these ranks train on the same samples", "give each its own rank, or leave rank out");
+    }
+    if differ(reports.values().map(|pass| pass.seed)) && reports.values().all(|pass| pass.shuffles) {
+        let seeds: Vec<String> = reports.values().filter_map(|pass| Some(pass.seed?.to_string())).collect();
+        let said = format!("the samplers have different seeds ({}), so each rank divides another shuffle", seeds.join(", "));
+        return wrong(
+            said,
+            place(),
+            "some samples go to several ranks, and others to none",
+            "give the sampler the same seed on all ranks",
+        );
+    }
+    None
+}
+
+/// The same batches on all ranks.
+fn same(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
+    let firsts = || reports.values().map(|pass| &pass.first).filter(|first| !first.is_empty());
+    if firsts().count() < 2 || differ(firsts()) {
+        return streams(reports);
+    }
+    let (who, one) = (names(reports.keys()), reports.values().next()?);
+    let said = format!("{who} train on the same samples: their first {} batches are equal", one.first.len());
+    let remedy = if one.sampler.is_empty() {
+        "let each rank skip what the others take: itertools.islice(samples, rank, None, world_size)"
+    } else {
+        give_sampler(seen)
+    };
+    wrong(said, made(reports), "the ranks do the same work, and a pass takes as long as on one", remedy)
+}
+
+/// Workers of one rank that go through the same stream.
+fn streams(reports: &Reports<'_>) -> Option<Finding> {
+    let (rank, pass) = reports.iter().find(|(_, pass)| {
+        let distinct: BTreeSet<&String> = pass.first.iter().collect();
+        pass.sampler.is_empty() && pass.workers > 1 && pass.first.len() > 1 && distinct.len() < pass.first.len()
+    })?;
+    let said = format!("the {} workers of rank {rank} read the same stream: batches come twice", pass.workers);
+    let remedy = "let each worker skip what the others take: torch.utils.data.get_worker_info() says which one it is";
+    wrong(said, made(reports), "each sample is trained on once for each worker", remedy)
+}
+
+/// All of the data on each rank, if in another order.
+fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
+    let is_all =
+        |pass: &&PassReport| pass.is_whole && pass.dataset.is_some_and(|all| pass.samples as f64 > all as f64 * ALL && all > 0);
+    let one = reports.values().next()?;
+    let contents = || reports.values().map(|pass| pass.content.as_str());
+    if !reports.values().all(|pass| is_all(&pass)) || one.replicas.is_some() || differ(reports.values().map(|pass| pass.dataset))
+    {
+        return None;
+    }
+    let all = one.dataset.unwrap_or(0);
+    if contents().all(|content| !content.is_empty()) {
+        let is_same = !differ(contents());
+        return if is_same {
+            let said = format!("each of {} trains on all {all} samples", names(reports.keys()));
+            wrong(said, made(reports), "the ranks together do the work several times", give_sampler(seen))
+        } else {
+            None
+        };
+    }
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!(
+            "each of {} goes through a whole data set of {all} samples: if it is the same one, nothing is shared out",
+            names(reports.keys())
+        ),
+        made(reports),
+        "the ranks together do the work several times",
+        give_sampler(seen),
+    ))
+}
+
+/// Samples that go to several ranks.
+fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
+    let one = reports.values().next()?;
+    let contents = || reports.values().map(|pass| pass.content.as_str());
+    let is_comparable =
+        reports.values().all(|pass| pass.every == one.every && pass.picked.len() > 8 && pass.dataset == one.dataset);
+    if !is_comparable || differ(contents()) || contents().any(str::is_empty) && one.replicas.is_none() {
+        return None;
+    }
+    let all: Vec<(usize, BTreeSet<u32>)> =
+        reports.iter().map(|(rank, pass)| (*rank, pass.picked.iter().copied().collect())).collect();
+    let (first, own) = all.first()?;
+    let (other, common) =
+        all.iter().skip(1).map(|(rank, picked)| (rank, picked.intersection(own).count())).max_by_key(|(_, common)| *common)?;
+    let part = common as f64 / own.len().max(1) as f64;
+    (part > OVERLAP).then(|| {
+        let said = format!("{:.0} % of the samples of rank {first} go to rank {other} as well", part * 100.0);
+        wrong(
+            said,
+            sampler_made(reports),
+            "these samples count several times, and the pass takes longer than it should",
+            give_sampler(seen),
+        )
+    })?
+}
+
+/// Ranks that have different numbers of batches.
+fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
+    if !reports.values().all(|pass| pass.is_whole)
+        || !differ(reports.values().map(|pass| pass.batches))
+        || seen.wrappers().next().is_none()
+    {
+        return twice(reports);
+    }
+    let counts: Vec<String> = reports.iter().map(|(rank, pass)| format!("{} on rank {rank}", pass.batches)).take(8).collect();
+    wrong(
+        format!("a pass has different numbers of batches: {}", counts.join(", ")),
+        made(reports),
+        "the rank with more batches waits for the others at the end of the pass, for ever or with an error",
+        "make the shares equal: DistributedSampler pads them, drop_last=True cuts them, and model.join() covers for ranks that are done",
+    )
+}
+
+/// More samples than there are.
+fn twice(reports: &Reports<'_>) -> Option<Finding> {
+    let one = reports.values().next()?;
+    let all = one.dataset.filter(|all| *all > 0 && one.replicas.is_some())?;
+    let samples: usize = reports.values().map(|pass| pass.samples).sum();
+    let more = samples.saturating_sub(all) as f64 / all as f64;
+    (more > PADDING && samples > all + 2 * reports.len()).then(|| {
+        Finding::objection(
+            (TOPIC, Outcome::Look),
+            format!("the ranks trained on {samples} samples of {all} in one pass: some count twice"),
+            sampler_made(reports),
+            "a pass is longer than it should be",
+            "check who else repeats samples beside the DistributedSampler",
+        )
+    })
+}
+
+/// A distributed sampler that is never told the epoch.
+fn same_order(seen: &Inspection, passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding> {
+    passes.iter().find_map(|((loader, number), reports)| {
+        let before = passes.get(&(*loader, number.checked_sub(1)?))?;
+        let stays = |rank: &usize, now: &PassReport| {
+            let then = before.get(rank)?;
+            let is_told = now.shuffles && now.replicas.is_some() && now.is_whole && then.is_whole && now.batches > 1;
+            (is_told && now.order == then.order && now.epoch == then.epoch).then_some(())
+        };
+        reports.iter().all(|(rank, pass)| stays(rank, pass).is_some()).then(|| {
+            let place = reports.values().next().and_then(|pass| known(&pass.place));
+            let said = format!(
+                "pass {} has the order of pass {number} on {}: the sampler was not told the epoch",
+                number + 1,
+                names(reports.keys())
+            );
+            let _ = seen;
+            wrong(
+                said,
+                place,
+                "every epoch has the same batches in the same order, so the model learns the order too",
+                "call sampler.set_epoch(epoch) before the loop over the batches",
+            )
+        })?
+    })
+}

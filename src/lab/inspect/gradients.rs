@@ -1,0 +1,183 @@
+//! Gradients are averaged over the ranks before they are applied.
+
+use std::collections::BTreeMap;
+
+use super::inspection::{Inspection, differ, known, ranks as names};
+use super::{Finding, Outcome, Topic};
+use crate::domain::event::{InspectedUpdate, InspectorReport, Place};
+
+const TOPIC: Topic = Topic::Gradients;
+const COST: &str = "each rank trains on its own share alone, and the ranks drift apart without an error";
+
+type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;
+
+pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    if seen.size() < 2 {
+        return vec![Finding::not_judged(TOPIC, "one rank has nobody to average with")];
+    }
+    if let Some(by) = seen.sharded() {
+        return vec![Finding::not_judged(TOPIC, format!("with {by} each rank holds a part of the gradients on purpose"))];
+    }
+    let updates = seen.updates();
+    if updates.is_empty() {
+        return vec![Finding::not_judged(TOPIC, "no update was seen on all ranks")];
+    }
+    let indices: std::collections::BTreeSet<usize> = updates.keys().map(|(index, _)| *index).collect();
+    let mut found = Vec::new();
+    for index in indices {
+        let own: BTreeMap<usize, &Reports<'_>> =
+            updates.iter().filter(|((of, _), _)| *of == index).map(|((_, number), ranks)| (*number, ranks)).collect();
+        found.extend(of_optimizer(seen, &own));
+    }
+    if found.is_empty() {
+        let numbers: Vec<String> = updates.keys().map(|(_, number)| number.to_string()).take(8).collect();
+        return Finding::ok(
+            TOPIC,
+            format!("the gradients were equal on all ranks at the updates looked at ({}, ...)", numbers.join(", ")),
+        );
+    }
+    found
+}
+
+/// The objection to one optimizer's updates, by their number.
+fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+    let differing: Vec<usize> = updates
+        .iter()
+        .filter(|(_, ranks)| differ(ranks.values().map(|update| &update.gradients)))
+        .map(|(number, _)| *number)
+        .collect();
+    let Some(first) = differing.first().copied() else { return nobody_averages(seen, updates).or_else(|| summed(updates)) };
+    let reports = updates.get(&first)?;
+    let (what, place, remedy) = cause(seen, reports, updates)?;
+    let many = if differing.len() > 1 {
+        format!("updates {first} to {}", differing[differing.len() - 1])
+    } else {
+        format!("update {first}")
+    };
+    let optimizer = &reports.values().next()?.optimizer;
+    let seen = format!("the gradients of {} differ at {many} ({optimizer}): {what}", names(reports.keys()));
+    Some(Finding::objection((TOPIC, Outcome::Wrong), seen, place, COST, remedy))
+}
+
+/// Why gradients differ, the line to change, and what to write there.
+fn cause(
+    seen: &Inspection,
+    reports: &Reports<'_>,
+    updates: &BTreeMap<usize, &Reports<'_>>,
+) -> Option<(String, Option<Place>, String)> {
+    let own = || reports.values().copied();
+    let one = own().next()?;
+    let wrapper = seen.wrappers().next().map(|(_, report)| report);
+    let wrapper_place = wrapper.and_then(|report| known(&report.place));
+    let made = known(&one.made).or_else(|| known(&one.place));
+    let all = |test: fn(&InspectedUpdate) -> bool| {
+        updates
+            .values()
+            .flat_map(|ranks| ranks.values())
+            .filter(|update| update.update > 0 || updates.len() == 1)
+            .all(|update| test(update))
+    };
+    if wrapper.is_none() && own().all(|update| update.averaged_by_hand == 0) {
+        let (what, remedy) = (
+            seen.in_words(
+                "the optimizer is no hvd.DistributedOptimizer",
+                "the optimizer is no hvd.DistributedOptimizer",
+                "nothing averages them",
+            ),
+            seen.in_words(
+                "wrap it: opt = hvd.DistributedOptimizer(opt), before model.compile",
+                "wrap it: optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())",
+                "wrap the model, model = DistributedDataParallel(model), and train what it returns",
+            ),
+        );
+        return Some((what.to_owned(), made, remedy.to_owned()));
+    }
+    if all(|update| update.forwards > 0 && update.without_sync >= update.forwards) {
+        let place = updates.values().flat_map(|ranks| ranks.values()).find_map(|update| known(&update.without_sync_place));
+        let what = "every backward pass was inside of no_sync()";
+        return Some((
+            what.to_owned(),
+            place,
+            "leave no_sync() before the last backward pass in front of each optimizer.step()".to_owned(),
+        ));
+    }
+    if all(|update| update.past_wrapper > 0) && own().all(|update| update.unwrapped < update.tensors.max(1)) {
+        let place =
+            updates.values().flat_map(|ranks| ranks.values()).filter_map(|update| known(&update.past_wrapper_place)).next_back();
+        let what = "the model was called past its DistributedDataParallel";
+        return Some((
+            what.to_owned(),
+            place.or(wrapper_place),
+            "call the wrapped model, not model.module or the module that was put into it".to_owned(),
+        ));
+    }
+    let unwrapped = own().map(|update| update.unwrapped).max().unwrap_or(0);
+    if unwrapped > 0 {
+        let named = if one.unwrapped_name.is_empty() { String::new() } else { format!(", {} among them", one.unwrapped_name) };
+        let what = format!("the wrapper does not know {unwrapped} of {} parameter tensors{named}", one.tensors);
+        let (place, remedy) = if unwrapped >= one.tensors {
+            (made, "give the optimizer the parameters of the wrapped model")
+        } else {
+            (wrapper_place, "wrap the model when it is complete: what is added later is not averaged")
+        };
+        return Some((what, place, remedy.to_owned()));
+    }
+    if differ(own().map(|update| update.without_gradient)) {
+        let counts: Vec<String> =
+            reports.iter().map(|(rank, update)| format!("{} on rank {rank}", update.without_gradient)).collect();
+        let what = format!("some parameters have no gradient ({})", counts.join(", "));
+        return Some((
+            what,
+            wrapper_place,
+            "use all parameters on every rank in every step, or give find_unused_parameters=True".to_owned(),
+        ));
+    }
+    if own().any(|update| update.averaged_by_hand > 0) {
+        let by_hand = own().map(|update| update.averaged_by_hand).min().unwrap_or(0);
+        let what = format!("the program averages {by_hand} of {} tensors by itself", one.tensors);
+        return Some((
+            what,
+            known(&one.place),
+            "average the gradient of every parameter, and read it again before the update".to_owned(),
+        ));
+    }
+    let what = "they were changed after they were averaged, or before all of them were";
+    Some((
+        what.to_owned(),
+        known(&one.place),
+        "change gradients only between the end of backward and optimizer.step(), and alike on all ranks".to_owned(),
+    ))
+}
+
+/// Gradients that are equal only because all ranks do the same.
+fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+    let (_, reports) = updates.iter().find(|(number, _)| **number > 0)?;
+    let one = reports.values().next()?;
+    let exchanged = |report: &InspectorReport| matches!(report, InspectorReport::Collective(call) if call.name.contains("reduce") || call.name.contains("gather"));
+    let is_exchanged = seen.ranks.values().flatten().any(exchanged);
+    let is_averaged = seen.wrappers().next().is_some() || reports.values().any(|update| update.averaged_by_hand > 0);
+    if is_averaged || is_exchanged || one.gradients.is_empty() {
+        return None;
+    }
+    let what = "nothing averages the gradients: they are equal because all ranks train on the same batches";
+    let remedy = seen.in_words(
+        "wrap the optimizer: hvd.DistributedOptimizer(opt)",
+        "wrap the optimizer: hvd.DistributedOptimizer(optimizer, ...)",
+        "wrap the model, model = DistributedDataParallel(model), and give each rank its share of the data",
+    );
+    Some(Finding::objection((TOPIC, Outcome::Wrong), what, seen.optimizer_place(), "all ranks do the same work", remedy))
+}
+
+/// Gradients that are added up and never divided.
+fn summed(updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+    let mut later = updates.values().flat_map(|ranks| ranks.values());
+    let is_summed = updates.len() > 1 && later.clone().all(|update| update.summed_by_hand);
+    let one = later.next().filter(|_| is_summed)?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        "the program adds the gradients of all ranks up, and applies the sum undivided",
+        known(&one.place),
+        "the rate is as many times larger as there are ranks, unless the loss was divided before",
+        "divide by dist.get_world_size(), or use ReduceOp.AVG",
+    ))
+}

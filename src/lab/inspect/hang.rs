@@ -1,0 +1,82 @@
+//! Every rank comes to every collective: who waits, where, and for whom.
+
+use std::collections::BTreeMap;
+
+use super::inspection::{Inspection, known, ranks as names, stalled};
+use super::{Finding, Outcome, Topic};
+use crate::domain::event::{InspectorReport, Place, StalledReport};
+
+const TOPIC: Topic = Topic::Hang;
+
+/// Where a rank is that does not wait.
+enum Elsewhere<'a> {
+    At(&'a StalledReport),
+    Ended { updates: usize },
+    Busy,
+}
+
+pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    if seen.size() < 2 {
+        return Vec::new();
+    }
+    let mut waiting: BTreeMap<usize, &StalledReport> = BTreeMap::new();
+    let mut others: BTreeMap<usize, Elsewhere<'_>> = BTreeMap::new();
+    for (rank, reports) in &seen.ranks {
+        match reports.last() {
+            Some(InspectorReport::Stalled(report)) if !report.within.is_empty() => _ = waiting.insert(*rank, report),
+            Some(InspectorReport::Stalled(report)) => _ = others.insert(*rank, Elsewhere::At(report)),
+            Some(InspectorReport::Ended { updates, .. }) => _ = others.insert(*rank, Elsewhere::Ended { updates: *updates }),
+            _ => _ = others.insert(*rank, Elsewhere::Busy),
+        }
+    }
+    let Some((first, report)) = waiting.iter().next() else {
+        let stood = seen.of_all(stalled).next().is_some();
+        return if seen.is_over && !stood { Finding::ok(TOPIC, "no rank has stood still for long") } else { Vec::new() };
+    };
+    let wrong = (TOPIC, Outcome::Wrong);
+    let waits = |who: &str, report: &StalledReport| {
+        format!("{who} has waited for {:.0} s in {} at {}", report.seconds, report.within, line(&report.place))
+    };
+    let apart = waiting.iter().find(|(_, other)| (&other.place, &other.within) != (&report.place, &report.within));
+    if let Some((other, there)) = apart {
+        let said = format!("{}, and {}", waits(&format!("rank {first}"), report), waits(&format!("rank {other}"), there));
+        return vec![objection(wrong, said, report)];
+    }
+    let missing = others.iter().find(|(_, other)| !matches!(other, Elsewhere::Busy)).or_else(|| others.iter().next());
+    let who = names(waiting.keys());
+    match missing {
+        Some((rank, Elsewhere::At(at))) => {
+            vec![objection(
+                wrong,
+                format!("{}; rank {rank} has not come: it is at {}", waits(&who, report), line(&at.place)),
+                report,
+            )]
+        }
+        Some((rank, Elsewhere::Ended { updates })) => {
+            vec![objection(wrong, format!("{}; rank {rank} has ended after {updates} updates", waits(&who, report)), report)]
+        }
+        // It may be on its way: a long step of its own is no hang.
+        Some((rank, Elsewhere::Busy)) if report.seconds > 30.0 => {
+            vec![objection(wrong, format!("{}; rank {rank} has not come", waits(&who, report)), report)]
+        }
+        Some(_) => Vec::new(),
+        None => vec![Finding::objection(
+            (TOPIC, Outcome::Look),
+            format!("all ranks have waited for {:.0} s in {}", report.seconds, report.within),
+            known(&report.place),
+            "the training stands still",
+            "look for a network that is slow or blocked, and for an earlier collective that not all ranks made",
+        )],
+    }
+}
+
+fn objection(how: (Topic, Outcome), said: String, report: &StalledReport) -> Finding {
+    let remedy = "make every collective on all ranks, in the same order: look for one inside of `if rank == 0`, for a loop that is shorter on one \
+                  rank, and for a rank that left early";
+    Finding::objection(how, said, known(&report.place), "the ranks wait for ever", remedy)
+}
+
+fn line(place: &Place) -> String {
+    let name = place.file.rsplit('/').next().unwrap_or_default();
+    if name.is_empty() { "an unknown line".to_owned() } else { format!("{name}:{}", place.line) }
+}

@@ -1,0 +1,123 @@
+//! What is told of a validation is of all ranks, and what is decided by it is decided alike.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::inspection::{Inspection, differ, known, ranks as names};
+use super::{Finding, Outcome, Topic};
+use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place};
+
+const TOPIC: Topic = Topic::Metrics;
+/// Collectives by which results come together.
+const MEET: [&str; 3] = ["reduce", "gather", "metric"];
+
+pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    if seen.size() < 2 {
+        return Vec::new();
+    }
+    let found: Vec<Finding> = [decided_alone(seen), share_told(seen)].into_iter().flatten().collect();
+    let validates = seen.ranks.values().flatten().any(|report| matches!(report, InspectorReport::Pass(pass) if !pass.trains));
+    match found.is_empty() {
+        true if validates && seen.is_over => {
+            Finding::ok(TOPIC, "every validation was of all samples, or its results were brought together")
+        }
+        _ => found,
+    }
+}
+
+/// A schedule or a stop that goes by a value which differs between ranks, and rates that do.
+fn decided_alone(seen: &Inspection) -> Option<Finding> {
+    let mut decisions: BTreeMap<(&str, &Place, usize), BTreeMap<usize, &str>> = BTreeMap::new();
+    for (rank, report) in seen.of_all(decision) {
+        decisions.entry((&report.by, &report.place, report.number)).or_default().insert(rank, &report.value);
+    }
+    let differing = decisions.iter().find(|(_, values)| values.len() > 1 && differ(values.values()));
+    let remedy = seen.in_words(
+        "put hvd.callbacks.MetricAverageCallback() in front of the callback that decides",
+        "average the value first: hvd.allreduce(value)",
+        "average the value first: dist.all_reduce(value, op=dist.ReduceOp.AVG)",
+    );
+    let cost = "the ranks take different turns: rates that differ, or one that ends before the others";
+    if let Some(((by, place, number), values)) = differing {
+        let said = format!("{by} was given a different value on {} at its decision {number}", names(values.keys()));
+        return Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy));
+    }
+    let updates = seen.updates();
+    let ((_, number), reports) = updates.iter().find(|(_, ranks)| differ(ranks.values().map(|update| &update.rates)))?;
+    let rates: Vec<String> =
+        reports.iter().map(|(rank, update)| format!("{} on rank {rank}", update.rates.first().unwrap_or(&0.0))).take(4).collect();
+    let place = reports.values().next().and_then(|update| known(&update.made).or_else(|| known(&update.place)));
+    let said = format!("the learning rates differ at update {number}: {}", rates.join(", "));
+    Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
+}
+
+/// Whether a pass was over a share of what there is.
+fn is_share(pass: &PassReport) -> bool {
+    let is_small = pass.dataset.is_some_and(|all| pass.samples > 0 && (pass.samples as f64) < all as f64 * 0.98);
+    pass.is_whole
+        && (pass.replicas.is_some_and(|replicas| replicas > 1)
+            || is_small && !pass.sampler.is_empty() && pass.replicas.is_none() && !pass.drops_last)
+}
+
+/// A validation of a share whose results never meet those of the others.
+fn share_told(seen: &Inspection) -> Option<Finding> {
+    let mut alone: BTreeMap<Place, BTreeSet<usize>> = BTreeMap::new();
+    let contents = contents(seen);
+    for (rank, reports) in &seen.ranks {
+        for (at, report) in reports.iter().enumerate() {
+            let InspectorReport::Pass(pass) = report else { continue };
+            let has_own = contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
+            if pass.trains || !(is_share(pass) || has_own) {
+                continue;
+            }
+            match meets(&reports[at + 1..]) {
+                Some(true) => return None,
+                Some(false) => _ = alone.entry(pass.place.clone()).or_default().insert(*rank),
+                None if seen.is_over => _ = alone.entry(pass.place.clone()).or_default().insert(*rank),
+                None => {}
+            }
+        }
+    }
+    let (place, who) = alone.into_iter().next()?;
+    let remedy = seen.in_words(
+        "append hvd.callbacks.MetricAverageCallback() to the callbacks, in front of those that print or decide",
+        "average it: hvd.allreduce(value, name=\"accuracy\")",
+        "add the counts of all ranks up with dist.all_reduce before you divide or print",
+    );
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!(
+            "{} went through a share of the samples without training, and the results were never brought together",
+            names(&who)
+        ),
+        known(&place),
+        "what is printed or decided is of one rank's share, and told as the whole",
+        remedy,
+    ))
+}
+
+/// By loader: the data sets that the ranks have, where each has its own.
+fn contents(seen: &Inspection) -> BTreeMap<usize, BTreeSet<&str>> {
+    let mut all: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+    for ((loader, _), ranks) in seen.passes(false) {
+        let own: BTreeSet<&str> =
+            ranks.values().map(|pass| pass.content.as_str()).filter(|content| !content.is_empty()).collect();
+        if own.len() == ranks.len() {
+            all.entry(loader).or_default().extend(own);
+        }
+    }
+    all
+}
+
+/// Whether a collective brings results together before training goes on; `None` where neither has come yet.
+fn meets(later: &[InspectorReport]) -> Option<bool> {
+    later.iter().find_map(|report| match report {
+        InspectorReport::Collective(call) if MEET.iter().any(|part| call.name.contains(part)) => Some(true),
+        InspectorReport::Update(_) | InspectorReport::Ended { .. } => Some(false),
+        InspectorReport::Pass(pass) if pass.trains => Some(false),
+        _ => None,
+    })
+}
+
+fn decision(report: &InspectorReport) -> Option<&DecisionReport> {
+    if let InspectorReport::Decision(report) = report { Some(report) } else { None }
+}

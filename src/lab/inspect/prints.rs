@@ -1,0 +1,43 @@
+//! One rank prints.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::inspection::{Inspection, ranks as names};
+use super::{Finding, Outcome, Topic};
+use crate::domain::event::{InspectorReport, Place, PrintedReport};
+
+const TOPIC: Topic = Topic::Prints;
+
+pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    if seen.size() < 2 {
+        return Vec::new();
+    }
+    let mut lines: BTreeMap<(&Place, &str), BTreeSet<usize>> = BTreeMap::new();
+    for (rank, report) in seen.of_all(printed).filter(|(_, report)| report.has_figures && !report.names_rank) {
+        lines.entry((&report.place, &report.text)).or_default().insert(rank);
+    }
+    let repeated: BTreeMap<&Place, &BTreeSet<usize>> =
+        lines.iter().filter(|(_, ranks)| ranks.len() > 1).map(|((place, _), ranks)| (*place, ranks)).collect();
+    let found: Vec<Finding> = repeated
+        .into_iter()
+        .map(|(place, ranks)| {
+            let root = seen.in_words("verbose=1 if hvd.rank() == 0 else 0", "if hvd.rank() == 0:", "if dist.get_rank() == 0:");
+            Finding::objection(
+                (TOPIC, Outcome::Look),
+                format!("{} print the same lines", names(ranks)),
+                (!place.file.is_empty()).then(|| place.clone()),
+                "every line comes once for each rank, and each figure is of one rank alone",
+                format!("print on one rank: `{root}`"),
+            )
+        })
+        .collect();
+    let has_updates = seen.updates().len() > 2;
+    match found.is_empty() {
+        true if has_updates => Finding::ok(TOPIC, "no line with figures was printed by several ranks"),
+        _ => found,
+    }
+}
+
+fn printed(report: &InspectorReport) -> Option<&PrintedReport> {
+    if let InspectorReport::Printed(report) = report { Some(report) } else { None }
+}

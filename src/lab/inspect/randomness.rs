@@ -1,0 +1,57 @@
+//! Random augmentation differs between the workers of a rank, and between ranks.
+
+use std::collections::BTreeSet;
+
+use super::inspection::{Inspection, differ, known};
+use super::{Finding, Outcome, Topic};
+use crate::domain::event::{InspectorReport, WorkersReport};
+
+const TOPIC: Topic = Topic::Randomness;
+const COST: &str = "different images are changed in the same way, so augmentation is worth less than it looks";
+
+pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    let all: Vec<(usize, &WorkersReport)> = seen.of_all(workers).collect();
+    let kinds: [(&str, fn(&WorkersReport) -> (&[String], bool)); 3] = [
+        ("NumPy's", |report| (&report.numpy, report.draws_numpy)),
+        ("Python's", |report| (&report.python, report.draws_python)),
+        ("PyTorch's", |report| (&report.torch, report.draws_torch)),
+    ];
+    for (whose, kind) in kinds {
+        for (rank, report) in &all {
+            let (states, draws) = kind(report);
+            let distinct: BTreeSet<&String> = states.iter().filter(|state| !state.is_empty()).collect();
+            if draws && states.len() > 1 && distinct.len() < states.len() {
+                return vec![Finding::objection(
+                    (TOPIC, Outcome::Wrong),
+                    format!(
+                        "{} workers of rank {rank} begin with the same state of {whose} random numbers, and draw from it",
+                        states.len()
+                    ),
+                    known(&report.made),
+                    COST,
+                    "seed each worker in worker_init_fn with torch.initial_seed() % 2**32, and no fixed number",
+                )];
+            }
+        }
+        let mut loaders: BTreeSet<usize> = all.iter().map(|(_, report)| report.loader).collect();
+        loaders.retain(|loader| all.iter().filter(|(_, report)| report.loader == *loader).count() > 1);
+        for loader in loaders {
+            let own = || all.iter().filter(|(_, report)| report.loader == loader).map(|(_, report)| *report);
+            let states = || own().filter_map(|report| kind(report).0.first().filter(|state| !state.is_empty()));
+            if own().all(|report| kind(report).1) && states().count() > 1 && !differ(states()) {
+                return vec![Finding::objection(
+                    (TOPIC, Outcome::Look),
+                    format!("the workers of all ranks begin with the same state of {whose} random numbers, and draw from it"),
+                    own().next().and_then(|report| known(&report.made)),
+                    COST,
+                    "add the rank to the seed after the model is made: torch.manual_seed(seed + rank)",
+                )];
+            }
+        }
+    }
+    if all.is_empty() { Vec::new() } else { Finding::ok(TOPIC, "the workers begin with different random numbers") }
+}
+
+fn workers(report: &InspectorReport) -> Option<&WorkersReport> {
+    if let InspectorReport::Workers(report) = report { Some(report) } else { None }
+}

@@ -1,0 +1,91 @@
+//! Every rank knows its group, has a device of its own, and takes no more threads than its share of the cores.
+
+use std::collections::BTreeMap;
+
+use super::inspection::{Inspection, group, known, ranks as names, update};
+use super::{Finding, Outcome, Topic};
+use crate::domain::event::GroupReport;
+
+const TOPIC: Topic = Topic::Ranks;
+
+pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    let size = seen.size();
+    if size < 2 {
+        return vec![Finding::not_judged(TOPIC, "one rank trains alone: start the program on two or more")];
+    }
+    let groups: BTreeMap<usize, &GroupReport> = seen.of_all(group).collect();
+    let trained: Vec<usize> = seen.of_all(update).filter(|(_, update)| update.update == 0).map(|(rank, _)| rank).collect();
+    if let Some(alone) = no_group(seen, size, &groups, &trained) {
+        return vec![alone];
+    }
+    if groups.is_empty() || (!seen.is_over && groups.len() < size) {
+        return vec![Finding::not_judged(TOPIC, "not all ranks have come to their group yet")];
+    }
+    let found: Vec<Finding> = [numbers(&groups), devices(seen, &groups), threads(&groups)].into_iter().flatten().collect();
+    if found.is_empty() { Finding::ok(TOPIC, format!("{} know that they are {size}", names(groups.keys()))) } else { found }
+}
+
+/// Ranks that were launched together and train each for itself.
+fn no_group(seen: &Inspection, size: usize, groups: &BTreeMap<usize, &GroupReport>, trained: &[usize]) -> Option<Finding> {
+    let alone: Vec<usize> = trained.iter().copied().filter(|rank| !groups.contains_key(rank)).collect();
+    (!alone.is_empty()).then(|| {
+        let init = seen.in_words("hvd.init()", "hvd.init()", "dist.init_process_group()");
+        Finding::objection(
+            (TOPIC, Outcome::Wrong),
+            format!("{size} ranks were started, and {} trained without joining a group", names(&alone)),
+            seen.optimizer_place(),
+            "each rank is a training of its own: the work is done several times",
+            format!("call {init} before the model is made"),
+        )
+    })
+}
+
+fn numbers(groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
+    let size = groups.len();
+    let wrong = groups.iter().find(|(_, group)| group.size < size);
+    let (rank, group) = wrong.or_else(|| {
+        groups.iter().find(|(rank, own)| {
+            groups.iter().any(|(other, group)| other != *rank && group.rank == own.rank && group.size == own.size)
+        })
+    })?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!(
+            "rank {rank} of the launch calls itself rank {} of {}, and {size} ranks have joined a group",
+            group.rank, group.size
+        ),
+        known(&group.place),
+        "ranks that do not know each other wait for ever, or share nothing",
+        "take rank and size from the launcher's variables (RANK and WORLD_SIZE under torchrun)",
+    ))
+}
+
+fn devices(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
+    let mut users: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    for (rank, update) in seen.of_all(update).filter(|(_, update)| update.update == 0 && update.device.starts_with("cuda")) {
+        let host = groups.get(&rank)?.host.as_str();
+        users.entry((host, update.device.as_str())).or_default().push(rank);
+    }
+    let ((_, device), shared) = users.into_iter().find(|(_, ranks)| ranks.iter().any(|rank| *rank != ranks[0]))?;
+    let place = groups.get(&shared[0]).and_then(|group| known(&group.place));
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!("{} compute on {device} of the same host", names(&shared)),
+        place,
+        "they take turns on one GPU, and the others stand idle",
+        "call torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])) before anything is moved to a GPU (Horovod: hvd.local_rank())",
+    ))
+}
+
+fn threads(groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
+    let (rank, group) = groups.iter().find(|(_, group)| {
+        group.local_size > 1 && group.device == "cpu" && group.threads * group.local_size > group.cores && group.threads > 1
+    })?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("rank {rank} computes with {} threads, {} ranks share {} cores", group.threads, group.local_size, group.cores),
+        known(&group.place),
+        "the threads of all ranks get into each other's way",
+        format!("set OMP_NUM_THREADS={} or call torch.set_num_threads", (group.cores / group.local_size).max(1)),
+    ))
+}

@@ -1,0 +1,112 @@
+//! What the ranks wait for, and whether memory grows.
+
+use std::collections::BTreeMap;
+
+use super::inspection::{Inspection, known, pass, phases};
+use super::{Finding, Outcome, Topic};
+use crate::domain::event::InspectedPhases;
+use crate::domain::units;
+
+const TOPIC: Topic = Topic::Speed;
+/// Parts of the time from which waiting for data, or for one rank, is worth a look; and the seconds that must have been seen.
+const DATA: f64 = 0.3;
+const SLOWER: f64 = 1.3;
+const SECONDS: f64 = 3.0;
+/// Bytes that are no growth, and updates in which a training has all of its memory.
+const GROWTH: u64 = 100 << 20;
+const SETTLED: usize = 32;
+
+/// Times of one rank without its first report, which holds the start of the program.
+fn sums(seen: &Inspection) -> BTreeMap<usize, InspectedPhases> {
+    let mut all = BTreeMap::new();
+    for rank in seen.ranks.keys() {
+        let mut sum = InspectedPhases::default();
+        for one in seen.of_rank(*rank, phases).skip(1) {
+            sum.data += one.data;
+            sum.forward += one.forward;
+            sum.backward += one.backward;
+            sum.optimizer += one.optimizer;
+            sum.exchange += one.exchange;
+            sum.all += one.all;
+        }
+        all.insert(*rank, sum);
+    }
+    all
+}
+
+pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    let sums = sums(seen);
+    let all: f64 = sums.values().map(|sum| sum.all).sum();
+    if sums.is_empty() || sums.values().any(|sum| sum.all < SECONDS) {
+        return memory(seen).into_iter().collect();
+    }
+    let part = |of: fn(&InspectedPhases) -> f64| sums.values().map(of).sum::<f64>() / all;
+    let data = part(|sum| sum.data);
+    let mut found: Vec<Finding> = memory(seen).into_iter().collect();
+    if data > DATA {
+        let place = seen.of_all(pass).find(|(_, pass)| pass.trains).and_then(|(_, pass)| known(&pass.made));
+        found.push(Finding::objection(
+            (TOPIC, Outcome::Look),
+            format!("the ranks waited for data in {:.0} % of the time", data * 100.0),
+            place,
+            "the devices stand idle meanwhile",
+            "give the DataLoader more workers (num_workers), or make what it does to a sample cheaper",
+        ));
+    }
+    // A fast rank waits for a slow one inside of its backward pass.
+    let own = |sum: &InspectedPhases| sum.data + sum.forward;
+    let slowest = sums.iter().max_by(|one, other| own(one.1).total_cmp(&own(other.1)));
+    let fastest = sums.values().map(own).fold(f64::INFINITY, f64::min);
+    if let Some((rank, sum)) =
+        slowest.filter(|(_, sum)| sums.len() > 1 && own(sum) > fastest * SLOWER && own(sum) - fastest > sum.all * 0.1)
+    {
+        found.push(Finding::objection(
+            (TOPIC, Outcome::Look),
+            format!(
+                "rank {rank} is the slowest: it spent {:.1} s on data and forward passes, the fastest {fastest:.1} s",
+                own(sum)
+            ),
+            None,
+            "all ranks wait for it in every step",
+            "look at what this rank does that the others do not, at its host, and at its share of the data",
+        ));
+    }
+    if found.is_empty() {
+        let compute = part(|sum| sum.forward + sum.backward + sum.optimizer);
+        return Finding::ok(
+            TOPIC,
+            format!(
+                "{:.0} % of the time went into forward, backward and optimizer, {:.0} % into waiting for data",
+                compute * 100.0,
+                data * 100.0
+            ),
+        );
+    }
+    found
+}
+
+/// Memory that grows with every update.
+fn memory(seen: &Inspection) -> Option<Finding> {
+    seen.ranks.keys().find_map(|rank| {
+        let later: Vec<&InspectedPhases> =
+            seen.of_rank(*rank, phases).filter(|one| one.updates >= SETTLED && one.memory_bytes > 0).collect();
+        let (first, last) = (later.first()?, later.last()?);
+        let (updates, grown) = (last.updates.checked_sub(first.updates)?, last.memory_bytes.saturating_sub(first.memory_bytes));
+        let middle = later.iter().find(|one| one.updates >= (first.updates + last.updates) / 2)?;
+        let by_half = middle.memory_bytes.saturating_sub(first.memory_bytes) as f64 / grown.max(1) as f64;
+        let is_steady = later.len() > 3
+            && updates > SETTLED
+            && grown > GROWTH
+            && (0.25..0.75).contains(&by_half)
+            && later.windows(2).all(|two| two[1].memory_bytes + (8 << 20) >= two[0].memory_bytes);
+        is_steady.then(|| {
+            Finding::objection(
+                (TOPIC, Outcome::Look),
+                format!("the memory of rank {rank} grew by {} in {updates} updates, and it grows on", units::bytes(grown)),
+                None,
+                "a long training ends when there is none left",
+                "keep numbers, not tensors: loss.item() instead of loss in a list or a sum",
+            )
+        })
+    })
+}

@@ -1,0 +1,161 @@
+//! Weights are equal at the start and stay equal, and so does what the optimizer remembers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::inspection::{Inspection, differ, known, ranks as names, state, update};
+use super::{Finding, Outcome, Topic};
+use crate::domain::event::{InspectedUpdate, Place, StateAction};
+
+const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";
+
+type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;
+
+/// Updates whose digests of something differ, with the reports by rank.
+fn differing<'a>(
+    updates: &'a BTreeMap<(usize, usize), Reports<'a>>,
+    digest: fn(&InspectedUpdate) -> &str,
+) -> impl Iterator<Item = (&'a (usize, usize), &'a Reports<'a>)> {
+    updates.iter().filter(move |(_, ranks)| differ(ranks.values().map(|update| digest(update))))
+}
+
+/// What cannot be compared, and why.
+fn why_not(seen: &Inspection, topic: Topic) -> Option<Finding> {
+    if seen.size() < 2 {
+        return Some(Finding::not_judged(topic, "one rank has nobody to be compared with"));
+    }
+    seen.sharded().map(|by| Finding::not_judged(topic, format!("with {by} each rank holds other tensors on purpose")))
+}
+
+pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    let topic = Topic::Weights;
+    if let Some(why) = why_not(seen, topic) {
+        return vec![why];
+    }
+    let updates = seen.updates();
+    let Some(first) = updates.keys().map(|(_, number)| *number).min() else {
+        return vec![Finding::not_judged(topic, "no update was seen on all ranks")];
+    };
+    let Some(((_, number), reports)) = differing(&updates, |update| &update.weights).min_by_key(|((_, number), _)| *number)
+    else {
+        return Finding::ok(topic, "the weights were equal on all ranks at the start and at every update looked at");
+    };
+    let who = names(reports.keys());
+    let wrong = (topic, Outcome::Wrong);
+    if *number == first {
+        let (what, place, remedy) = start(seen);
+        return vec![Finding::objection(
+            wrong,
+            format!("the weights of {who} differ before update {number}: {what}"),
+            place,
+            COST,
+            remedy,
+        )];
+    }
+    if differing(&updates, |update| &update.gradients).any(|((_, at), _)| at < number) {
+        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their gradients do")];
+    }
+    if differing(&updates, |update| &update.state).next().is_some() {
+        return vec![Finding::not_judged(
+            topic,
+            "the ranks started equal, and differ because their optimizers remember different things",
+        )];
+    }
+    if updates.values().any(|ranks| differ(ranks.values().map(|update| &update.rates))) {
+        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their learning rates do")];
+    }
+    let (what, place) = match loaded_by_some(seen, StateAction::LoadedModel) {
+        Some((who, place)) => (format!("{who} loaded weights that the others did not"), place),
+        None => (
+            "something changes them beside the optimizer".to_owned(),
+            reports.values().next().and_then(|update| known(&update.place)),
+        ),
+    };
+    let said = format!(
+        "the weights of {who} were equal at the start and differ at update {number}, though the gradients are equal: {what}"
+    );
+    vec![Finding::objection(wrong, said, place, COST, "change weights on all ranks alike, or broadcast them afterwards")]
+}
+
+/// Why weights differ before the first update.
+fn start(seen: &Inspection) -> (String, Option<Place>, String) {
+    let after_wrapper = loaded_by_some(seen, StateAction::LoadedModel);
+    if let Some((who, place)) = after_wrapper {
+        let remedy = "load them on all ranks, or before the model is wrapped (the wrapper sends those of rank 0)";
+        return (format!("{who} loaded weights, and the others did not"), place, remedy.to_owned());
+    }
+    let loads: Vec<(usize, &str)> = seen
+        .of_all(state)
+        .filter(|(_, report)| report.action == StateAction::LoadedModel && report.updates == 0)
+        .map(|(rank, report)| (rank, report.digest.as_str()))
+        .collect();
+    if loads.len() > 1 && differ(loads.iter().map(|(_, digest)| digest)) {
+        let place = seen
+            .of_all(state)
+            .find(|(_, report)| report.action == StateAction::LoadedModel)
+            .and_then(|(_, report)| known(&report.place));
+        return ("each rank loaded other weights".to_owned(), place, "load the same file on all ranks".to_owned());
+    }
+    let remedy = seen.in_words(
+        "append hvd.callbacks.BroadcastGlobalVariablesCallback(0) to the callbacks of model.fit",
+        "call hvd.broadcast_parameters(model.state_dict(), root_rank=0) before training",
+        "wrap the model in DistributedDataParallel, which sends the weights of rank 0, or broadcast them",
+    );
+    ("each rank begins from its own, and nothing sends the root's".to_owned(), seen.optimizer_place(), remedy.to_owned())
+}
+
+/// Ranks that loaded a state where others, which have got as far, did not.
+fn loaded_by_some(seen: &Inspection, action: StateAction) -> Option<(String, Option<Place>)> {
+    let loaded: BTreeMap<usize, &Place> =
+        seen.of_all(state).filter(|(_, report)| report.action == action).map(|(rank, report)| (rank, &report.place)).collect();
+    let trained: BTreeSet<usize> = seen.of_all(update).map(|(rank, _)| rank).collect();
+    let place = loaded.values().next().copied()?;
+    trained.iter().any(|rank| !loaded.contains_key(rank)).then(|| (names(loaded.keys()), known(place)))
+}
+
+pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
+    let topic = Topic::State;
+    if why_not(seen, topic).is_some() || seen.has("ZeroRedundancyOptimizer") {
+        return Vec::new();
+    }
+    let updates = seen.updates();
+    // Once weights or gradients differ, so does all that comes of them.
+    let are_equal = |reports: &Reports<'_>| !differ(reports.values().map(|update| (&update.weights, &update.gradients)));
+    let mut known_equal = updates.iter().filter(|(_, reports)| are_equal(reports));
+    let other = known_equal.clone().find(|(_, reports)| differ(reports.values().map(|update| &update.state)));
+    if let Some(((_, number), reports)) = other {
+        let some = loaded_by_some(seen, StateAction::LoadedOptimizer);
+        let place = some
+            .as_ref()
+            .and_then(|(_, place)| place.clone())
+            .or_else(|| reports.values().next().and_then(|update| known(&update.place)));
+        let why = some.map_or(String::new(), |(who, _)| format!(": {who} loaded a state, and the others did not"));
+        let remedy = seen.in_words(
+            "broadcast it with the weights: BroadcastGlobalVariablesCallback(0) in model.fit",
+            "call hvd.broadcast_optimizer_state(optimizer, root_rank=0) after loading",
+            "load it on all ranks, or send it by dist.broadcast_object_list",
+        );
+        let said = format!("what the optimizer remembers differs between {} at update {number}{why}", names(reports.keys()));
+        return vec![Finding::objection(
+            (topic, Outcome::Wrong),
+            said,
+            place,
+            "equal gradients give different updates: the ranks drift apart",
+            remedy,
+        )];
+    }
+    let own_buffers = seen.wrappers().find(|(_, report)| report.by == "DistributedDataParallel" && !report.shares_buffers);
+    let differ_later = differing(&updates, |update| &update.buffers).any(|((_, number), _)| *number > 0);
+    if let Some((_, wrapper)) = own_buffers.filter(|_| differ_later) {
+        return vec![Finding::objection(
+            (topic, Outcome::Look),
+            "the buffers of the ranks differ (running statistics of batch norm): broadcast_buffers is off",
+            known(&wrapper.place),
+            "the model that rank 0 saves has seen the statistics of its own share only",
+            "leave broadcast_buffers on, or convert to SyncBatchNorm",
+        )];
+    }
+    match known_equal.next() {
+        Some(_) => Finding::ok(topic, "what the optimizer remembers was equal on all ranks"),
+        None => Vec::new(),
+    }
+}
