@@ -36,7 +36,7 @@ impl Inspection {
             Event::Inspected(report) if line.process < MAX_RANKS => {
                 let reports = self.ranks.entry(line.process).or_default();
                 if reports.len() < MOST {
-                    reports.push(report.clone());
+                    reports.push((**report).clone());
                 }
             }
             _ => {}
