@@ -218,7 +218,7 @@ def _tell_update(optimizer, number):
     known = frozenset().union(*(wrapper.parameters for wrapper in alive)) if alive else frozenset()
     unwrapped = [parameter for parameter in with_gradient if id(parameter) not in known]
     names = getattr(optimizer, "_parameter_names", {}) or {}
-    averaged = [parameter for parameter in with_gradient if parameter.grad.data_ptr() in by_hand]
+    averaged = [parameter for parameter in with_gradient if digest.address(parameter.grad) in by_hand]
     forwards = sum(wrapper.forwards for wrapper in own)
     if own and forwards == 0:
         _look_past(own)
@@ -258,7 +258,7 @@ def _tell_update(optimizer, number):
 
 
 def _is_as_summed(gradient):
-    is_sum, first = by_hand[gradient.data_ptr()]
+    is_sum, first = by_hand[digest.address(gradient)]
     return is_sum and gradient.numel() > 0 and float(gradient.reshape(-1)[0]) == first
 
 

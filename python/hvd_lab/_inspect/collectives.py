@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from . import averaging, core, watching
+from . import averaging, core, digest, watching
 from .core import State, guard, place, replace, sampled, send
 
 _NAMES = (
@@ -26,6 +26,10 @@ def install(torch):
     for name in _NAMES:
         replace(dist, name, functools.partial(_told, name))
     replace(dist, "init_process_group", _joins)
+    replace(sys.modules.get("torch.multiprocessing.spawn"), "start_processes", _starts_ranks)
+    spawn = sys.modules.get("torch.multiprocessing")
+    if spawn is not None and hasattr(spawn, "start_processes"):
+        spawn.start_processes = sys.modules["torch.multiprocessing.spawn"].start_processes
 
 
 def _told(name, old):
@@ -86,11 +90,20 @@ def _after(name, args, kwargs, began):
     op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM"))
     is_sum = "SUM" in op.upper() and "PRE" not in op.upper()
     first = float(tensor.reshape(-1)[0]) if is_whole and is_sum and tensor.numel() and not tensor.is_complex() else None
-    averaging.by_hand[tensor.data_ptr()] = (is_sum and is_whole, first)
+    averaging.by_hand[digest.address(tensor) or 0] = (is_sum and is_whole, first)
+
+
+def _starts_ranks(old):
+    def start_processes(*args, **kwargs):
+        guard(core.leave_to_children)()
+        return old(*args, **kwargs)
+
+    return start_processes
 
 
 def _joins(old):
     def init_process_group(*args, **kwargs):
+        _waits_for_group()
         result = old(*args, **kwargs)
         _tell_group()
         return result
@@ -99,12 +112,21 @@ def _joins(old):
 
 
 @guard
+def _waits_for_group():
+    watching.start()
+    if core.launched() > 1:
+        core.release()
+
+
+@guard
 def _tell_group():
     import torch
 
     dist = torch.distributed
     rank, size = dist.get_rank(), dist.get_world_size()
-    core.join(rank)
+    State.in_group = True
+    core.join(rank, watching.end)
+    watching.start()
     local_rank, local_size = core.local_place()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     # Only what the program has touched already: asking starts nothing on a GPU.

@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "HOROVOD_RANK", "PMIX_RANK", "SLURM_PROCID")
 _SIZES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "SLURM_NTASKS")
 _LOCAL_RANKS = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "HOROVOD_LOCAL_RANK", "SLURM_LOCALID")
+MOST_HELD = 1000
 _LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "HOROVOD_LOCAL_SIZE")
 
 
@@ -23,10 +24,13 @@ class State:
     active = True
     # The process that may speak: a forked child inherits this module and is another one.
     pid = os.getpid()
+    in_group = False
     is_child = multiprocessing.parent_process() is not None
     # Its number, where the launcher's variables do not say it.
     rank = None
     has_spoken = False
+    # Reports that wait until it is clear that this process is a rank, and not the parent of the ranks. `None` once it is clear.
+    held = []
     framework, versions = "torch", []
     seconds = 0.0
     # Whatever moves: a standing process does not change it.
@@ -67,11 +71,39 @@ def may_speak():
     return not State.is_child or State.rank is not None
 
 
-def join(rank):
-    """This process is a rank of a group that it has just entered."""
+def join(rank, end):
+    """This process is a rank of a group that it has just entered. `end` is called when it ends, if it is a child of the launched one."""
     if State.is_child or os.getpid() != State.pid:
-        if number_of(_RANKS, None) is None or State.rank is not None:
-            State.rank, State.pid, State.is_child = rank, os.getpid(), False
+        State.rank, State.pid, State.is_child, State.has_spoken, State.held = rank, os.getpid(), False, False, None
+        # A forked child ends without what `atexit` knows.
+        from multiprocessing import util
+
+        util.Finalize(None, end, exitpriority=100)
+    elif number_of(_RANKS, None) is None:
+        State.rank = rank
+    release()
+
+
+def leave_to_children():
+    """This process starts the ranks as its children: they speak, and it does not."""
+    if not State.is_child and State.pid == os.getpid() and not State.in_group:
+        State.held, State.pid = [], -1
+
+
+def has_had_children():
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and repr(process._process_counter) not in ("count(0)", "count(1)")
+
+
+def _may_be_parent():
+    return launched() == 1 or number_of(_RANKS, None) is None
+
+
+def release():
+    """This process is a rank: what it has held back is sent."""
+    held, State.held = State.held or (), None
+    for event in held:
+        _send(event)
 
 
 _log = None
@@ -98,17 +130,37 @@ def send(what, **fields):
     """One report. Numbers that are none are left out, for JSON has no word for them."""
     if not may_speak() or not os.environ.get("HVD_LAB_EVENT_SECRET"):
         return
+    event = {"time_s": time.time(), "event": "inspected", "what": what}
+    event.update(fields)
+    with State.lock:
+        if State.held is not None and _may_be_parent() and what not in ("group", "update", "blind"):
+            if len(State.held) < MOST_HELD:
+                State.held.append(event)
+            return
+        if State.held is not None:
+            release()
+        _send(event)
+
+
+def _send(event):
     import json
 
-    with State.lock:
-        log = _channel()
-        if not State.has_spoken:
-            State.has_spoken = True
-            send("looking", framework=State.framework, versions=State.versions, python=sys.version.split()[0], pid=os.getpid(),
-                 launched=launched(), program=_program())
-        event = {"time_s": time.time(), "process": log._rank(), "event": "inspected", "what": what}
-        event.update(fields)
-        log._tell(json.dumps(_finite(event)))
+    log = _channel()
+    if not State.has_spoken:
+        State.has_spoken = True
+        send("looking", framework=State.framework, versions=State.versions, python=sys.version.split()[0], pid=os.getpid(),
+             launched=launched(), program=_program())
+    event["process"] = _rank()
+    log._tell(json.dumps(_finite(event)))
+
+
+def _rank():
+    return State.rank if State.rank is not None else _log._rank()
+
+
+def has_spoken():
+    """Whether this process has anything to say, now or later."""
+    return State.has_spoken or bool(State.held)
 
 
 def _finite(value):

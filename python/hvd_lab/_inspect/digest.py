@@ -73,3 +73,11 @@ def of_text(text):
     known = hasher()
     known.update(text.encode("utf-8", "replace"))
     return known.hexdigest()
+
+
+def address(tensor):
+    """Where the numbers of a tensor are; `None` where they are in no one place, as those of sparse tensors."""
+    try:
+        return tensor.data_ptr() or None
+    except Exception:
+        return None

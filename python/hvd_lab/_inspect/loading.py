@@ -12,7 +12,8 @@ _VALUES, _DEPTH = 64, 3
 # Digests of a pass, and numbers of samples that go into the digest of an order.
 _FIRST, _ORDER, _PICKED = 4, 4096, 256
 _made = weakref.WeakKeyDictionary()
-_passes = weakref.WeakKeyDictionary()
+# Passes over each loader so far.
+_numbers = []
 _indices = weakref.WeakKeyDictionary()
 _open = []
 _samplers = weakref.WeakKeyDictionary()
@@ -20,10 +21,11 @@ _samplers = weakref.WeakKeyDictionary()
 
 class Pass:
     def __init__(self, loader, where):
-        self.loader, self.where = weakref.ref(loader), where
-        self.index = _indices.setdefault(loader, len(_indices))
-        self.number = _passes.get(loader, 0)
-        _passes[loader] = self.number + 1
+        # What is told of a loader at the end: it may be gone by then.
+        self.loader, self.where, self.made = weakref.ref(loader), where, _made.get(loader) or {"file": "", "line": 0}
+        self.batch_size, self.drops_last = _whole(getattr(loader, "batch_size", None)), bool(getattr(loader, "drop_last", False))
+        self.workers = int(getattr(loader, "num_workers", 0) or 0)
+        self.index, self.number = _number(loader, self.made)
         self.began, self.updates = time.perf_counter(), State.updates
         self.batches = self.samples = self.ordered = 0
         self.waited = 0.0
@@ -34,6 +36,27 @@ class Pass:
             self.every *= 2
         self.sampler = _sampler_of(loader)
         self.content = content_of(loader.dataset) if self.number == 0 else ""
+
+
+# Loaders made anew for each pass, at one line, are passes over one loader.
+_of_line = {}
+
+
+def _number(loader, made):
+    """The number of the loader, and of the pass over it."""
+    index = _indices.get(loader)
+    if index is None:
+        key = (made["file"], made["line"], type(loader).__name__, _length(loader.dataset))
+        before = _of_line.get(key)
+        index = before[0] if before is not None and before[1]() is None else len(_numbers)
+        if index == len(_numbers):
+            _numbers.append(0)
+        if len(_of_line) < 10_000 or before is not None:
+            _of_line[key] = (index, weakref.ref(loader))
+        _indices[loader] = index
+    number = _numbers[index]
+    _numbers[index] += 1
+    return index, number
 
 
 def _length(of):
@@ -203,6 +226,8 @@ class _Watched:
     def __iter__(self):
         loader = self._loader()
         begun = _current.get(loader) if loader is not None else None
+        # A generator that holds its loader would keep it until the next collection of garbage.
+        del loader
         for indices in self._sampler:
             if begun is not None:
                 _see(begun, indices)
@@ -280,10 +305,10 @@ def _finish(begun, is_whole):
         State.behind_validation = True
     order = begun.order.hexdigest() if begun.ordered else digest.of_text(" ".join(begun.first))
     send(
-        "pass", loader=begun.index, made=_made.get(loader) or {"file": "", "line": 0}, place=begun.where, trains=trains, updates=State.updates,
-        is_whole=is_whole, dataset=begun.dataset, batch_size=_whole(getattr(loader, "batch_size", None)), drops_last=bool(getattr(loader, "drop_last", False)),
+        "pass", loader=begun.index, made=begun.made, place=begun.where, trains=trains, updates=State.updates,
+        is_whole=is_whole, dataset=begun.dataset, batch_size=begun.batch_size, drops_last=begun.drops_last,
         batches=begun.batches, samples=begun.samples, first=begun.first, order=order, picked=sorted(begun.picked), every=begun.every,
-        workers=int(getattr(loader, "num_workers", 0) or 0), seconds=round(time.perf_counter() - begun.began, 6), waited=round(begun.waited, 6),
+        workers=begun.workers, seconds=round(time.perf_counter() - begun.began, 6), waited=round(begun.waited, 6),
         content=begun.content, **dict(begun.sampler, **{"pass": begun.number}),
     )
     workers.tell()

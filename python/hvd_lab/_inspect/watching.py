@@ -14,10 +14,19 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 def install(torch):
     replace(torch.Tensor, "backward", _timed_backward)
-    threading.Thread(target=_watch, name="hvd-lab-inspect", daemon=True).start()
     import atexit
 
-    atexit.register(_end)
+    atexit.register(end)
+
+
+# The process that has a watching thread. One that may still fork workers gets none.
+_started = [None]
+
+
+def start():
+    if _started[0] != os.getpid() and core.may_speak():
+        _started[0] = os.getpid()
+        threading.Thread(target=_watch, name="hvd-lab-inspect", daemon=True).start()
 
 
 def _timed_backward(old):
@@ -87,10 +96,16 @@ def _calls():
     return sys.modules[__package__ + ".collectives"].calls[0]
 
 
+_ended = [None]
+
+
 @guard
-def _end():
-    if not core.may_speak() or not State.has_spoken:
+def end():
+    """Once in a process, as its last report."""
+    if not core.may_speak() or _ended[0] == os.getpid() or not core.has_spoken() or (State.held is not None and core.has_had_children()):
         return
+    _ended[0] = os.getpid()
+    core.release()
     loading.finish_all()
     tell_phases()
     loading.workers.clear()
