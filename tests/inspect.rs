@@ -4,7 +4,8 @@ use std::process::Output;
 
 use hvd_lab_terminal::domain::event::{Event, InspectorReport};
 use hvd_lab_terminal::domain::run::RunState;
-use hvd_lab_terminal::runs::RunId;
+use hvd_lab_terminal::runs::recording::Recording;
+use hvd_lab_terminal::runs::{RunFolder, RunId};
 
 use crate::support::lab::{Lab, finish, stderr, stdout};
 
@@ -32,9 +33,13 @@ fn lab_says(lab: &Lab, args: &[&str]) -> Output {
 }
 
 fn reports(lab: &Lab, run: u32) -> Vec<(usize, InspectorReport)> {
-    let events = lab.folder(run).events();
-    events
-        .filter_map(|line| if let Event::Inspected(report) = line.event { Some((line.process, report)) } else { None })
+    reports_in(&lab.folder(run))
+}
+
+fn reports_in(folder: &RunFolder) -> Vec<(usize, InspectorReport)> {
+    folder
+        .events()
+        .filter_map(|line| if let Event::Inspected(report) = line.event { Some((line.process, *report)) } else { None })
         .collect()
 }
 
@@ -55,6 +60,12 @@ fn the_inspector_comes_first_on_the_path_and_its_reports_are_kept() {
     assert_eq!(lab.store().summary(RunId(1)).unwrap().figures.np, 2);
     let json: serde_json::Value = serde_json::from_str(&stdout(&lab_says(&lab, &["check", "--json"]))).unwrap();
     assert_eq!((&json["run"], &json["has_reports"]), (&1.into(), &true.into()));
+    // A recording has them too, and says that the run was inspected.
+    let file = lab.home().join("inspected.hvdrun");
+    assert!(lab_says(&lab, &["record", "1", "--anonymous", "--out", file.to_str().unwrap()]).status.success());
+    let recording = Recording::open(&file).unwrap();
+    assert_eq!(reports_in(&recording.folder), reports(&lab, 1));
+    assert!(recording.record.spec.command().unwrap().inspect);
     lab.assert_nothing_left(1);
 }
 
@@ -96,11 +107,16 @@ fn a_sitecustomize_of_the_users_own_still_runs() {
     let own = lab.home().join("mine");
     std::fs::create_dir(&own).unwrap();
     std::fs::write(own.join("sitecustomize.py"), "import os\nos.environ['MINE'] = 'ran'\n").unwrap();
-    script(&lab, "train.py", "import os\nprint(os.environ.get('MINE'))\n");
+    script(&lab, "train.py", "import os\nprint(os.environ.get('MINE'), os.environ['PYTHONPATH'])\n");
     let words = format!("PYTHONPATH={}", own.display());
     let output = lab_says(&lab, &["inspect", "--", "env", &words, "python3", "train.py"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(std::fs::read_to_string(lab.folder(1).rank_log(0)).unwrap(), "ran\n");
+    let path = format!("{}:{}", lab.folder(1).path().join("python").display(), own.display());
+    assert_eq!(
+        std::fs::read_to_string(lab.folder(1).rank_log(0)).unwrap(),
+        format!("ran {path}\n"),
+        "and the inspector comes first"
+    );
 }
 
 #[test]

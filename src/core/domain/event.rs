@@ -73,7 +73,7 @@ pub enum Event {
     #[serde(rename = "seen")]
     Observed(Observation),
     /// What the inspector saw in a program of the user's own.
-    Inspected(InspectorReport),
+    Inspected(Box<InspectorReport>),
     /// What a program of the user's own logged.
     Logged(Logged),
     /// End of one epoch on this rank. `epoch` counts from 1, as printed.

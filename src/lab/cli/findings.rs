@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use crate::columns;
 use crate::domain::command::CommandSpec;
 use crate::domain::event::{Event, EventLine, Place};
-use crate::domain::printable;
 use crate::inspect::{Finding, Inspected, Inspection, Topic};
 
 /// The table fits into a terminal of this many columns.
@@ -40,7 +39,10 @@ impl Inspector {
         if !std::mem::take(&mut self.has_news) {
             return Vec::new();
         }
-        let inspected = Inspected::of(&self.inspection, &self.command, false);
+        self.new_wrong(&Inspected::of(&self.inspection, &self.command, false))
+    }
+
+    fn new_wrong(&mut self, inspected: &Inspected) -> Vec<String> {
         let new = inspected.wrong().filter(|wrong| self.told.insert((wrong.topic, wrong.place.clone())));
         new.map(|wrong| format!("wrong: {}", inspected.in_words(wrong))).collect()
     }
@@ -68,21 +70,12 @@ pub(super) fn table(inspected: &Inspected) -> String {
     };
     let mut table = line("topic", "verdict", "what was seen, where, and what to write");
     for (finding, [topic, verdict]) in inspected.findings.iter().zip(rows) {
-        for (number, text) in sentences(inspected, finding).iter().flat_map(|text| columns::wrap(text, room)).enumerate() {
+        for (number, text) in inspected.sentences(finding).iter().flat_map(|text| columns::wrap(text, room)).enumerate() {
             let (topic, verdict) = if number == 0 { (topic, verdict) } else { ("", "") };
             table += &line(topic, verdict, &text);
         }
     }
     table
-}
-
-/// The lines of one finding, each of one kind.
-fn sentences(inspected: &Inspected, finding: &Finding) -> Vec<String> {
-    let line = inspected.line(finding).map(|line| format!("line: {line}"));
-    let cost = Some(finding.cost.clone()).filter(|cost| !cost.is_empty());
-    let remedy = Some(&finding.remedy).filter(|remedy| !remedy.is_empty()).map(|remedy| format!("remedy: {remedy}"));
-    let all = [Some(finding.seen.clone()), line, cost, remedy];
-    all.into_iter().flatten().map(|text| printable::line(&text).into_owned()).collect()
 }
 
 pub(super) fn json(inspected: &Inspected) -> Value {
@@ -130,6 +123,22 @@ mod tests {
             "{table}"
         );
         assert_eq!(json(&judged)["findings"][0]["step"], 5);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_once_at_each_line() {
+        let at = |line, seen: &str| Finding {
+            place: Some(Place { file: "/work/t.py".into(), line }),
+            remedy: "Average it.".into(),
+            ..finding(Topic::Metrics, Outcome::Wrong, seen)
+        };
+        let judged = |findings| Inspected { findings, is_empty: false, directory: "/work".into() };
+        let mut inspector = Inspector::new(CommandSpec::sample("python t.py"));
+        let ok = finding(Topic::Data, Outcome::Ok, "Fine.");
+        let said = inspector.new_wrong(&judged(vec![at(7, "A share is told as the whole"), ok]));
+        assert_eq!(said, ["wrong: metrics: A share is told as the whole: t.py:7; remedy: Average it."]);
+        let said = inspector.new_wrong(&judged(vec![at(7, "A share is told as the whole, twice."), at(9, "Another")]));
+        assert_eq!(said, ["wrong: metrics: Another: t.py:9; remedy: Average it."], "the same line is not told again");
     }
 
     #[test]

@@ -1,12 +1,24 @@
 //! The learner's editor, opened at a line.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
-/// VISUAL, EDITOR, or vi.
+use super::interpreter::on_path;
+
+/// The command of the editor at a line of a file.
 pub fn command(file: &Path, line: usize) -> Vec<String> {
-    let named =
-        ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
-    arguments(named.as_deref().unwrap_or("vi"), &file.display().to_string(), line)
+    arguments(&named(), &file.display().to_string(), line)
+}
+
+/// Whether there is such a program.
+pub fn is_there() -> bool {
+    named().split_whitespace().next().is_some_and(|program| on_path(OsStr::new(program)).is_some())
+}
+
+/// VISUAL, EDITOR, or vi.
+fn named() -> String {
+    let set = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
+    set.unwrap_or_else(|| "vi".to_owned())
 }
 
 /// Editors spell a line each in their way; one that is not known gets the file alone.

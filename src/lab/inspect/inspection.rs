@@ -12,12 +12,13 @@ use crate::domain::event::{
 /// Reports that are kept of a rank: a training of days has a few thousand.
 const MOST: usize = 20_000;
 /// Ways to train in which each rank holds other weights on purpose.
-const SHARDED: [&str; 10] = [
+const SHARDED: [&str; 11] = [
     "FSDP",
     "DeepSpeed",
     "parallelize_module",
     "Pipeline",
     "PostLocalSGDOptimizer",
+    "LocalSGD",
     "ColossalAI",
     "Megatron",
     "fairscale",
@@ -47,7 +48,7 @@ impl Inspection {
             Event::Inspected(report) if line.process < MAX_RANKS => {
                 let reports = self.ranks.entry(line.process).or_default();
                 if reports.len() < MOST {
-                    reports.push(report.clone());
+                    reports.push((**report).clone());
                 }
             }
             _ => {}

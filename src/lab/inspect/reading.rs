@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{Finding, Inspection, Outcome};
 use crate::domain::command::CommandSpec;
 use crate::domain::event::Place;
+use crate::domain::printable;
 use crate::domain::run::RunState;
 use crate::runs::{RunRecord, RunStore};
 
@@ -43,12 +44,20 @@ impl Inspected {
         finding.place.as_ref().map(|place| line(place, &self.directory))
     }
 
-    /// A finding in one line: `data: Both ranks see the same images: train.py:31. Give the DataLoader a DistributedSampler`.
+    /// A finding in one line: `data: both ranks see the same images: train.py:31; remedy: give the DataLoader a DistributedSampler`.
     pub fn in_words(&self, finding: &Finding) -> String {
-        let seen = finding.seen.trim_end_matches('.');
         let line = self.line(finding).map(|line| format!(": {line}")).unwrap_or_default();
-        let remedy = if finding.remedy.is_empty() { String::new() } else { format!(" {}", finding.remedy) };
-        format!("{}: {seen}{line}.{remedy}", finding.topic.name())
+        let remedy = if finding.remedy.is_empty() { String::new() } else { format!("; remedy: {}", finding.remedy) };
+        format!("{}: {}{line}{remedy}", finding.topic.name(), finding.seen)
+    }
+
+    /// The sentences of a finding, one a line: what was seen, at which line, what it costs, and what to write.
+    pub fn sentences(&self, finding: &Finding) -> Vec<String> {
+        let labelled = |name: &str, text: &str| if text.is_empty() { String::new() } else { format!("{name}: {text}") };
+        let line = self.line(finding).unwrap_or_default();
+        let all =
+            [finding.seen.clone(), labelled("line", &line), labelled("cost", &finding.cost), labelled("remedy", &finding.remedy)];
+        all.into_iter().filter(|text| !text.is_empty()).map(|text| printable::line(&text).into_owned()).collect()
     }
 }
 
@@ -62,4 +71,17 @@ fn line(place: &Place, directory: &str) -> String {
     let file = Path::new(&place.file);
     let file = file.strip_prefix(directory).unwrap_or(file).display();
     if place.line == 0 { file.to_string() } else { format!("{file}:{}", place.line) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_called_as_in_the_folder_of_the_program() {
+        let at = |file: &str, line: usize| super::line(&Place { file: file.into(), line }, "/work/a");
+        assert_eq!(at("/work/a/src/t.py", 3), "src/t.py:3");
+        assert_eq!(at("/work/ab/t.py", 3), "/work/ab/t.py:3");
+        assert_eq!(at("/work/a/t.py", 0), "t.py", "no line is known");
+    }
 }

@@ -275,7 +275,7 @@ impl RunWriter {
         let keeps = !is_logged || self.thin.keeps(process, event, bytes);
         if let Some(process) = self.thin.newly_cut() {
             let why = "it reports more than a run keeps, and only the first of each kind are kept".to_owned();
-            let event = Event::Inspected(InspectorReport::Blind { why });
+            let event = Event::Inspected(Box::new(InspectorReport::Blind { why }));
             self.events.line(&EventLine { time_s: host::now_s(), process, event }.to_line())?;
         }
         if let Some(process) = self.thin.news() {

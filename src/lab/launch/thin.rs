@@ -99,7 +99,8 @@ impl Thin {
     }
 
     fn name(&self, process: usize, event: Option<&Event>) -> Name {
-        let report = event.and_then(|event| if let Event::Inspected(report) = event { Some(discriminant(report)) } else { None });
+        let report =
+            event.and_then(|event| if let Event::Inspected(report) = event { Some(discriminant(&**report)) } else { None });
         let name = (process, event.map(discriminant), event.map_or(0, figures), report);
         let is_one_too_many = self.kinds.len() >= MOST_KINDS && !self.kinds.contains_key(&name);
         if is_one_too_many { (usize::MAX, None, 0, None) } else { name }
@@ -161,8 +162,8 @@ mod tests {
     #[test]
     fn of_the_inspectors_reports_the_first_of_each_kind_are_kept_without_a_gap_and_the_last() {
         let mut thin = Thin { every: Duration::ZERO, ..Thin::new(2) };
-        let report = |updates| Event::Inspected(InspectorReport::Ended { updates, inspector_seconds: 0.0 });
-        let blind = Event::Inspected(InspectorReport::Blind { why: "x".into() });
+        let report = |updates| Event::Inspected(Box::new(InspectorReport::Ended { updates, inspector_seconds: 0.0 }));
+        let blind = Event::Inspected(Box::new(InspectorReport::Blind { why: "x".into() }));
         let mut kept = Vec::new();
         for number in 0..20_000 {
             let event = report(number);

@@ -56,6 +56,12 @@ pub enum Message {
     Exercise(News),
     /// The editor has given the terminal back; what was wrong with it.
     Edited(Option<String>),
+    /// The lines of the user's own program, to be shown around one of them: there is no editor.
+    Program {
+        file: String,
+        line: usize,
+        lines: Vec<String>,
+    },
     Started(RunId),
     Continued(RunId),
     /// The run folders were changed as asked.

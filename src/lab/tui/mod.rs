@@ -51,7 +51,7 @@ mod tests;
 mod widgets;
 mod window;
 
-use self::io::editor;
+use self::io::editor::{self, Opened};
 pub use self::io::replay_runner::Replay;
 use self::io::replay_runner::ReplayRunner;
 use self::io::runner::Runner;
@@ -114,8 +114,8 @@ impl EffectRunner {
         }
     }
 
-    /// The command of the editor at a line of the user's own program.
-    fn program(&self, file: &str, line: usize) -> anyhow::Result<Vec<String>> {
+    /// As [`editor::at_line`].
+    fn program(&self, file: &str, line: usize) -> anyhow::Result<Opened> {
         match self {
             EffectRunner::Lab(_) => editor::at_line(file, line),
             EffectRunner::Replay(_) => anyhow::bail!("a recording is played: the program is not part of it"),
@@ -314,10 +314,11 @@ fn perform(
                 Err(error) => effects.extend(update(state, Message::Failed(format!("{error:#}")))),
             },
             Effect::OpenProgram { file, line } if editing.is_none() => match effect_runner.program(&file, line) {
-                Ok(words) => {
+                Ok(Opened::Editor(words)) => {
                     screen.release();
                     *editing = Some(tokio::task::spawn_blocking(move || editor::run(&words)));
                 }
+                Ok(Opened::Lines(lines)) => effects.extend(update(state, Message::Program { file, line, lines })),
                 Err(error) => effects.extend(update(state, Message::Failed(format!("{error:#}")))),
             },
             Effect::Suspend => {

@@ -23,7 +23,7 @@ use crate::tui::message::{Message, ReplayStep};
 use crate::tui::queue::Queue;
 use crate::tui::shared::{Hardware, Shared, Watched, has_steps};
 use crate::tui::state::State;
-use crate::tui::{collectives, exercise, log, next_run, replay, runs, series};
+use crate::tui::{collectives, exercise, inspection, log, next_run, replay, runs, series};
 
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let shared = &mut state.shared;
@@ -101,6 +101,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
                 actions.push(Effect::ReadExercise.into());
             }
         }
+        Message::Program { file, line, lines } => inspection::source::show(state, &file, line, &lines),
         Message::Started(run) => {
             shared.notice = None;
             shared.starting.run = false;

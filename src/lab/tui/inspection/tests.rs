@@ -79,7 +79,7 @@ fn more_findings_than_rows_scroll_with_the_cursor() {
     type_text(&mut state, "J");
     for key in [KeyCode::End, KeyCode::Up] {
         press(&mut state, key);
-        let shown = text(&state, 60, 16);
+        let shown = window(&state, 60, 16);
         assert!(shown.contains('▶') && shown.contains("Finding 3"), "{shown}");
     }
 }
@@ -95,4 +95,20 @@ fn a_run_without_the_inspector_says_how_to_start_one() {
     type_text(&mut state, "J");
     assert!(text(&state, 80, 24).contains("No rank has reported anything that can be judged yet"), "{}", text(&state, 80, 24));
     assert_eq!(state.shared.watched.as_ref().unwrap().id, RunId(2));
+}
+
+#[test]
+fn without_an_editor_the_lines_around_are_shown() {
+    let mut state = inspected(found());
+    update(&mut state, Message::Resize(80, 24));
+    type_text(&mut state, "J");
+    let lines = (1..=60).map(|number| format!("\tline_{number}()\x1b[2J")).collect();
+    update(&mut state, Message::Program { file: "/work/train.py".into(), line: 31, lines });
+    let shown = text(&state, 80, 24);
+    assert!(
+        shown.contains("▶   31      line_31()") && shown.contains("   23      line_23()") && !shown.contains("line_22()"),
+        "{shown}"
+    );
+    press(&mut state, KeyCode::Esc);
+    assert!(text(&state, 80, 24).contains("What the inspector found"), "the findings are behind it");
 }

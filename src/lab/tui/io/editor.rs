@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{io, process};
 
+use anyhow::Context;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpgrp, getsid};
@@ -14,10 +15,13 @@ use tokio::task::JoinHandle;
 
 use crate::domain::printable;
 use crate::exercise;
-use crate::host::access;
+use crate::host::{access, read};
 
 /// Held by the one that reads the terminal: the keyboard thread while it reads, or a program for as long as it runs.
 static INPUT: Mutex<()> = Mutex::new(());
+
+/// No program is longer that people read line by line.
+const MOST_BYTES: u64 = 4 << 20;
 
 /// Waits while another program has the terminal.
 pub fn reading() -> MutexGuard<'static, ()> {
@@ -32,15 +36,27 @@ pub async fn end(editing: &mut Option<JoinHandle<io::Result<()>>>) -> io::Result
     }
 }
 
-/// The command of the user's editor at a line of a file that a run has named.
+/// What shows a line of the user's own program.
+pub enum Opened {
+    /// The command of the editor.
+    Editor(Vec<String>),
+    /// Its lines, where there is no editor.
+    Lines(Vec<String>),
+}
+
+/// A file that a run has named, at a line.
 ///
 /// # Errors
-/// There is no such file here.
-pub fn at_line(file: &str, line: usize) -> anyhow::Result<Vec<String>> {
+/// There is no such file here, or it cannot be read.
+pub fn at_line(file: &str, line: usize) -> anyhow::Result<Opened> {
     let path = Path::new(file);
     // Another host may have run it, or the file was moved. Its name is what a program said, so it may begin like a flag.
     anyhow::ensure!(path.is_absolute() && path.is_file(), "there is no file {} on this machine", printable::line(file));
-    Ok(exercise::editor::command(path, line.max(1)))
+    if exercise::editor::is_there() {
+        return Ok(Opened::Editor(exercise::editor::command(path, line.max(1))));
+    }
+    let text = read::small_file(path, MOST_BYTES).with_context(|| format!("{} cannot be read", printable::line(file)))?;
+    Ok(Opened::Lines(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()))
 }
 
 /// Run a program on the terminal to its end.

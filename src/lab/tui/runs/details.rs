@@ -203,6 +203,9 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
     if let Some(command) = record.spec.command() {
         page.fact("program", &command.argv.join(" "));
         page.fact("in", &command.directory);
+        if command.inspect {
+            page.fact("inspector", "looks into its ranks: J shows what it found");
+        }
     }
     elastic(page, &record.spec.resources);
     page.fact("host", &record.host);

@@ -25,6 +25,7 @@ fn tables() -> Vec<&'static [Binding]> {
         help::windows::SEARCH,
         help::windows::PALETTE,
         inspection::KEYS,
+        inspection::source::KEYS,
         lesson::reading::KEYS,
         next_run::confirm_start::ANYWAY,
         next_run::confirm_start::KEYS,

@@ -1,0 +1,1 @@
+"""A program that is started as `-m package`."""
