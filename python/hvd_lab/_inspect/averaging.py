@@ -17,6 +17,8 @@ class Wrapper:
 
 
 wrappers = []
+# Of each optimizer that averages by itself, as Horovod's does: its parameters.
+averaged = []
 # Optimizers by the order of their first steps, and where they were made.
 _indices = weakref.WeakKeyDictionary()
 _made = weakref.WeakKeyDictionary()
@@ -215,10 +217,10 @@ def _tell_update(optimizer, number):
     with_gradient = [parameter for parameter in parameters if parameter.grad is not None]
     alive = [wrapper for wrapper in wrappers if wrapper.wrapped() is not None]
     own = [wrapper for wrapper in alive if any(id(parameter) in wrapper.parameters for parameter in parameters)]
-    known = frozenset().union(*(wrapper.parameters for wrapper in alive)) if alive else frozenset()
+    known = frozenset().union(*(wrapper.parameters for wrapper in alive), *averaged)
     unwrapped = [parameter for parameter in with_gradient if id(parameter) not in known]
     names = getattr(optimizer, "_parameter_names", {}) or {}
-    averaged = [parameter for parameter in with_gradient if digest.address(parameter.grad) in by_hand]
+    exchanged = [parameter for parameter in with_gradient if digest.address(parameter.grad) in by_hand]
     forwards = sum(wrapper.forwards for wrapper in own)
     if own and forwards == 0:
         _look_past(own)
@@ -250,8 +252,8 @@ def _tell_update(optimizer, number):
         past_wrapper_place=_past_place[0] or {"file": "", "line": 0},
         without_sync=sum(wrapper.without_sync for wrapper in own),
         without_sync_place=_no_sync_place[0] or {"file": "", "line": 0},
-        averaged_by_hand=len(averaged),
-        summed_by_hand=bool(averaged) and all(_is_as_summed(parameter.grad) for parameter in averaged),
+        averaged_by_hand=len(exchanged),
+        summed_by_hand=bool(exchanged) and all(_is_as_summed(parameter.grad) for parameter in exchanged),
         device=str(parameters[0].device) if parameters else "cpu",
         samples=samples[0],
     )
@@ -288,6 +290,7 @@ def after_update(optimizer):
     number = _updates.get(optimizer, 0)
     _updates[optimizer] = number + 1
     State.progress += 1
+    State.steps += 1
     State.updates = max(State.updates, number + 1)
     State.behind_validation = False
     watch = sys.modules[__package__ + ".watching"]

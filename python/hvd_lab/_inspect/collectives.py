@@ -54,6 +54,11 @@ def _before(name, args, kwargs):
         return
     where = place(sys._getframe(3))
     State.within = (name, where)
+    count(name, where, _numbers(args, kwargs))
+
+
+def count(name, where, numbers):
+    """One call, of which the first of each line are told."""
     State.progress += 1
     number, key = calls[0], (name, where["file"], where["line"])
     calls[0] += 1
@@ -66,7 +71,7 @@ def _before(name, args, kwargs):
     if times < 3 or is_news:
         if is_news:
             _behind.add(key)
-        send("collective", name=name, place=where, numbers=_numbers(args, kwargs), call=number, updates=State.updates)
+        send("collective", name=name, place=where, numbers=numbers, call=number, updates=State.updates)
 
 
 def _tensor(args, kwargs):

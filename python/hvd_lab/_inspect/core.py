@@ -36,6 +36,8 @@ class State:
     # Whatever moves: a standing process does not change it.
     progress = 0
     updates = 0
+    # Steps of all optimizers, whereas `updates` are those of the one that has made most.
+    steps = 0
     # A pass that did not train has ended since the last update.
     behind_validation = False
     # The collective that the main thread is in, and since when.

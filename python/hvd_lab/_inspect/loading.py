@@ -26,7 +26,7 @@ class Pass:
         self.batch_size, self.drops_last = _whole(getattr(loader, "batch_size", None)), bool(getattr(loader, "drop_last", False))
         self.workers = int(getattr(loader, "num_workers", 0) or 0)
         self.index, self.number = _number(loader, self.made)
-        self.began, self.updates = time.perf_counter(), State.updates
+        self.began, self.steps = time.perf_counter(), State.steps
         self.batches = self.samples = self.ordered = 0
         self.waited = 0.0
         self.first, self.order, self.picked = [], digest.hasher(), []
@@ -300,7 +300,7 @@ def _finish(begun, is_whole):
         _current.pop(loader, None)
     if begun.batches == 0:
         return
-    trains = State.updates > begun.updates
+    trains = State.steps > begun.steps
     if not trains:
         State.behind_validation = True
     order = begun.order.hexdigest() if begun.ordered else digest.of_text(" ".join(begun.first))
