@@ -3,17 +3,26 @@ import sys
 import time
 import weakref
 
-from . import core, digest
+from . import core, digest, kinds, past_wrapper
 from .core import State, guard, place, replace, sampled, send
 
 
 class Wrapper:
-    """One that shares out the work of a model: its parameters, and how it was called since the update before."""
+    """One that shares out the work of a model: its parameters, and how often it was called."""
 
     def __init__(self, wrapped, parameters):
         self.wrapped = weakref.ref(wrapped)
         self.parameters = frozenset(map(id, parameters))
         self.forwards = self.without_sync = 0
+        # The counts at the last update of each optimizer.
+        self.at_update = {}
+
+    def since_update(self, index):
+        before = self.at_update.get(index, (0, 0))
+        return self.forwards - before[0], self.without_sync - before[1]
+
+    def keep(self, index):
+        self.at_update[index] = (self.forwards, self.without_sync)
 
 
 wrappers = []
@@ -26,9 +35,8 @@ _updates = weakref.WeakKeyDictionary()
 _told = set()
 # Places of calls that matter later.
 _no_sync_place = [None]
-_past_place = [None]
 samples = [0]
-# Since the last update: addresses of tensors that the program has put through an all_reduce, with their first number then.
+# Addresses of tensors that the program has put through a collective since the update that used them before.
 by_hand = {}
 
 
@@ -112,13 +120,13 @@ def _tell_wrapper(wrapped, module, before):
 def _tells_data_parallel(old):
     def __init__(self, *args, **kwargs):
         old(self, *args, **kwargs)
-        _tell_other("DataParallel", None)
+        tell_other("DataParallel", None)
 
     return __init__
 
 
 @guard
-def _tell_other(by, where):
+def tell_other(by, where):
     if by not in _told:
         _told.add(by)
         send("wrapped", by=by, place=where or place(sys._getframe(3)))
@@ -128,9 +136,11 @@ def _counts_forward(old):
     def forward(self, *args, **kwargs):
         began = time.perf_counter()
         _count_forward(self)
+        past_wrapper.inside[0] += 1
         try:
             return old(self, *args, **kwargs)
         finally:
+            past_wrapper.inside[0] -= 1
             watch = sys.modules[__package__ + ".watching"]
             watch.times["forward"] += time.perf_counter() - began
 
@@ -142,7 +152,7 @@ def _count_forward(wrapped):
     import torch
 
     State.progress += 1
-    if torch.is_grad_enabled() and wrapped.training:
+    if torch.is_grad_enabled():
         for wrapper in wrappers:
             if wrapper.wrapped() is wrapped:
                 wrapper.forwards += 1
@@ -191,25 +201,24 @@ def before_update(optimizer):
     if sampled(number):
         _tell_update(optimizer, number)
     for wrapper in wrappers:
-        wrapper.forwards = wrapper.without_sync = 0
-    by_hand.clear()
+        wrapper.keep(_indices[optimizer])
+    _forget_by_hand(optimizer)
     samples[0] = 0
     _began[0] = time.perf_counter()
 
 
+def _forget_by_hand(optimizer):
+    """What the program averaged for this optimizer; another one may be about to use the rest."""
+    if by_hand:
+        for parameter in _parameters(optimizer):
+            if parameter.grad is not None:
+                by_hand.pop(digest.address(parameter.grad), None)
+            by_hand.pop(digest.address(parameter), None)
+
+
 def _look_at_kind(optimizer):
-    """Kinds of training in which ranks hold different weights on purpose."""
-    name, made = type(optimizer).__name__, _made.get(optimizer)
-    if name == "ZeroRedundancyOptimizer":
-        _tell_other("ZeroRedundancyOptimizer", made)
-    if type(optimizer).__module__.startswith("deepspeed"):
-        _tell_other("DeepSpeed", made)
-    for parameter in _parameters(optimizer)[:64]:
-        kind = type(parameter).__name__, type(getattr(parameter, "data", None)).__name__
-        if "DTensor" in kind:
-            _tell_other("FSDP", made)
-        if "FlatParameter" in kind:
-            _tell_other("FSDP", made)
+    for kind in kinds.kinds(optimizer, _parameters(optimizer)):
+        tell_other(kind, _made.get(optimizer))
 
 
 def _tell_update(optimizer, number):
@@ -220,10 +229,12 @@ def _tell_update(optimizer, number):
     known = frozenset().union(*(wrapper.parameters for wrapper in alive), *averaged)
     unwrapped = [parameter for parameter in with_gradient if id(parameter) not in known]
     names = getattr(optimizer, "_parameter_names", {}) or {}
-    exchanged = [parameter for parameter in with_gradient if digest.address(parameter.grad) in by_hand]
-    forwards = sum(wrapper.forwards for wrapper in own)
+    exchanged = [parameter for parameter in with_gradient if getattr(by_hand.get(digest.address(parameter.grad)), "name", "") == "all_reduce"]
+    calls = [wrapper.since_update(_indices[optimizer]) for wrapper in own]
+    forwards, without_sync = sum(count for count, _ in calls), sum(count for _, count in calls)
     if own and forwards == 0:
-        _look_past(own)
+        past_wrapper.look(own)
+    _look_at_weights(parameters, number)
     buffers = [buffer for wrapper in own for buffer in wrapper.wrapped().module.buffers()]
     momentum = [
         value
@@ -248,9 +259,9 @@ def _tell_update(optimizer, number):
         unwrapped=len(unwrapped),
         unwrapped_name=str(names.get(id(unwrapped[0]), "")) if unwrapped else "",
         forwards=forwards,
-        past_wrapper=int(bool(own) and forwards == 0),
-        past_wrapper_place=_past_place[0] or {"file": "", "line": 0},
-        without_sync=sum(wrapper.without_sync for wrapper in own),
+        past_wrapper=int(forwards == 0 and past_wrapper.seen_at[0] is not None),
+        past_wrapper_place=past_wrapper.seen_at[0] or {"file": "", "line": 0},
+        without_sync=without_sync,
         without_sync_place=_no_sync_place[0] or {"file": "", "line": 0},
         averaged_by_hand=len(exchanged),
         summed_by_hand=bool(exchanged) and all(_is_as_summed(parameter.grad) for parameter in exchanged),
@@ -260,25 +271,17 @@ def _tell_update(optimizer, number):
 
 
 def _is_as_summed(gradient):
-    is_sum, first = by_hand[digest.address(gradient)]
-    return is_sum and gradient.numel() > 0 and float(gradient.reshape(-1)[0]) == first
+    call = by_hand[digest.address(gradient)]
+    return call.is_sum and gradient.numel() > 0 and float(gradient.reshape(-1)[0]) == call.first
 
 
-def _look_past(own):
-    """The wrapper was not called: from the next pass on, find out where the module inside is called."""
-    if _past_place[0] is not None:
-        return
-    _past_place[0] = {"file": "", "line": 0}
-    from torch.nn.modules.module import register_module_forward_pre_hook
-
-    inner = {id(wrapper.wrapped().module) for wrapper in own}
-
-    def hook(module, arguments):
-        if id(module) in inner and module.training:
-            _past_place[0] = place()
-            handle.remove()
-
-    handle = register_module_forward_pre_hook(guard(hook))
+def _look_at_weights(parameters, number):
+    """Weights that the program itself has put through a collective: a broadcast at the start, or averages instead of those of gradients."""
+    touched = [by_hand[place] for place in map(digest.address, parameters) if place in by_hand]
+    if touched and touched[0].name == "broadcast":
+        send("state", action="broadcast_model", place=touched[0].place, digest=digest.of_tensors(parameters), updates=State.updates)
+    elif len(touched) * 2 > len(parameters) and number > 0:
+        tell_other("averaged weights", touched[0].place)
 
 
 @guard

@@ -12,6 +12,8 @@ _NAMES = (
     "all_to_all", "all_to_all_single", "gather", "scatter", "barrier", "monitored_barrier", "all_gather_object", "gather_object",
     "broadcast_object_list", "scatter_object_list",
 )
+# From one rank to another: what makes pipelines of models.
+_PAIRS = ("send", "recv", "isend", "irecv", "batch_isend_irecv")
 # Calls of the process so far.
 calls = [0]
 # Of each line how often, and since a validation which lines were told.
@@ -25,6 +27,8 @@ def install(torch):
         return
     for name in _NAMES:
         replace(dist, name, functools.partial(_told, name))
+    for name in _PAIRS:
+        replace(dist, name, _told_pair)
     replace(dist, "init_process_group", _joins)
     replace(sys.modules.get("torch.multiprocessing.spawn"), "start_processes", _starts_ranks)
     spawn = sys.modules.get("torch.multiprocessing")
@@ -46,6 +50,26 @@ def _told(name, old):
         return result
 
     return call
+
+
+def _told_pair(old):
+    def call(*args, **kwargs):
+        _tell_pair(args, kwargs)
+        try:
+            return old(*args, **kwargs)
+        finally:
+            State.within = None
+
+    return call
+
+
+@guard
+def _tell_pair(args, kwargs):
+    import torch
+
+    State.progress += 1
+    if torch.is_grad_enabled() and State.within is None:
+        averaging.tell_other("send/recv", place(sys._getframe(3)))
 
 
 @guard
@@ -89,13 +113,20 @@ def _after(name, args, kwargs, began):
     watching.times["exchange"] += time.perf_counter() - began
     State.progress += 1
     tensor = _tensor(args, kwargs)
-    if name != "all_reduce" or tensor is None or len(averaging.by_hand) > 10_000 or not sampled(State.updates):
+    if tensor is None or name not in ("all_reduce", "broadcast") or len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
-    is_whole = not (kwargs.get("async_op") or len(args) > 3 and args[3])
-    op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM"))
-    is_sum = "SUM" in op.upper() and "PRE" not in op.upper()
-    first = float(tensor.reshape(-1)[0]) if is_whole and is_sum and tensor.numel() and not tensor.is_complex() else None
-    averaging.by_hand[digest.address(tensor) or 0] = (is_sum and is_whole, first)
+    averaging.by_hand[digest.address(tensor) or 0] = Call(name, args, kwargs, tensor)
+
+
+class Call:
+    """A collective that changed a tensor, with what it left there."""
+
+    def __init__(self, name, args, kwargs, tensor):
+        self.name, self.place = name, place(sys._getframe(4))
+        is_whole = name == "all_reduce" and not (kwargs.get("async_op") or len(args) > 3 and args[3])
+        op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()
+        self.is_sum = is_whole and "SUM" in op and "PRE" not in op
+        self.first = float(tensor.reshape(-1)[0]) if self.is_sum and tensor.numel() and not tensor.is_complex() else None
 
 
 def _starts_ranks(old):

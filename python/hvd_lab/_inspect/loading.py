@@ -35,9 +35,12 @@ class Pass:
         while self.dataset and self.every * _PICKED // 2 < self.dataset:
             self.every *= 2
         self.sampler = _sampler_of(loader)
-        self.content = content_of(loader.dataset) if self.number == 0 else ""
+        if loader not in _contents:
+            _contents[loader] = content_of(loader.dataset)
+        self.content = _contents[loader]
 
 
+_contents = weakref.WeakKeyDictionary()
 # Loaders made anew for each pass, at one line, are passes over one loader.
 _of_line = {}
 

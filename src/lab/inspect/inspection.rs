@@ -12,7 +12,18 @@ use crate::domain::event::{
 /// Reports that are kept of a rank: a training of days has a few thousand.
 const MOST: usize = 20_000;
 /// Ways to train in which each rank holds other weights on purpose.
-const SHARDED: [&str; 4] = ["FSDP", "DeepSpeed", "parallelize_module", "Pipeline"];
+const SHARDED: [&str; 10] = [
+    "FSDP",
+    "DeepSpeed",
+    "parallelize_module",
+    "Pipeline",
+    "PostLocalSGDOptimizer",
+    "ColossalAI",
+    "Megatron",
+    "fairscale",
+    "averaged weights",
+    "send/recv",
+];
 
 /// What was seen of one launch. A new launch begins a new one.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,52 @@
+"""Calls of a wrapped model that do not go through its wrapper, and their line."""
+import sys
+
+from .core import guard, place
+
+# Wrappers whose forward pass is going on.
+inside = [0]
+seen_at = [None]
+# Number of the hook on all modules, while it looks, and the calls that it may still look at.
+_hook = [None]
+_left = [0]
+# Calls of modules until nothing is found: some updates of a large model.
+_MOST = 20_000
+
+
+@guard
+def look(wrappers):
+    """From now on, for some time: finds the line that calls one of these models, or a part of it, past the wrapper."""
+    if _hook[0] is not None or _left[0] < 0:
+        return
+    import torch
+    from torch.nn.modules.module import register_module_forward_pre_hook
+
+    owners = {id(module) for wrapper in wrappers for module in wrapper.wrapped().module.modules()}
+    _left[0] = _MOST
+
+    def before_forward(module, arguments):
+        _left[0] -= 1
+        if not inside[0] and id(module) in owners and torch.is_grad_enabled():
+            seen_at[0] = place(_outermost(sys._getframe(2), owners))
+            _left[0] = -1
+        if _left[0] <= 0:
+            _stop()
+
+    _hook[0] = register_module_forward_pre_hook(guard(before_forward))
+
+
+def _outermost(frame, owners):
+    """The frame outside of the methods of the model, such as an `encode` that the program calls."""
+    found, at = frame, frame
+    while at is not None and at.f_code.co_name != "<module>":
+        code = at.f_code
+        if code.co_argcount and id(at.f_locals.get(code.co_varnames[0])) in owners and at.f_back is not None:
+            found = at.f_back
+        at = at.f_back
+    return found
+
+
+def _stop():
+    if _hook[0] is not None:
+        _hook[0].remove()
+        _hook[0] = None
