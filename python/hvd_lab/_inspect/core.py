@@ -23,7 +23,6 @@ class State:
     active = True
     # The process that may speak: a forked child inherits this module and is another one.
     pid = os.getpid()
-    is_child = multiprocessing.parent_process() is not None
     # Its number, where the launcher's variables do not say it.
     rank = None
     has_spoken = False
@@ -60,18 +59,22 @@ def launched():
     return number_of(_SIZES, 1)
 
 
+def is_child():
+    """Whether another Python process has started this one: known only once it runs its own code."""
+    return multiprocessing.parent_process() is not None
+
+
 def may_speak():
     if os.getpid() != State.pid:
         return False
     # Workers and helpers of a rank are no ranks; a child that joins a group is one.
-    return not State.is_child or State.rank is not None
+    return State.rank is not None or not is_child()
 
 
 def join(rank):
     """This process is a rank of a group that it has just entered."""
-    if State.is_child or os.getpid() != State.pid:
-        if number_of(_RANKS, None) is None or State.rank is not None:
-            State.rank, State.pid, State.is_child = rank, os.getpid(), False
+    if (is_child() or os.getpid() != State.pid) and (number_of(_RANKS, None) is None or State.rank is not None):
+        State.rank, State.pid = rank, os.getpid()
 
 
 _log = None

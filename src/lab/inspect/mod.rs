@@ -16,6 +16,9 @@ mod reading;
 mod speed;
 mod weights;
 
+#[cfg(test)]
+mod tests;
+
 use serde::Serialize;
 
 use crate::domain::event::Place;
