@@ -55,6 +55,9 @@ def install(torch):
         replace(DistributedDataParallel, "__init__", _tells_wrapper)
         replace(DistributedDataParallel, "forward", _counts_forward)
         replace(DistributedDataParallel, "no_sync", _remembers_no_sync)
+        from torch.distributed.algorithms.join import Join
+
+        replace(Join, "__enter__", _tells_join)
     replace(torch.nn.DataParallel, "__init__", _tells_data_parallel)
 
 
@@ -187,9 +190,19 @@ def _is_outer_of_horovod(optimizer):
     return hasattr(optimizer, "_allreduce_grad_async") or type(optimizer).__module__.startswith("horovod.")
 
 
+# The optimizers that are within a step: one that another is put around, as ZeRO's, is not told by itself.
+_stepping = []
+
+
 @guard
 def before_update(optimizer):
     """Right before an optimizer applies its gradients."""
+    if optimizer in _stepping[:1]:
+        # The same one again: Horovod's calls what it was made of, or a step has ended with an error.
+        del _stepping[1:]
+    _stepping.append(optimizer)
+    if _stepping[0] is not optimizer:
+        return
     depth = _depth[optimizer] = _depth.get(optimizer, 0) + 1
     if depth != 1 + _is_outer_of_horovod(optimizer) or not core.may_speak():
         return
@@ -286,6 +299,10 @@ def _look_at_weights(parameters, number):
 
 @guard
 def after_update(optimizer):
+    if _stepping and _stepping[-1] is optimizer:
+        _stepping.pop()
+    if _stepping and _stepping[0] is not optimizer:
+        return
     depth = _depth.get(optimizer, 1)
     _depth[optimizer] = max(0, depth - 1)
     if depth != 1 + _is_outer_of_horovod(optimizer) or not core.may_speak():

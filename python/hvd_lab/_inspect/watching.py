@@ -9,6 +9,20 @@ from .core import State, guard, place, replace, send
 
 times = {"data": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0, "exchange": 0.0}
 _last = [time.perf_counter()]
+# Functions of the libraries in which a rank waits for others, as people call them.
+_WAITING = {
+    "_engine_run_backward": "backward",
+    "_sync_module_states": "DistributedDataParallel",
+    "_verify_param_shape_across_processes": "DistributedDataParallel",
+    "_sync_buffers": "DistributedDataParallel",
+    "_default_broadcast_coalesced": "DistributedDataParallel",
+    "_store_based_barrier": "init_process_group",
+    "_create_c10d_store": "init_process_group",
+    "_new_process_group_helper": "init_process_group",
+    "destroy_process_group": "destroy_process_group",
+    "wait": "wait",
+    "synchronize": "synchronize",
+}
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -86,9 +100,8 @@ def _tell_stall(main, still):
     if frame is None:
         return
     within = State.within
-    file = frame.f_code.co_filename
-    in_library = core._is_own(file) is None
-    name = within[0] if within else frame.f_code.co_name if in_library else ""
+    called = frame.f_code.co_name
+    name = within[0] if within else _WAITING.get(called, "") if core._is_own(frame.f_code.co_filename) is None else ""
     send("stalled", place=(within[1] if within else place(frame)), within=name, calls=_calls(), updates=State.updates, seconds=round(still, 1))
 
 
