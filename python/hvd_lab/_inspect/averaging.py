@@ -128,6 +128,14 @@ def _tells_data_parallel(old):
     return __init__
 
 
+def _tells_join(old):
+    def __enter__(self):
+        tell_other("Join", None)
+        return old(self)
+
+    return __enter__
+
+
 @guard
 def tell_other(by, where):
     if by not in _told:
