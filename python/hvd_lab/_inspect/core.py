@@ -220,6 +220,8 @@ def _is_own(file):
         real = os.path.realpath(file)
         is_library = (
             file.startswith("<")
+            # What TensorFlow makes of functions, the program's and its own.
+            or os.path.basename(file).startswith("__autograph_generated_file")
             or "/site-packages/" in real
             or "/dist-packages/" in real
             or real.startswith(tuple(_paths.values()))

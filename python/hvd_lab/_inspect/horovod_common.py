@@ -76,8 +76,10 @@ def _told(name, old):
 
 @guard
 def _before(name, args, kwargs):
-    # Horovod calls itself by the same names.
-    if not core.may_speak() or State.within is not None or sys._getframe(3).f_globals.get("__name__", "").startswith("horovod."):
+    tensorflow = sys.modules.get("tensorflow")
+    # A call in a graph only builds it, and Horovod calls itself by the same names.
+    is_built = tensorflow is not None and hasattr(tensorflow, "inside_function") and tensorflow.inside_function()
+    if is_built or not core.may_speak() or State.within is not None or sys._getframe(3).f_globals.get("__name__", "").startswith("horovod."):
         return None
     where = place(sys._getframe(3))
     State.within = ("hvd." + name, where)
