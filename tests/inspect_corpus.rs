@@ -65,8 +65,11 @@ fn python(program: &Program) -> Option<String> {
     let python = named.or_else(|| (!is_horovod).then(|| "python3".to_owned()))?;
     let modules = if program.needs.is_empty() { "torch".to_owned() } else { program.needs.join(", ") };
     // `find_spec` of each is enough, and does not take the seconds of an import.
-    let code = format!("import importlib.util, sys\nsys.exit(any(importlib.util.find_spec(m) is None for m in '{modules}'.split(', ')))");
-    let found = Command::new(&python).args(["-c", &code]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let code = format!(
+        "import importlib.util, sys\nsys.exit(any(importlib.util.find_spec(m) is None for m in '{modules}'.split(', ')))"
+    );
+    let found =
+        Command::new(&python).args(["-c", &code]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     found.is_ok_and(|status| status.success()).then_some(python)
 }
 
@@ -140,7 +143,8 @@ fn line_of(place: &Value) -> String {
 
 fn objections(findings: &[Value]) -> Vec<String> {
     let is_one = |finding: &&Value| finding["outcome"] == "wrong" || finding["outcome"] == "look" && finding["topic"] != "speed";
-    let words = |finding: &Value| format!("{} ({}) at `{}`: {}", finding["topic"], finding["outcome"], finding["text"], finding["seen"]);
+    let words =
+        |finding: &Value| format!("{} ({}) at `{}`: {}", finding["topic"], finding["outcome"], finding["text"], finding["seen"]);
     findings.iter().filter(is_one).map(words).collect()
 }
 
@@ -160,13 +164,16 @@ fn complaint(program: &Program, mistake: Option<&Mistake>, python: &str) -> Opti
             && finding["outcome"] == mistake.outcome.as_str()
             && finding["text"].as_str().is_some_and(|text| text.contains(&mistake.line))
     });
-    let seen = || format!("{name}: {} ({}) at `{}` is missing in {:?}", mistake.topic, mistake.outcome, mistake.line, objections(&findings));
+    let seen = || {
+        format!("{name}: {} ({}) at `{}` is missing in {:?}", mistake.topic, mistake.outcome, mistake.line, objections(&findings))
+    };
     (!is_found).then(seen)
 }
 
 /// Judges all of these, some at once, and fails with every complaint.
 fn judge(cases: &[(&Program, Option<&Mistake>)]) {
-    let pythons: BTreeMap<&str, Option<String>> = cases.iter().map(|(program, _)| (program.name.as_str(), python(program))).collect();
+    let pythons: BTreeMap<&str, Option<String>> =
+        cases.iter().map(|(program, _)| (program.name.as_str(), python(program))).collect();
     for (name, python) in &pythons {
         if python.is_none() {
             skip("torch", format!("{name}: its modules cannot be imported (HVD_LAB_TORCH_PYTHON, HVD_LAB_HOROVOD_PYTHON)"));
@@ -201,6 +208,7 @@ fn each_mistake_is_found_with_its_line() {
     let programs: Vec<Program> = table("programs.toml", "program");
     let mistakes: Vec<Mistake> = table("mistakes.toml", "mistake");
     let of = |mistake: &Mistake| programs.iter().position(|program| program.name == mistake.program).unwrap();
-    let cases: Vec<(&Program, Option<&Mistake>)> = mistakes.iter().map(|mistake| (&programs[of(mistake)], Some(mistake))).collect();
+    let cases: Vec<(&Program, Option<&Mistake>)> =
+        mistakes.iter().map(|mistake| (&programs[of(mistake)], Some(mistake))).collect();
     judge(&cases);
 }

@@ -1,4 +1,5 @@
 """The wrappers around models and optimizers, and what every update is about to apply."""
+import itertools
 import sys
 import time
 import weakref
@@ -30,6 +31,8 @@ wrappers = []
 averaged = []
 # Optimizers by the order of their first steps, and where they were made.
 _indices = weakref.WeakKeyDictionary()
+# An optimizer that is gone leaves its number to no other.
+_numbers = itertools.count()
 _made = weakref.WeakKeyDictionary()
 _updates = weakref.WeakKeyDictionary()
 _told = set()
@@ -217,7 +220,7 @@ def before_update(optimizer):
     State.progress += 1
     number = _updates.get(optimizer, 0)
     if optimizer not in _indices:
-        _indices[optimizer] = len(_indices)
+        _indices[optimizer] = next(_numbers)
         _look_at_kind(optimizer)
     if sampled(number):
         _tell_update(optimizer, number)

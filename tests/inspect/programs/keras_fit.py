@@ -24,7 +24,7 @@ model.compile(loss="sparse_categorical_crossentropy", optimizer=opt, metrics=["a
 callbacks = [
     hvd.callbacks.BroadcastGlobalVariablesCallback(0),
     hvd.callbacks.MetricAverageCallback(),
-    hvd.callbacks.LearningRateWarmupCallback(initial_lr=0.05 * hvd.size(), warmup_epochs=2, verbose=0),
+    hvd.callbacks.LearningRateWarmupCallback(initial_lr=0.05 * hvd.size(), warmup_epochs=2, momentum_correction=False, verbose=0),
     tf.keras.callbacks.ReduceLROnPlateau(monitor="val_loss", patience=2),
 ]
 if hvd.rank() == 0:
