@@ -116,7 +116,7 @@ def _digest(module):
 
 @guard
 def _tell_wrapper(wrapped, module, before):
-    averaged = getattr(wrapped, "_module_parameters", None) or [p for p in module.parameters() if p.requires_grad]
+    averaged = [p for p in getattr(wrapped, "_module_parameters", None) or module.parameters() if p.requires_grad]
     wrappers.append(Wrapper(wrapped, averaged))
     settings = ["%s=True" % name for name in ("find_unused_parameters", "static_graph") if getattr(wrapped, name, False)]
     send("wrapped", by="DistributedDataParallel", place=place(sys._getframe(3)), before=before or "", after=digest.of_tensors(module.parameters()),
