@@ -15,6 +15,7 @@ mod fetch;
 mod gpu_proof;
 mod images;
 mod inspect;
+mod inspect_corpus;
 mod installed;
 mod launch;
 mod lease;

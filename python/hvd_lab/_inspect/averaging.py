@@ -1,4 +1,5 @@
 """The wrappers around models and optimizers, and what every update is about to apply."""
+import itertools
 import sys
 import time
 import weakref
@@ -26,8 +27,12 @@ class Wrapper:
 
 
 wrappers = []
+# Of each optimizer that averages by itself, as Horovod's does: its parameters.
+averaged = []
 # Optimizers by the order of their first steps, and where they were made.
 _indices, _made, _updates = core.Marks(), core.Marks(), core.Marks()
+# An optimizer that is gone leaves its number to no other.
+_numbers = itertools.count()
 # Wrappers that hold parameters of an optimizer, and how many wrappers there were when it was looked for.
 _own = core.Marks()
 _told = set()
@@ -110,7 +115,7 @@ def _digest(module):
 
 @guard
 def _tell_wrapper(wrapped, module, before):
-    averaged = getattr(wrapped, "_module_parameters", None) or [p for p in module.parameters() if p.requires_grad]
+    averaged = [p for p in getattr(wrapped, "_module_parameters", None) or module.parameters() if p.requires_grad]
     wrappers.append(Wrapper(wrapped, averaged))
     settings = ["%s=True" % name for name in ("find_unused_parameters", "static_graph") if getattr(wrapped, name, False)]
     send("wrapped", by="DistributedDataParallel", place=core.place_of_making(wrapped, sys._getframe(3)), before=before or "", after=digest.of_tensors(module.parameters()),
@@ -267,7 +272,7 @@ def before_update(optimizer):
     State.progress += 1
     number = _updates.get(optimizer, 0)
     if optimizer not in _indices:
-        _indices[optimizer] = len(_indices)
+        _indices[optimizer] = next(_numbers)
         _look_at_kind(optimizer)
     if sampled(number):
         _tell_update(optimizer, number)
@@ -306,10 +311,10 @@ def _tell_update(optimizer, number):
     with_gradient = [parameter for parameter in parameters if parameter.grad is not None]
     alive = [wrapper for wrapper in wrappers if wrapper.wrapped() is not None]
     own = _wrappers_of(optimizer)
-    known = frozenset().union(*(wrapper.parameters for wrapper in alive)) if alive else frozenset()
+    known = frozenset().union(*(wrapper.parameters for wrapper in alive), *averaged)
     unwrapped = [parameter for parameter in with_gradient if id(parameter) not in known]
     names = getattr(optimizer, "_parameter_names", {}) or {}
-    averaged = [parameter for parameter in with_gradient if by_hand and getattr(by_hand.get(digest.address(parameter.grad)), "name", "") == "all_reduce"]
+    exchanged = [parameter for parameter in with_gradient if by_hand and getattr(by_hand.get(digest.address(parameter.grad)), "name", "") == "all_reduce"]
     calls = [wrapper.since_update(_indices[optimizer]) for wrapper in own]
     forwards, without_sync = sum(count for count, _ in calls), sum(count for _, count in calls)
     if own and forwards == 0 and not _is_compiled[0]:
@@ -343,8 +348,8 @@ def _tell_update(optimizer, number):
         past_wrapper_place=past_wrapper.seen_at[0] or core.NO_PLACE,
         without_sync=without_sync,
         without_sync_place=_no_sync_place[0] or core.NO_PLACE,
-        averaged_by_hand=len(averaged),
-        summed_by_hand=bool(averaged) and all(_is_as_summed(parameter.grad) for parameter in averaged),
+        averaged_by_hand=len(exchanged),
+        summed_by_hand=bool(exchanged) and all(_is_as_summed(parameter.grad) for parameter in exchanged),
         device=str(parameters[0].device) if parameters else "cpu",
         samples=samples[0],
     )
@@ -373,6 +378,7 @@ def after_update(optimizer):
     number = _updates.get(optimizer, 0)
     _updates[optimizer] = number + 1
     State.progress += 1
+    State.steps += 1
     State.updates = max(State.updates, number + 1)
     State.behind_validation = False
     watch = sys.modules[__package__ + ".watching"]

@@ -81,6 +81,11 @@ def _before(name, args, kwargs):
     caller = sys._getframe(3)
     where = place(caller)
     State.within = (name, where)
+    count(name, where, _numbers(args, kwargs), not _is_inside(caller))
+
+
+def count(name, where, numbers, is_told=True):
+    """One call, of which the first of each line are told."""
     State.progress += 1
     number, key = calls[0], (name, where["file"], where["line"])
     calls[0] += 1
@@ -90,10 +95,10 @@ def _before(name, args, kwargs):
     if not State.behind_validation:
         _behind.clear()
     is_news = State.behind_validation and key not in _behind
-    if (times < 3 or is_news) and not _is_inside(caller):
+    if (times < 3 or is_news) and is_told:
         if is_news:
             _behind.add(key)
-        send("collective", name=name, place=where, numbers=_numbers(args, kwargs), call=number, updates=State.updates)
+        send("collective", name=name, place=where, numbers=numbers, call=number, updates=State.updates)
 
 
 def _is_inside(caller):

@@ -40,6 +40,8 @@ class State:
     # Whatever moves: a standing process does not change it.
     progress = 0
     updates = 0
+    # Steps of all optimizers, whereas `updates` are those of the one that has made most.
+    steps = 0
     # A pass that did not train has ended since the last update.
     behind_validation = False
     # The collective that the main thread is in, and since when.
@@ -271,6 +273,8 @@ def _is_own(file):
         real = os.path.realpath(file)
         is_library = (
             file.startswith("<")
+            # What TensorFlow makes of functions, the program's and its own.
+            or os.path.basename(file).startswith("__autograph_generated_file")
             or "/site-packages/" in real
             or "/dist-packages/" in real
             or real.startswith(tuple(_paths.values()))

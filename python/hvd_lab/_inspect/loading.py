@@ -29,7 +29,7 @@ class Pass:
         self.index = _index_of(loader, self.made, where)
         self.number = _passes.get(self.index, 0)
         _passes[self.index] = self.number + 1
-        self.began, self.updates = time.perf_counter(), State.updates
+        self.began, self.steps = time.perf_counter(), State.steps
         self.batches = self.samples = self.ordered = 0
         self.waited = 0.0
         self.first, self.order, self.picked = [], digest.hasher(), []
@@ -40,14 +40,19 @@ class Pass:
         self.sampler = _sampler_of(loader)
         # Samples of the batches that are on their way, and whether the sampler's numbers are those of samples.
         self.sizes, self.counts = collections.deque(), self.dataset is not None and self.sampler["sampler"] != ""
-        self.content = content_of(loader.dataset) if self.number == 0 else ""
+        if loader not in _contents:
+            _contents[loader] = content_of(loader.dataset)
+        self.content = _contents[loader]
+
+
+_contents = core.Marks()
 
 
 def _index_of(loader, made, where):
-    """A loader that is made anew in each epoch, over the same data set and for the same loop, is one."""
+    """A loader that is made anew in each epoch, over such a data set and for the same loop, is one. No address is in its key: ranks number alike."""
     if loader in _indices:
         return _indices[loader]
-    key = str(made), str(where), id(getattr(loader, "dataset", None))
+    key = str(made), str(where), type(loader.dataset).__name__, _length(loader.dataset)
     before = _like.get(key)
     if before is None or before[0]() is not None:
         before = _like[key] = [None, _count[0]]
@@ -308,7 +313,7 @@ def _finish(begun, is_whole):
         _current.pop(loader, None)
     if begun.batches == 0:
         return
-    trains = State.updates > begun.updates
+    trains = State.steps > begun.steps
     if not trains:
         State.behind_validation = True
     order = begun.order.hexdigest() if begun.ordered else digest.of_text(" ".join(begun.first))

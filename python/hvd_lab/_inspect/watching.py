@@ -1,5 +1,6 @@
 """Times, memory, and a look at the main thread when nothing moves."""
 import _thread
+import atexit
 import os
 import sys
 import threading
@@ -29,11 +30,14 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 def install(torch):
     replace(torch.Tensor, "backward", _timed_backward)
-    import atexit
+    prepare()
 
-    State.at_start, State.at_end = _start, _end
 
-    atexit.register(_end)
+def prepare():
+    """Watches this process from its first report on, until its end."""
+    if State.at_end is None:
+        State.at_start, State.at_end = _start, _end
+        atexit.register(_end)
 
 
 def _start():

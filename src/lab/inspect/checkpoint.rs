@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::inspection::{Inspection, differ, group, known, ranks as names, state};
 use super::{Finding, Outcome, Topic};
-use crate::domain::event::{Place, StateAction};
+use crate::domain::event::{PassReport, Place, StateAction};
 
 const TOPIC: Topic = Topic::Checkpoint;
 
@@ -47,12 +47,15 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 /// Ranks that begin with different epochs.
 fn resumed(seen: &Inspection) -> Option<Finding> {
     let passes = seen.passes(true);
-    let (_, first) = passes.iter().find(|((_, number), _)| *number == 0)?;
-    let epochs: Vec<(usize, i64)> =
-        first.iter().filter_map(|(rank, pass)| Some((*rank, pass.epoch.filter(|_| pass.replicas.is_some())?))).collect();
-    if epochs.len() < 2 || !differ(epochs.iter().map(|(_, epoch)| epoch)) {
-        return None;
-    }
+    // Keras says the epoch itself; elsewhere a distributed sampler is told it.
+    let says_epoch = |pass: &PassReport| seen.is_keras() || pass.replicas.is_some();
+    let epochs_of = |reports: &BTreeMap<usize, &PassReport>| -> Vec<(usize, i64)> {
+        reports.iter().filter_map(|(rank, pass)| Some((*rank, pass.epoch.filter(|_| says_epoch(pass))?))).collect()
+    };
+    let (first, epochs) = passes
+        .values()
+        .map(|reports| (reports, epochs_of(reports)))
+        .find(|(_, epochs)| epochs.len() > 1 && differ(epochs.iter().map(|(_, epoch)| epoch)))?;
     let told: Vec<String> = epochs.iter().map(|(rank, epoch)| format!("rank {rank} with {epoch}")).collect();
     let remedy = seen.in_words(
         "broadcast the epoch: hvd.broadcast(epoch, 0)",

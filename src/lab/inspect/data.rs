@@ -181,6 +181,7 @@ fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     if !reports.values().all(|pass| pass.is_whole)
         || !differ(reports.values().map(|pass| pass.batches))
         || seen.wrappers().next().is_none()
+        || seen.has("Join")
     {
         return twice(reports);
     }

@@ -113,7 +113,9 @@ impl Inspection {
         for (rank, update) in self.of_all(update) {
             all.entry((update.index, update.update)).or_default().entry(rank).or_insert(update);
         }
-        all.retain(|_, ranks| self.is_complete() && ranks.len() == self.ranks.len());
+        // With Join a rank that has no more batches makes no more updates: later ones with the same number do not belong together.
+        let joins = self.has("Join");
+        all.retain(|(_, number), ranks| self.is_complete() && ranks.len() == self.ranks.len() && !(joins && *number > 2));
         all
     }
 

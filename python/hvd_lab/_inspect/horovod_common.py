@@ -1,0 +1,103 @@
+"""What Horovod's bindings have in common: the group that a process joins, and who calls which collective where."""
+import functools
+import os
+import sys
+
+from . import collectives, core, watching
+from .core import State, guard, place, replace, send
+
+_NAMES = (
+    "allreduce", "allreduce_", "allreduce_async", "allreduce_async_", "grouped_allreduce", "grouped_allreduce_", "allgather", "allgather_async",
+    "allgather_object", "grouped_allgather", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_", "broadcast_object", "alltoall",
+    "reducescatter", "grouped_reducescatter", "barrier", "join",
+)
+# One binding imports the others: each name is told by the binding that the program calls.
+_joined = [False]
+
+
+def install(module):
+    """Watches the names that a program calls; the binding itself calls those of its inner modules."""
+    horovod = "horovod " + str(getattr(sys.modules.get("horovod"), "__version__", ""))
+    if horovod not in State.versions:
+        State.versions.append(horovod)
+    for name in _NAMES:
+        replace(module, name, functools.partial(_told, name))
+    replace(module, "init", functools.partial(_joins, module))
+
+
+def _joins(module, old):
+    def init(*args, **kwargs):
+        result = old(*args, **kwargs)
+        _tell_group(module)
+        return result
+
+    return init
+
+
+@guard
+def _tell_group(module):
+    if _joined[0]:
+        return
+    _joined[0] = True
+    rank, size = module.rank(), module.size()
+    core.join(rank)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    torch = sys.modules.get("torch")
+    send("group", by="horovod", backend=_backend(module), rank=rank, size=size, local_rank=module.local_rank(), local_size=module.local_size(),
+         host=core.host(), device=_device(torch), threads=torch.get_num_threads() if torch is not None else 1, cores=cores, place=place(sys._getframe(3)))
+
+
+def _backend(module):
+    for name in ("mpi", "gloo"):
+        if getattr(module, name + "_enabled", lambda: False)():
+            return name
+    return ""
+
+
+def _device(torch):
+    """Only what the program has touched already: asking starts nothing on a GPU."""
+    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
+        return "cuda:%d" % torch.cuda.current_device()
+    return "cpu"
+
+
+def _told(name, old):
+    @functools.wraps(old)
+    def call(*args, **kwargs):
+        where = _before(name, args, kwargs)
+        try:
+            return old(*args, **kwargs)
+        finally:
+            _after(where)
+
+    return call
+
+
+@guard
+def _before(name, args, kwargs):
+    tensorflow = sys.modules.get("tensorflow")
+    # A call in a graph only builds it, and Horovod calls itself by the same names.
+    is_built = tensorflow is not None and hasattr(tensorflow, "inside_function") and tensorflow.inside_function()
+    if is_built or not core.may_speak() or State.within is not None or sys._getframe(3).f_globals.get("__name__", "").startswith("horovod."):
+        return None
+    where = place(sys._getframe(3))
+    State.within = ("hvd." + name, where)
+    collectives.count("hvd." + name, where, _numbers(args, kwargs))
+    return where
+
+
+@guard
+def _after(where):
+    if where is not None:
+        State.within = None
+        State.progress += 1
+
+
+def _numbers(args, kwargs):
+    tensor = args[0] if args else kwargs.get("tensor", kwargs.get("value"))
+    for name in ("numel", "size"):
+        found = getattr(tensor, name, None)
+        found = found() if callable(found) else found
+        if isinstance(found, int):
+            return found
+    return 1 if isinstance(tensor, (int, float)) else None

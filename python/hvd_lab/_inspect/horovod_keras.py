@@ -1,0 +1,84 @@
+"""Horovod with Keras: the optimizer that averages, and Horovod's own callbacks."""
+import functools
+import sys
+
+from . import collectives, core, horovod_common, keras_hooks
+from .core import State, guard, place, replace, send
+
+
+def install(module):
+    import tensorflow
+
+    horovod_common.install(module)
+    keras_hooks.install(tensorflow.keras, tensorflow)
+    replace(module, "DistributedOptimizer", _tells_optimizer)
+    replace(module, "load_model", _tells_load)
+    callbacks = module.callbacks
+    replace(callbacks.BroadcastGlobalVariablesCallback, "on_batch_end", _tells_broadcast)
+    replace(callbacks.MetricAverageCallback, "on_epoch_end", _tells_average)
+
+
+def _tells_optimizer(old):
+    @functools.wraps(old)
+    def DistributedOptimizer(*args, **kwargs):
+        optimizer = old(*args, **kwargs)
+        _tell_optimizer(optimizer, kwargs)
+        return optimizer
+
+    return DistributedOptimizer
+
+
+@guard
+def _tell_optimizer(optimizer, given):
+    where = place(sys._getframe(3))
+    keras_hooks.made_optimizer(optimizer, where)
+    settings = ["%s=%s" % (name, str(getattr(given[name], "name", given[name]))[:40]) for name in ("op", "backward_passes_per_step") if name in given]
+    send("wrapped", by="horovod.DistributedOptimizer", place=where, settings=settings)
+
+
+def _tells_load(old):
+    @functools.wraps(old)
+    def load_model(*args, **kwargs):
+        model = old(*args, **kwargs)
+        _tell_load(model)
+        return model
+
+    return load_model
+
+
+@guard
+def _tell_load(model):
+    where = place(sys._getframe(3))
+    if getattr(model, "optimizer", None) is not None:
+        send("wrapped", by="horovod.DistributedOptimizer", place=where)
+    send("state", action="loaded_model", place=where, digest=keras_hooks.weights_of(model.variables), updates=State.updates)
+
+
+def _tells_broadcast(old):
+    def on_batch_end(self, *args, **kwargs):
+        is_first = not getattr(self, "broadcast_done", True)
+        result = old(self, *args, **kwargs)
+        if is_first:
+            _tell_broadcast(self)
+        return result
+
+    return on_batch_end
+
+
+@guard
+def _tell_broadcast(callback):
+    State.progress += 1
+    send("state", action="broadcast_model", place=keras_hooks._made.get(callback) or place(sys._getframe(3)), updates=State.updates)
+
+
+def _tells_average(old):
+    def on_epoch_end(self, *args, **kwargs):
+        _tell_average(self)
+        return old(self, *args, **kwargs)
+
+    return on_epoch_end
+
+
+@guard
+def _tell_average(callback):
+    collectives.count("hvd.metric_average", keras_hooks._made.get(callback) or place(sys._getframe(3)), None)

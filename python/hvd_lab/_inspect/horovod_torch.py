@@ -1,0 +1,65 @@
+"""Horovod with PyTorch: the optimizer that averages, and the broadcasts of a start."""
+import functools
+import sys
+
+from . import averaging, core, digest, horovod_common
+from .core import State, guard, place, replace, send
+
+
+def install(module):
+    horovod_common.install(module)
+    replace(module, "DistributedOptimizer", _tells_optimizer)
+    replace(module, "broadcast_parameters", functools.partial(_tells_broadcast, "broadcast_model"))
+    replace(module, "broadcast_optimizer_state", functools.partial(_tells_broadcast, "broadcast_optimizer"))
+
+
+def _tells_optimizer(old):
+    def DistributedOptimizer(*args, **kwargs):
+        optimizer = old(*args, **kwargs)
+        _tell_optimizer(optimizer, kwargs)
+        return optimizer
+
+    return DistributedOptimizer
+
+
+@guard
+def _tell_optimizer(optimizer, given):
+    parameters = [parameter for parameter in averaging._parameters(optimizer) if parameter.requires_grad]
+    averaging.averaged.append(frozenset(map(id, parameters)))
+    settings = ["%s=%s" % (name, _word(given[name])) for name in ("op", "backward_passes_per_step") if name in given]
+    send("wrapped", by="horovod.DistributedOptimizer", place=place(sys._getframe(3)), tensors=len(parameters), settings=settings)
+
+
+def _word(value):
+    return str(getattr(value, "name", value))[:40]
+
+
+def _tells_broadcast(action, old):
+    def broadcast(of, *args, **kwargs):
+        # What happens inside belongs to Horovod: a first step of an optimizer without a state is none of the program's.
+        within, State.within = State.within, ("hvd." + old.__name__, _place_of_call())
+        try:
+            result = old(of, *args, **kwargs)
+        finally:
+            State.within = within
+        _tell_broadcast(action, of)
+        return result
+
+    return broadcast
+
+
+@guard
+def _place_of_call():
+    return place(sys._getframe(3))
+
+
+@guard
+def _tell_broadcast(action, of):
+    State.progress += 1
+    if not core.may_speak():
+        return
+    if hasattr(of, "state_dict"):
+        tensors = [value for state in getattr(of, "state", {}).values() for value in state.values() if hasattr(value, "is_sparse")]
+    else:
+        tensors = [value for value in (of.values() if hasattr(of, "values") else [pair[1] for pair in list(of)]) if hasattr(value, "is_sparse")]
+    send("state", action=action, place=place(sys._getframe(3)), digest=digest.of_tensors(tensors), updates=State.updates)

@@ -1,0 +1,104 @@
+"""What a Keras `fit` or `evaluate` goes over: its samples, its batches, and which share of a data set it is. Reads no sample out of turn."""
+from . import core, digest
+
+# Steps from a data set of tf.data back to what it is made of.
+_DEPTH = 40
+
+
+def look(data, batch_size, steps):
+    """Fields of a pass report: `data` is the first argument of fit or evaluate, or a pair of validation data."""
+    fields = {"sampler": "", "batch_size": batch_size, "shuffles": False, "content": "", "dataset": None}
+    if hasattr(data, "_input_dataset") or hasattr(data, "element_spec"):
+        _chain(data, fields)
+    elif isinstance(data, (list, tuple)) or hasattr(data, "shape"):
+        _arrays(data, fields)
+    elif hasattr(data, "__getitem__") and hasattr(data, "__len__"):
+        _sequence(data, fields)
+    elif hasattr(data, "__next__") and hasattr(data, "n") and hasattr(data, "batch_size"):
+        _sequence(data, fields)
+    if steps is not None:
+        fields["sampler"] = "steps"
+    return fields
+
+
+def _first(data):
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    if isinstance(data, dict):
+        data = next(iter(data.values()), None)
+    return data
+
+
+def _arrays(data, fields):
+    first = _first(data)
+    if not hasattr(first, "shape") or not len(first.shape):
+        return
+    fields["dataset"] = int(first.shape[0])
+    fields["batch_size"] = fields["batch_size"] or 32
+    fields["content"] = content(first)
+
+
+def content(array):
+    """A digest of the ends and of a stride of an array."""
+    import numpy
+
+    if not hasattr(array, "shape") or not len(array.shape) or getattr(getattr(array, "dtype", None), "hasobject", False):
+        return ""
+    length = int(array.shape[0])
+    known = digest.hasher()
+    known.update(b"%d" % length)
+    step = max(1, length // 64)
+    for rows in (array[:4], array[-4:], array[::step][:64]):
+        known.update(numpy.ascontiguousarray(numpy.asarray(rows)).tobytes())
+    return known.hexdigest()
+
+
+def _sequence(data, fields):
+    """`keras.utils.Sequence`, and the iterators of ImageDataGenerator."""
+    size = getattr(data, "batch_size", None)
+    if isinstance(size, int):
+        fields["batch_size"] = size
+        total = getattr(data, "n", None)
+        fields["dataset"] = total if isinstance(total, int) else len(data) * size
+    held = getattr(data, "x", None)
+    if held is not None:
+        fields["content"] = content(held)
+    fields["shuffles"] = bool(getattr(data, "shuffle", False))
+
+
+def _chain(data, fields):
+    """Walks from the last step of a pipeline of tf.data to its source."""
+    for _ in range(_DEPTH):
+        name = type(data).__name__
+        if "BatchDataset" in name and hasattr(data, "_batch_size"):
+            fields["batch_size"] = _number(data._batch_size)
+        elif "Shuffle" in name:
+            fields["shuffles"] = True
+        elif "Shard" in name and hasattr(data, "_num_shards"):
+            fields["replicas"], fields["replica"] = _number(data._num_shards), _number(data._index)
+        inner = getattr(data, "_input_dataset", None) or getattr(data, "_dataset", None)
+        if inner is None:
+            break
+        data = inner
+    tensors = getattr(data, "_tensors", None)
+    if tensors:
+        fields["dataset"] = _number(tensors[0].shape[0]) if len(tensors[0].shape) else None
+        fields["content"] = content(tensors[0])
+
+
+def _number(value):
+    try:
+        return int(value)
+    except Exception:
+        return None
+
+
+def told(what, fields, batches):
+    """Sends the pass."""
+    size = fields.get("batch_size") or 0
+    samples = batches * size
+    if fields["dataset"] and fields["sampler"] != "steps" and not fields.get("replicas"):
+        samples = min(samples, fields["dataset"])
+    shared = {name: fields[name] for name in ("sampler", "shuffles", "content") if name in fields}
+    shared.update({name: fields[name] for name in ("dataset", "batch_size", "replicas", "replica") if fields.get(name) is not None})
+    core.send("pass", batches=batches, samples=samples, order="", first=[], picked=[], every=1, workers=0, drops_last=False, **shared, **what)

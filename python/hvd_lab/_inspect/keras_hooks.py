@@ -1,0 +1,331 @@
+"""Keras as Horovod's users train with it: `fit`, `evaluate`, callbacks and files."""
+import functools
+import inspect
+import os
+import sys
+import time
+import weakref
+
+from . import core, digest, keras_data, watching
+from .core import State, guard, place, replace, sampled, send
+
+_done = []
+# Where callbacks were made, and the numbers of the lines that call fit and evaluate.
+_made = weakref.WeakKeyDictionary()
+_lines = {}
+_within_fit = [False]
+_within_save = [None]
+NOWHERE = {"file": "", "line": 0}
+
+
+def install(keras, tensorflow):
+    if _done:
+        return
+    _done.append(True)
+    State.framework = "keras"
+    State.versions.append("tensorflow " + str(tensorflow.__version__))
+    model, callbacks = keras.Model, keras.callbacks
+    replace(model, "fit", _fits)
+    replace(model, "evaluate", _evaluates)
+    for name in ("save", "save_weights"):
+        replace(model, name, functools.partial(_tells_file, "Model." + name))
+    replace(model, "load_weights", _tells_load)
+    replace(callbacks.Callback, "__init__", _remembers_place)
+    replace(callbacks.ModelCheckpoint, "_save_model", _names_checkpoint)
+    replace(callbacks.CSVLogger, "on_train_begin", _tells_csv)
+    for name in ("EarlyStopping", "ReduceLROnPlateau"):
+        replace(getattr(callbacks, name), "on_epoch_end", _tells_decision)
+    watching.prepare()
+
+
+def weights_of(variables):
+    known, empty = digest.hasher(), True
+    for variable in variables:
+        known.update(variable.numpy().tobytes())
+        empty = False
+    return "" if empty else known.hexdigest()
+
+
+def innermost(optimizer):
+    """Of an optimizer within others, as for mixed precision."""
+    return getattr(optimizer, "inner_optimizer", None) or optimizer
+
+
+def averages(optimizer):
+    """Whether Horovod has put itself around an optimizer."""
+    return any(hasattr(one, "_allreduce_grads") or hasattr(one, "_allreduce") for one in (optimizer, innermost(optimizer)))
+
+
+def rate_of(optimizer):
+    rate = getattr(innermost(optimizer), "learning_rate", None)
+    try:
+        return [float(rate.numpy() if hasattr(rate, "numpy") else rate)]
+    except (TypeError, ValueError, AttributeError):
+        return []
+
+
+def _number_of(where):
+    return _lines.setdefault((where["file"], where["line"]), len(_lines))
+
+
+def _remembers_place(old):
+    def __init__(self, *args, **kwargs):
+        _remember(self)
+        old(self, *args, **kwargs)
+
+    return __init__
+
+
+@guard
+def _remember(callback):
+    _made[callback] = place(sys._getframe(3))
+
+
+def _fits(old):
+    signature = inspect.signature(old)
+
+    def fit(self, *args, **kwargs):
+        bound = _with_watch(signature, self, args, kwargs)
+        if bound is None:
+            return old(self, *args, **kwargs)
+        _within_fit[0] = True
+        try:
+            return old(*bound.args, **bound.kwargs)
+        finally:
+            _within_fit[0] = False
+
+    return fit
+
+
+@guard
+def _with_watch(signature, model, args, kwargs):
+    if not core.may_speak():
+        return None
+    bound = signature.bind(model, *args, **kwargs)
+    given = bound.arguments
+    where = place(sys._getframe(3))
+    watch = _watch_class()(model, given, where)
+    callbacks = given.get("callbacks")
+    if hasattr(callbacks, "append") and hasattr(callbacks, "on_train_begin"):
+        callbacks.append(watch)
+    else:
+        callbacks = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
+        given["callbacks"] = list(callbacks) + [watch]
+    verbose = given.get("verbose", "auto")
+    if verbose != 0:
+        send("printed", place=where, times=3, text=digest.of_text("fit"), names_rank=False, has_figures=True, updates=State.updates)
+    return bound
+
+
+def _watch_class():
+    """A callback that comes behind those of the program; made late, for Keras is imported late."""
+    from tensorflow import keras
+
+    class Watch(keras.callbacks.Callback):
+        _supports_tf_logs = True
+
+        def __init__(self, model, given, where):
+            super().__init__()
+            self.where = where
+            self.loader = _number_of(where)
+            self.began = time.perf_counter()
+            self.batches = self.tested = 0
+            self.last = ""
+            self.data = guard(keras_data.look)(given.get("x"), given.get("batch_size"), given.get("steps_per_epoch"))
+            validation = given.get("validation_data")
+            size = given.get("validation_batch_size") or given.get("batch_size")
+            self.validation = guard(keras_data.look)(validation, size, given.get("validation_steps")) if validation is not None else None
+            self.on_train_batch_begin = guard(self._begins_batch)
+            self.on_train_batch_end = guard(self._ends_batch)
+            self.on_epoch_begin = guard(self._begins_epoch)
+            self.on_epoch_end = guard(self._ends_epoch)
+            self.on_test_batch_end = guard(self._tests_batch)
+            self.on_test_end = guard(self._ends_test)
+
+        def _implements_train_batch_hooks(self):
+            return True
+
+        def _implements_test_batch_hooks(self):
+            return True
+
+        def _begins_epoch(self, epoch, logs=None):
+            self.began, self.batches = time.perf_counter(), 0
+
+        def _begins_batch(self, batch, logs=None):
+            number = _updates_of(self.model)
+            self.rates = rate_of(self.model.optimizer) if sampled(number) else []
+
+        def _ends_batch(self, batch, logs=None):
+            State.progress += 1
+            self.batches += 1
+            State.behind_validation = False
+            number = _updates_of(self.model)
+            _count_update(self.model)
+            if not (sampled(number) or sampled(number + 1)):
+                return
+            before, self.last = self.last, weights_of(self.model.trainable_variables)
+            # The first batch comes before Horovod's broadcast: what holds is what stands behind it.
+            if number > 0 and sampled(number) and before:
+                self._tell_update(number, before)
+
+        def _tell_update(self, number, before):
+            optimizer, variables = self.model.optimizer, self.model.trainable_variables
+            is_averaged = averages(optimizer)
+            size = (self.data or {}).get("batch_size") or 0
+            send("update", update=number, optimizer=_name_of(optimizer), index=0, place=self.where, made=_made_of(optimizer) or self.where,
+                 rates=self.rates, weights=before, gradients="" if is_averaged else self.last, buffers="", state="", tensors=len(variables),
+                 unwrapped=0 if is_averaged else len(variables), forwards=1, samples=size)
+
+        def _tests_batch(self, batch, logs=None):
+            State.progress += 1
+            self.tested += 1
+
+        def _ends_test(self, logs=None):
+            if self.validation is not None and self.tested:
+                what = {"loader": self.loader + 4096, "pass": 0, "made": self.where, "place": self.where, "trains": False, "updates": State.updates, "is_whole": True}
+                keras_data.told(what, self.validation, self.tested)
+                State.behind_validation = True
+            self.tested = 0
+
+        def _ends_epoch(self, epoch, logs=None):
+            what = {"loader": self.loader, "pass": _passes(self.loader), "made": self.where, "place": self.where, "trains": True, "updates": State.updates,
+                    "is_whole": True, "epoch": int(epoch), "seconds": round(time.perf_counter() - self.began, 6)}
+            if self.data is not None:
+                keras_data.told(what, self.data, self.batches)
+
+    return Watch
+
+
+_passes_of = {}
+
+
+def _passes(loader):
+    _passes_of[loader] = _passes_of.get(loader, -1) + 1
+    return _passes_of[loader]
+
+
+_counts = weakref.WeakKeyDictionary()
+_optimizers = {}
+
+
+def _updates_of(model):
+    return _counts.get(model, 0)
+
+
+def _count_update(model):
+    _counts[model] = _counts.get(model, 0) + 1
+    State.updates = max(State.updates, _counts[model])
+
+
+def made_optimizer(optimizer, where):
+    _optimizers[id(optimizer)] = where
+
+
+def _made_of(optimizer):
+    return _optimizers.get(id(optimizer)) or _optimizers.get(id(innermost(optimizer)))
+
+
+def _name_of(optimizer):
+    name = type(optimizer).__name__
+    return type(optimizer).__mro__[1].__name__ if name == "_DistributedOptimizer" else name
+
+
+def _evaluates(old):
+    signature = inspect.signature(old)
+
+    def evaluate(self, *args, **kwargs):
+        is_own = not _within_fit[0]
+        result = old(self, *args, **kwargs)
+        if is_own:
+            _tell_evaluation(signature, self, args, kwargs)
+        return result
+
+    return evaluate
+
+
+@guard
+def _tell_evaluation(signature, model, args, kwargs):
+    if not core.may_speak():
+        return
+    given = signature.bind(model, *args, **kwargs).arguments
+    where = place(sys._getframe(3))
+    fields = keras_data.look(given.get("x"), given.get("batch_size"), given.get("steps"))
+    size, all_samples = fields.get("batch_size"), fields["dataset"]
+    steps = given.get("steps")
+    batches = steps if isinstance(steps, int) else -(-all_samples // size) if size and all_samples else 1
+    what = {"loader": _number_of(where), "pass": _passes(_number_of(where)), "made": where, "place": where, "trains": False, "updates": State.updates, "is_whole": True}
+    keras_data.told(what, fields, batches)
+    State.behind_validation = True
+
+
+def _tells_file(by, old):
+    def save(self, *args, **kwargs):
+        _tell_file(by, args[0] if args else kwargs.get("filepath"))
+        return old(self, *args, **kwargs)
+
+    return save
+
+
+@guard
+def _tell_file(by, path):
+    if isinstance(path, (str, os.PathLike)) and core.may_speak():
+        where = _within_save[0] or place(sys._getframe(3))
+        by = "ModelCheckpoint" if _within_save[0] else by
+        send("state", action="written", by=by, path=os.path.abspath(os.fspath(path)), place=where, updates=State.updates)
+
+
+def _names_checkpoint(old):
+    def _save_model(self, *args, **kwargs):
+        _within_save[0] = _made.get(self)
+        try:
+            return old(self, *args, **kwargs)
+        finally:
+            _within_save[0] = None
+
+    return _save_model
+
+
+def _tells_csv(old):
+    def on_train_begin(self, *args, **kwargs):
+        _tell_csv(self)
+        return old(self, *args, **kwargs)
+
+    return on_train_begin
+
+
+@guard
+def _tell_csv(logger):
+    path = getattr(logger, "filename", None)
+    if isinstance(path, (str, os.PathLike)) and core.may_speak():
+        send("state", action="written", by="CSVLogger", path=os.path.abspath(os.fspath(path)), place=_made.get(logger) or NOWHERE, updates=State.updates)
+
+
+def _tells_load(old):
+    def load_weights(self, *args, **kwargs):
+        result = old(self, *args, **kwargs)
+        _tell_load(self)
+        return result
+
+    return load_weights
+
+
+@guard
+def _tell_load(model):
+    if core.may_speak():
+        send("state", action="loaded_model", place=place(sys._getframe(3)), digest=weights_of(model.variables), updates=State.updates)
+
+
+def _tells_decision(old):
+    def on_epoch_end(self, epoch, logs=None):
+        _tell_decision(self, epoch, logs)
+        return old(self, epoch, logs)
+
+    return on_epoch_end
+
+
+@guard
+def _tell_decision(callback, epoch, logs):
+    value = (logs or {}).get(getattr(callback, "monitor", ""))
+    if value is not None and core.may_speak() and epoch < 64:
+        send("decision", by=type(callback).__name__, place=_made.get(callback) or NOWHERE, value=digest.of_text(repr(float(value))), number=int(epoch),
+             updates=State.updates)
