@@ -20,7 +20,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         for (rank, report) in &all {
             let (states, draws) = kind(report);
             let distinct: BTreeSet<&String> = states.iter().filter(|state| !state.is_empty()).collect();
-            if draws && states.len() > 1 && distinct.len() < states.len() {
+            // A worker that has loaded no NumPy, or got no batch, has no state.
+            let known_states = states.iter().filter(|state| !state.is_empty()).count();
+            if draws && distinct.len() < known_states {
                 return vec![Finding::objection(
                     (TOPIC, Outcome::Wrong),
                     format!(

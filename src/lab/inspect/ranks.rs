@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::inspection::{Inspection, group, known, ranks as names, update};
+use super::inspection::{Inspection, differ, group, known, ranks as names, update};
 use super::{Finding, Outcome, Topic};
 use crate::domain::event::GroupReport;
 
@@ -15,7 +15,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let groups: BTreeMap<usize, &GroupReport> = seen.of_all(group).collect();
     let trained: Vec<usize> = seen.of_all(update).filter(|(_, update)| update.update == 0).map(|(rank, _)| rank).collect();
-    if let Some(alone) = no_group(seen, size, &groups, &trained) {
+    let may_know_otherwise = seen.is_blind() || seen.trains_on_different_samples().unwrap_or(false) && gradients_are_equal(seen);
+    if let Some(alone) = no_group(seen, size, &groups, &trained).filter(|_| !may_know_otherwise) {
         return vec![alone];
     }
     if groups.is_empty() || (!seen.is_over && groups.len() < size) {
@@ -38,6 +39,16 @@ fn no_group(seen: &Inspection, size: usize, groups: &BTreeMap<usize, &GroupRepor
             format!("call {init} before the model is made"),
         )
     })
+}
+
+/// Equal gradients of different samples: something that the inspector does not know averages them.
+fn gradients_are_equal(seen: &Inspection) -> bool {
+    let updates = seen.updates();
+    !updates.is_empty()
+        && updates.values().all(|ranks| {
+            let mut own = ranks.values().map(|update| &update.gradients);
+            own.clone().all(|gradients| !gradients.is_empty()) && !differ(own.by_ref())
+        })
 }
 
 fn numbers(groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
