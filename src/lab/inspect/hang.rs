@@ -67,6 +67,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let missing = others.iter().find(|(_, other)| !matches!(other, Elsewhere::Busy)).or_else(|| others.iter().next());
     let who = names(waiting.keys());
     match missing {
+        // It waits for its own data, or works in a library.
+        Some((_, Elsewhere::At(at))) if !at.within.is_empty() && at.seconds < PATIENCE => Vec::new(),
         Some((rank, Elsewhere::At(at))) => {
             let said = format!("{}; rank {rank} has not come: it is at {}", waits(&who, report), line(&at.place));
             // It may be at work for all: a validation on one rank alone, or a file that it writes.

@@ -10,6 +10,9 @@ const TOPIC: Topic = Topic::Metrics;
 /// Collectives by which results come together.
 const MEET: [&str; 3] = ["reduce", "gather", "metric"];
 
+/// Passes that all ranks have reported.
+type Passes<'a> = BTreeMap<(usize, usize), BTreeMap<usize, &'a PassReport>>;
+
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return Vec::new();
@@ -51,15 +54,14 @@ fn decided_alone(seen: &Inspection) -> Option<Finding> {
 }
 
 /// Whether a pass was over a share of what there is.
-fn is_share(seen: &Inspection, pass: &PassReport) -> bool {
+fn is_share(passes: &Passes<'_>, pass: &PassReport) -> bool {
     let is_small = pass.dataset.is_some_and(|all| pass.samples > 0 && (pass.samples as f64) < all as f64 * 0.98);
     let may_be_part = is_small && !pass.sampler.is_empty() && pass.replicas.is_none() && !pass.drops_last;
-    pass.is_whole && (pass.replicas.is_some_and(|replicas| replicas > 1) || may_be_part && is_part_of_own(seen, pass))
+    pass.is_whole && (pass.replicas.is_some_and(|replicas| replicas > 1) || may_be_part && is_part_of_own(passes, pass))
 }
 
 /// Whether each rank has picked other samples: the same ones on all ranks are a part that was set aside for validation.
-fn is_part_of_own(seen: &Inspection, pass: &PassReport) -> bool {
-    let passes = seen.passes(false);
+fn is_part_of_own(passes: &Passes<'_>, pass: &PassReport) -> bool {
     let Some(all) = passes.get(&(pass.loader, pass.pass)) else { return false };
     let sets: Vec<BTreeSet<u32>> = all.values().map(|pass| pass.picked.iter().copied().collect()).collect();
     let every = all.values().map(|pass| pass.every);
@@ -72,13 +74,14 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
         return None;
     }
     let mut alone: BTreeMap<Place, BTreeSet<usize>> = BTreeMap::new();
-    let contents = contents(seen);
+    let passes = seen.passes(false);
+    let contents = contents(&passes);
     for (rank, reports) in seen.ranks.iter() {
         for (at, report) in reports.iter().enumerate() {
             let InspectorReport::Pass(pass) = report else { continue };
             let has_own = contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
             // A look at the model before the first update is no result, and a program without updates does not train.
-            if pass.trains || pass.updates == 0 || !(is_share(seen, pass) || has_own) {
+            if pass.trains || pass.updates == 0 || !(is_share(&passes, pass) || has_own) {
                 continue;
             }
             match meets(&reports[at + 1..]) {
@@ -121,13 +124,13 @@ fn told(seen: &Inspection) -> Outcome {
 }
 
 /// By loader: the data sets that the ranks have, where each has its own.
-fn contents(seen: &Inspection) -> BTreeMap<usize, BTreeSet<&str>> {
+fn contents<'a>(passes: &Passes<'a>) -> BTreeMap<usize, BTreeSet<&'a str>> {
     let mut all: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
-    for ((loader, _), ranks) in seen.passes(false) {
+    for ((loader, _), ranks) in passes {
         let own: BTreeSet<&str> =
             ranks.values().map(|pass| pass.content.as_str()).filter(|content| !content.is_empty()).collect();
         if own.len() == ranks.len() {
-            all.entry(loader).or_default().extend(own);
+            all.entry(*loader).or_default().extend(own);
         }
     }
     all
