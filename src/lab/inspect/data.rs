@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::inspection::{Inspection, differ, known, ranks as names, stalled};
 use super::{Finding, Outcome, Topic};
-use crate::domain::event::{InspectorReport, PassReport, Place};
+use crate::domain::event::{PassReport, Place};
 
 const TOPIC: Topic = Topic::Data;
 /// A pass over so much of a data set is over all of it; samples that a sampler repeats to make shares equal; and an overlap beyond chance.
@@ -214,14 +214,8 @@ fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
 
 /// Whether ranks that are done early wait for no one, or it is not clear yet: DDP's `join` lets them end after fewer updates.
 fn is_covered(seen: &Inspection) -> bool {
-    let ended: Vec<usize> = seen.ranks.values().filter_map(|reports| reports.iter().find_map(ended)).collect();
-    let have_all_ended = ended.len() >= seen.size();
     let has_stood = seen.of_all(stalled).next().is_some();
-    seen.has("join") || (have_all_ended && differ(&ended)) || !(have_all_ended || has_stood)
-}
-
-fn ended(report: &InspectorReport) -> Option<usize> {
-    if let InspectorReport::Ended { updates, .. } = report { Some(*updates) } else { None }
+    seen.has("join") || (seen.have_all_ended() && differ(seen.ended())) || !(seen.have_all_ended() || has_stood)
 }
 
 /// More samples than there are.

@@ -180,7 +180,7 @@ fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -
     let (_, reports) = updates.iter().find(|(number, _)| **number > 0)?;
     let one = reports.values().next()?;
     // Something that the inspector does not know may average them: then the ranks train on different samples.
-    let is_averaged_otherwise = seen.is_blind() || seen.trains_on_different_samples().unwrap_or(!seen.is_over);
+    let is_averaged_otherwise = seen.is_blind() || seen.trains_on_different_samples().unwrap_or(!seen.have_all_ended());
     let is_averaged = seen.wrappers().next().is_some() || reports.values().any(|update| update.averaged_by_hand > 0);
     if is_averaged || is_averaged_otherwise || seen.has_exchanged() || one.gradients.is_empty() {
         return None;

@@ -178,7 +178,18 @@ impl Inspection {
     pub(super) fn trains_on_different_samples(&self) -> Option<bool> {
         let passes = self.passes(true);
         let firsts = passes.values().next()?.values().map(|pass| &pass.first);
-        Some(differ(firsts))
+        firsts.clone().all(|first| !first.is_empty()).then(|| differ(firsts))
+    }
+
+    /// Updates of the ranks that have come to their end.
+    pub(super) fn ended(&self) -> Vec<usize> {
+        let end =
+            |report: &InspectorReport| if let InspectorReport::Ended { updates, .. } = report { Some(*updates) } else { None };
+        self.ranks.values().filter_map(|reports| reports.iter().find_map(end)).collect()
+    }
+
+    pub(super) fn have_all_ended(&self) -> bool {
+        self.ended().len() >= self.size()
     }
 
     pub(super) fn has(&self, by: &str) -> bool {

@@ -15,8 +15,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let groups: BTreeMap<usize, &GroupReport> = seen.of_all(group).collect();
     let trained: Vec<usize> = seen.of_all(update).filter(|(_, update)| update.update == 0).map(|(rank, _)| rank).collect();
-    let may_know_otherwise = seen.is_blind() || seen.trains_on_different_samples().unwrap_or(false) && gradients_are_equal(seen);
-    if let Some(alone) = no_group(seen, size, &groups, &trained).filter(|_| !may_know_otherwise) {
+    // Equal gradients of different samples: something that the inspector does not know averages them.
+    let may_average = !gradients_differ(seen) && seen.trains_on_different_samples().unwrap_or(!seen.have_all_ended());
+    if let Some(alone) = no_group(seen, size, &groups, &trained).filter(|_| !may_average && !seen.is_blind()) {
         return vec![alone];
     }
     if groups.is_empty() || (!seen.is_over && groups.len() < size) {
@@ -41,14 +42,8 @@ fn no_group(seen: &Inspection, size: usize, groups: &BTreeMap<usize, &GroupRepor
     })
 }
 
-/// Equal gradients of different samples: something that the inspector does not know averages them.
-fn gradients_are_equal(seen: &Inspection) -> bool {
-    let updates = seen.updates();
-    !updates.is_empty()
-        && updates.values().all(|ranks| {
-            let mut own = ranks.values().map(|update| &update.gradients);
-            own.clone().all(|gradients| !gradients.is_empty()) && !differ(own.by_ref())
-        })
+fn gradients_differ(seen: &Inspection) -> bool {
+    seen.updates().values().any(|ranks| differ(ranks.values().map(|update| &update.gradients)))
 }
 
 fn numbers(groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
