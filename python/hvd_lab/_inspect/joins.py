@@ -1,22 +1,31 @@
 """Ranks with unequal numbers of batches that PyTorch's `Join` covers for: not a mistake then."""
-import importlib.util
 import sys
 
-from . import averaging
-from .core import place, replace
+from .core import guard, place, replace, send
+
+_told = [False]
 
 
 def install(torch):
-    if not torch.distributed.is_available() or importlib.util.find_spec("torch.distributed.algorithms.join") is None:
+    if not torch.distributed.is_available():
         return
-    from torch.distributed.algorithms.join import Join
-
+    try:
+        from torch.distributed.algorithms.join import Join
+    except ImportError:
+        return  # A PyTorch that has none yet.
     replace(Join, "__enter__", _tells_join)
 
 
 def _tells_join(old):
     def __enter__(self):
-        averaging.tell_other("join", place(sys._getframe(1)))
+        _tell_join()
         return old(self)
 
     return __enter__
+
+
+@guard
+def _tell_join():
+    if not _told[0]:
+        _told[0] = True
+        send("wrapped", by="join", place=place(sys._getframe(3)))

@@ -135,11 +135,10 @@ fn streams(reports: &Reports<'_>) -> Option<Finding> {
 /// All of the data on each rank, if in another order.
 fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let is_all =
-        |pass: &&PassReport| pass.is_whole && pass.dataset.is_some_and(|all| pass.samples as f64 > all as f64 * ALL && all > 0);
+        |pass: &PassReport| pass.is_whole && pass.dataset.is_some_and(|all| pass.samples as f64 > all as f64 * ALL && all > 0);
     let one = reports.values().next()?;
     let contents = || reports.values().map(|pass| pass.content.as_str());
-    if !reports.values().all(|pass| is_all(&pass)) || one.replicas.is_some() || differ(reports.values().map(|pass| pass.dataset))
-    {
+    if !reports.values().all(|pass| is_all(pass)) || one.replicas.is_some() || differ(reports.values().map(|pass| pass.dataset)) {
         return None;
     }
     let all = one.dataset.unwrap_or(0);

@@ -68,7 +68,7 @@ fn each_mistake_is_named_with_its_line() {
         all.push(line(1, stalled(61, "")));
         all
     };
-    let mistakes: Vec<(&str, Vec<EventLine>, (Topic, Outcome, usize))> = vec![
+    let mistakes: Vec<(&str, Vec<EventLine>, Objection)> = vec![
         (
             "no group",
             {

@@ -123,13 +123,16 @@ fn rank(rank: usize) -> Vec<EventLine> {
     all.into_iter().map(|report| line(rank, report)).collect()
 }
 
+/// Topic, verdict and line of one that is not right.
+type Objection = (Topic, Outcome, usize);
+
 fn judged(lines: &[EventLine], is_over: bool) -> Vec<Finding> {
     let mut inspection = Inspection::new(2);
     lines.iter().for_each(|line| inspection.take(line));
     inspection.findings(is_over)
 }
 
-fn objections(lines: &[EventLine], is_over: bool) -> Vec<(Topic, Outcome, usize)> {
+fn objections(lines: &[EventLine], is_over: bool) -> Vec<Objection> {
     let all = judged(lines, is_over).into_iter().filter(Finding::is_objection);
     all.map(|finding| (finding.topic, finding.outcome, finding.place.map_or(0, |place| place.line))).collect()
 }
