@@ -3,7 +3,7 @@ import functools
 import os
 import sys
 
-from . import collectives, core, watching
+from . import collectives, core
 from .core import State, guard, place, replace, send
 
 _NAMES = (

@@ -1,13 +1,14 @@
 """Looks into PyTorch once it has been imported."""
 import sys
 
-from . import averaging, collectives, core, loading, states, watching
+from . import averaging, collectives, core, joins, loading, states, watching
 
 
 def install(torch):
     core.State.framework = "torch"
     core.State.versions.append("torch " + str(torch.__version__))
     averaging.install(torch)
+    joins.install(torch)
     loading.install(torch)
     collectives.install(torch)
     states.install(torch)

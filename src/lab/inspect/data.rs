@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::inspection::{Inspection, differ, known, ranks as names};
+use super::inspection::{Inspection, differ, known, ranks as names, stalled};
 use super::{Finding, Outcome, Topic};
 use crate::domain::event::{PassReport, Place};
 
@@ -18,13 +18,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return vec![Finding::not_judged(TOPIC, "one rank takes all samples")];
     }
+    if let Some(by) = seen.split() {
+        return vec![Finding::not_judged(TOPIC, format!("with {by} several ranks may work on the same samples on purpose"))];
+    }
     let passes = seen.passes(true);
     let Some((_, first)) = passes.iter().next() else {
         return vec![Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks")];
     };
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 5] = [sampler, same, whole, overlap, uneven];
     let of_passes = passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
-    let found: Vec<Finding> = [of_passes, same_order(seen, &passes)].into_iter().flatten().collect();
+    let found: Vec<Finding> = [of_passes, same_order(&passes)].into_iter().flatten().collect();
     if !found.is_empty() {
         return found;
     }
@@ -91,13 +94,24 @@ fn sampler(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     None
 }
 
-/// The same batches on all ranks.
+/// Whether two ranks train on the same samples in the same order.
+fn are_same(one: &PassReport, other: &PassReport) -> bool {
+    let numbers = |pass: &PassReport| pass.picked.iter().copied().collect::<BTreeSet<u32>>();
+    // A data set of one repeated sample has equal batches, and yet different numbers of samples.
+    let have_different_numbers = one.every == other.every && !one.picked.is_empty() && numbers(one).is_disjoint(&numbers(other));
+    let is_constant = one.first.len() > 1 && one.first.iter().all(|batch| *batch == one.first[0]);
+    let is_same = !one.first.is_empty() && one.first == other.first;
+    is_same && !have_different_numbers && !is_constant
+}
+
+/// The same batches on several ranks.
 fn same(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
-    let firsts = || reports.values().map(|pass| &pass.first).filter(|first| !first.is_empty());
-    if firsts().count() < 2 || differ(firsts()) {
-        return streams(reports);
-    }
-    let (who, one) = (names(reports.keys()), reports.values().next()?);
+    let alike = |(rank, pass): (&usize, &&PassReport)| {
+        let others: Vec<usize> = reports.iter().filter(|(_, other)| are_same(pass, other)).map(|(other, _)| *other).collect();
+        (others.len() > 1).then_some((*rank, others))
+    };
+    let Some((rank, together)) = reports.iter().find_map(alike) else { return streams(reports) };
+    let (who, one) = (names(&together), reports.get(&rank)?);
     let said = format!("{who} train on the same samples: their first {} batches are equal", one.first.len());
     let remedy = if one.sampler.is_empty() {
         "let each rank skip what the others take: itertools.islice(samples, rank, None, world_size)"
@@ -121,22 +135,23 @@ fn streams(reports: &Reports<'_>) -> Option<Finding> {
 /// All of the data on each rank, if in another order.
 fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let is_all =
-        |pass: &&PassReport| pass.is_whole && pass.dataset.is_some_and(|all| pass.samples as f64 > all as f64 * ALL && all > 0);
+        |pass: &PassReport| pass.is_whole && pass.dataset.is_some_and(|all| pass.samples as f64 > all as f64 * ALL && all > 0);
     let one = reports.values().next()?;
     let contents = || reports.values().map(|pass| pass.content.as_str());
-    if !reports.values().all(|pass| is_all(&pass)) || one.replicas.is_some() || differ(reports.values().map(|pass| pass.dataset))
-    {
+    if !reports.values().all(|pass| is_all(pass)) || one.replicas.is_some() || differ(reports.values().map(|pass| pass.dataset)) {
         return None;
     }
     let all = one.dataset.unwrap_or(0);
     if contents().all(|content| !content.is_empty()) {
         let is_same = !differ(contents());
-        return if is_same {
-            let said = format!("each of {} trains on all {all} samples", names(reports.keys()));
-            wrong(said, made(reports), "the ranks together do the work several times", give_sampler(seen))
-        } else {
-            None
-        };
+        if !is_same {
+            return None;
+        }
+        let said = format!("each of {} trains on all {all} samples", names(reports.keys()));
+        // Samples that are drawn by weight are no shares of a pass: more of them may be meant so.
+        let how = if one.sampler.contains("Weighted") { Outcome::Look } else { Outcome::Wrong };
+        let cost = "the ranks together do the work several times";
+        return Some(Finding::objection((TOPIC, how), said, made(reports), cost, give_sampler(seen)));
     }
     Some(Finding::objection(
         (TOPIC, Outcome::Look),
@@ -165,7 +180,9 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let (other, common) =
         all.iter().skip(1).map(|(rank, picked)| (rank, picked.intersection(own).count())).max_by_key(|(_, common)| *common)?;
     let part = common as f64 / own.len().max(1) as f64;
-    (part > OVERLAP).then(|| {
+    // A DistributedSampler repeats fewer samples than there are ranks.
+    let is_drawn = one.sampler.contains("Weighted");
+    (part > OVERLAP && common >= reports.len() && !is_drawn).then(|| {
         let said = format!("{:.0} % of the samples of rank {first} go to rank {other} as well", part * 100.0);
         wrong(
             said,
@@ -181,7 +198,7 @@ fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     if !reports.values().all(|pass| pass.is_whole)
         || !differ(reports.values().map(|pass| pass.batches))
         || seen.wrappers().next().is_none()
-        || seen.has("Join")
+        || is_covered(seen)
     {
         return twice(reports);
     }
@@ -192,6 +209,12 @@ fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         "the rank with more batches waits for the others at the end of the pass, for ever or with an error",
         "make the shares equal: DistributedSampler pads them, drop_last=True cuts them, and model.join() covers for ranks that are done",
     )
+}
+
+/// Whether ranks that are done early wait for no one, or it is not clear yet: DDP's `join` lets them end after fewer updates.
+fn is_covered(seen: &Inspection) -> bool {
+    let has_stood = seen.of_all(stalled).next().is_some();
+    seen.has("join") || (seen.have_all_ended() && differ(seen.ended())) || !(seen.have_all_ended() || has_stood)
 }
 
 /// More samples than there are.
@@ -212,22 +235,27 @@ fn twice(reports: &Reports<'_>) -> Option<Finding> {
 }
 
 /// A distributed sampler that is never told the epoch.
-fn same_order(seen: &Inspection, passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding> {
+fn same_order(passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding> {
     passes.iter().find_map(|((loader, number), reports)| {
         let before = passes.get(&(*loader, number.checked_sub(1)?))?;
         let stays = |rank: &usize, now: &PassReport| {
             let then = before.get(rank)?;
-            let is_told = now.shuffles && now.replicas.is_some() && now.is_whole && then.is_whole && now.batches > 1;
-            (is_told && now.order == then.order && now.epoch == then.epoch).then_some(())
+            // Of a pass that was left early the order is known as far as it came: equal orders are of equal parts.
+            let is_known =
+                now.replicas.is_some() && now.batches > 1 && now.batches == then.batches && now.shuffles == then.shuffles;
+            (is_known && now.order == then.order && now.epoch == then.epoch).then_some(now.shuffles)
         };
-        reports.iter().all(|(rank, pass)| stays(rank, pass).is_some()).then(|| {
+        let shuffles: Vec<bool> = reports.iter().filter_map(|(rank, pass)| stays(rank, pass)).collect();
+        if shuffles.len() == reports.len() && !shuffles.contains(&true) {
+            return never_shuffled(reports);
+        }
+        (shuffles.len() == reports.len() && !shuffles.contains(&false)).then(|| {
             let place = reports.values().next().and_then(|pass| known(&pass.place));
             let said = format!(
                 "pass {} has the order of pass {number} on {}: the sampler was not told the epoch",
                 number + 1,
                 names(reports.keys())
             );
-            let _ = seen;
             wrong(
                 said,
                 place,
@@ -236,4 +264,17 @@ fn same_order(seen: &Inspection, passes: &BTreeMap<(usize, usize), Reports<'_>>)
             )
         })?
     })
+}
+
+/// A distributed sampler that leaves the order of the data set as it is.
+fn never_shuffled(reports: &Reports<'_>) -> Option<Finding> {
+    let is_its_own = reports.values().all(|pass| pass.sampler.contains("Distributed"));
+    let finding = Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("{} train on their samples in the order of the data set, in every pass", names(reports.keys())),
+        sampler_made(reports),
+        "samples that stand side by side always come into the same batch",
+        "leave shuffle=False out of the DistributedSampler, and call sampler.set_epoch(epoch) before each pass",
+    );
+    is_its_own.then_some(finding)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::inspection::{Inspection, differ, known, ranks as names};
 use super::{Finding, Outcome, Topic};
-use crate::domain::event::{InspectedUpdate, InspectorReport, Place};
+use crate::domain::event::{InspectedUpdate, Place};
 
 const TOPIC: Topic = Topic::Gradients;
 const COST: &str = "each rank trains on its own share alone, and the ranks drift apart without an error";
@@ -46,7 +46,9 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         .filter(|(_, ranks)| differ(ranks.values().map(|update| &update.gradients)))
         .map(|(number, _)| *number)
         .collect();
-    let Some(first) = differing.first().copied() else { return nobody_averages(seen, updates).or_else(|| summed(updates)) };
+    let Some(first) = differing.first().copied() else {
+        return unseen(seen, updates).or_else(|| nobody_averages(seen, updates)).or_else(|| summed(updates));
+    };
     let reports = updates.get(&first)?;
     let (what, place, remedy) = cause(seen, reports, updates)?;
     let many = if differing.len() > 1 {
@@ -116,7 +118,7 @@ fn cause(
         let named = if one.unwrapped_name.is_empty() { String::new() } else { format!(", {} among them", one.unwrapped_name) };
         let what = format!("the wrapper does not know {unwrapped} of {} parameter tensors{named}", one.tensors);
         let (place, remedy) = if unwrapped >= one.tensors {
-            (made, "give the optimizer the parameters of the wrapped model")
+            (made, "give the optimizer the parameters of the wrapped model; if it trains another model, wrap that one as well")
         } else {
             (wrapper_place, "wrap the model when it is complete: what is added later is not averaged")
         };
@@ -149,14 +151,38 @@ fn cause(
     ))
 }
 
+/// Weights that drift apart where gradients are not seen, as within Keras, and nothing averages them.
+fn unseen(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+    let hidden = || updates.values().flat_map(|ranks| ranks.values());
+    let (number, _) =
+        updates.iter().find(|(number, ranks)| **number > 0 && differ(ranks.values().map(|update| &update.weights)))?;
+    if hidden().any(|update| !update.gradients.is_empty() || update.averaged_by_hand > 0) || seen.is_blind() {
+        return None;
+    }
+    if seen.wrappers().next().is_some() || seen.has_exchanged() {
+        return None;
+    }
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!("nothing averages the gradients, and the weights of the ranks differ at update {number}"),
+        seen.optimizer_place(),
+        COST,
+        seen.in_words(
+            "wrap the optimizer before model.compile: opt = hvd.DistributedOptimizer(opt)",
+            "wrap the optimizer: hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())",
+            "wrap the model, model = DistributedDataParallel(model), and train what it returns",
+        ),
+    ))
+}
+
 /// Gradients that are equal only because all ranks do the same.
 fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
     let (_, reports) = updates.iter().find(|(number, _)| **number > 0)?;
     let one = reports.values().next()?;
-    let exchanged = |report: &InspectorReport| matches!(report, InspectorReport::Collective(call) if call.name.contains("reduce") || call.name.contains("gather"));
-    let is_exchanged = seen.ranks.values().flatten().any(exchanged);
+    // Something that the inspector does not know may average them: then the ranks train on different samples.
+    let is_averaged_otherwise = seen.is_blind() || seen.trains_on_different_samples().unwrap_or(!seen.have_all_ended());
     let is_averaged = seen.wrappers().next().is_some() || reports.values().any(|update| update.averaged_by_hand > 0);
-    if is_averaged || is_exchanged || one.gradients.is_empty() {
+    if is_averaged || is_averaged_otherwise || seen.has_exchanged() || one.gradients.is_empty() {
         return None;
     }
     let what = "nothing averages the gradients: they are equal because all ranks train on the same batches";

@@ -11,6 +11,23 @@ const TOPIC: Topic = Topic::Hang;
 /// Seconds after which a rank that does something else is missing.
 const PATIENCE: f64 = 60.0;
 
+/// Parts of the names of functions in which a rank waits for others.
+const WAITS: [&str; 13] = [
+    "reduce",
+    "gather",
+    "broadcast",
+    "barrier",
+    "scatter",
+    "all_to_all",
+    "backward",
+    "sync",
+    "across_processes",
+    "init_process",
+    "rendezvous",
+    "store",
+    "hvd.",
+];
+
 /// Where a rank is that does not wait.
 enum Elsewhere<'a> {
     At(&'a StalledReport),
@@ -24,9 +41,10 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let mut waiting: BTreeMap<usize, &StalledReport> = BTreeMap::new();
     let mut others: BTreeMap<usize, Elsewhere<'_>> = BTreeMap::new();
-    for (rank, reports) in &seen.ranks {
+    for (rank, reports) in seen.ranks.iter() {
         match reports.last() {
-            Some(InspectorReport::Stalled(report)) if !report.within.is_empty() => _ = waiting.insert(*rank, report),
+            Some(InspectorReport::Stalled(report)) if is_left_behind(seen, report) => _ = others.insert(*rank, Elsewhere::Busy),
+            Some(InspectorReport::Stalled(report)) if is_waiting(report) => _ = waiting.insert(*rank, report),
             Some(InspectorReport::Stalled(report)) => _ = others.insert(*rank, Elsewhere::At(report)),
             Some(InspectorReport::Ended { updates, .. }) => _ = others.insert(*rank, Elsewhere::Ended { updates: *updates }),
             _ => _ = others.insert(*rank, Elsewhere::Busy),
@@ -41,13 +59,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         format!("{who} has waited for {:.0} s in {} at {}", report.seconds, report.within, line(&report.place))
     };
     let apart = waiting.iter().find(|(_, other)| (&other.place, &other.within) != (&report.place, &report.within));
-    if let Some((other, there)) = apart {
+    let somebody_works = others.values().any(|other| matches!(other, Elsewhere::Busy));
+    if let Some((other, there)) = apart.filter(|_| !somebody_works || seen.is_over) {
         let said = format!("{}, and {}", waits(&format!("rank {first}"), report), waits(&format!("rank {other}"), there));
         return vec![objection(wrong, said, report)];
     }
     let missing = others.iter().find(|(_, other)| !matches!(other, Elsewhere::Busy)).or_else(|| others.iter().next());
     let who = names(waiting.keys());
     match missing {
+        // It waits for its own data, or works in a library.
+        Some((_, Elsewhere::At(at))) if !at.within.is_empty() && at.seconds < PATIENCE => Vec::new(),
         Some((rank, Elsewhere::At(at))) => {
             let said = format!("{}; rank {rank} has not come: it is at {}", waits(&who, report), line(&at.place));
             // It may be at work for all: a validation on one rank alone, or a file that it writes.
@@ -58,6 +79,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             vec![objection(wrong, format!("{}; rank {rank} has ended after {updates} updates", waits(&who, report)), report)]
         }
         Some((_, Elsewhere::Busy)) => Vec::new(),
+        // Behind the start all ranks have met once; a rank may take long to get there.
+        None if !seen.is_complete() && (report.within.contains("backward") || !(seen.is_over || report.seconds > PATIENCE)) => {
+            Vec::new()
+        }
+        None if !seen.is_complete() => {
+            let absent: Vec<usize> = (0..seen.size()).filter(|rank| !seen.ranks.contains_key(rank)).collect();
+            vec![objection(wrong, format!("{}; nothing has come from {}", waits(&who, report), names(&absent)), report)]
+        }
+        // It may be a long computation.
+        None if report.within.contains("backward") && report.seconds < PATIENCE => Vec::new(),
         None => vec![Finding::objection(
             (TOPIC, Outcome::Look),
             format!("all ranks have waited for {:.0} s in {}", report.seconds, report.within),
@@ -66,6 +97,23 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             "look for a network that is slow or blocked, and for an earlier collective that not all ranks made",
         )],
     }
+}
+
+/// Whether the rank waits for others, rather than for its own data, a file or another program.
+fn is_waiting(report: &StalledReport) -> bool {
+    WAITS.iter().any(|part| report.within.contains(part))
+}
+
+/// Whether another rank has got on since, which it cannot while this one waits for it.
+fn is_left_behind(seen: &Inspection, report: &StalledReport) -> bool {
+    let of_update = |report: &InspectorReport| match report {
+        InspectorReport::Update(update) => Some(update.update),
+        InspectorReport::Phases(phases) => Some(phases.updates),
+        InspectorReport::Stalled(report) => Some(report.updates),
+        _ => None,
+    };
+    let most = seen.ranks.values().flatten().filter_map(of_update).max();
+    seen.wrappers().next().is_some() && most.is_some_and(|most| most > report.updates + 1)
 }
 
 fn objection(how: (Topic, Outcome), said: String, report: &StalledReport) -> Finding {

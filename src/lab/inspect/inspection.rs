@@ -1,6 +1,8 @@
 //! The reports of all ranks of one launch, as far as they came, and what the judges ask of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::mem::{Discriminant, discriminant};
+use std::sync::Arc;
 
 use super::{Finding, JUDGES, Topic};
 use crate::domain::bounds::MAX_RANKS;
@@ -9,29 +11,35 @@ use crate::domain::event::{
     StalledReport, StateReport, WrappedReport,
 };
 
-/// Reports that are kept of a rank: a training of days has a few thousand.
-const MOST: usize = 20_000;
-/// Ways to train in which each rank holds other weights on purpose.
-const SHARDED: [&str; 11] = [
+/// Reports of one kind that are kept of a rank: a training of days sends about as many.
+const MOST: usize = 4096;
+/// Ways to train in which each rank holds other weights or gradients on purpose.
+const SHARDED: [&str; 12] = [
     "FSDP",
+    "ZeroRedundancyOptimizer",
     "DeepSpeed",
     "parallelize_module",
     "Pipeline",
     "PostLocalSGDOptimizer",
     "LocalSGD",
+    "averaged weights",
     "ColossalAI",
     "Megatron",
     "fairscale",
-    "averaged weights",
     "send/recv",
 ];
+/// Those of them in which several ranks work on the same samples on purpose.
+const SPLIT: [&str; 6] = ["DeepSpeed", "parallelize_module", "Pipeline", "ColossalAI", "Megatron", "send/recv"];
 
 /// What was seen of one launch. A new launch begins a new one.
 #[derive(Clone, Debug, Default)]
 pub struct Inspection {
     /// Ranks that were launched.
     np: usize,
-    pub(super) ranks: BTreeMap<usize, Vec<InspectorReport>>,
+    /// Shared with the judges, which read it while it stands still.
+    pub(super) ranks: Arc<BTreeMap<usize, Vec<InspectorReport>>>,
+    /// Reports that have come of each rank and kind.
+    counts: HashMap<(usize, Discriminant<InspectorReport>), usize>,
     /// No report can come any more.
     pub(super) is_over: bool,
 }
@@ -46,12 +54,24 @@ impl Inspection {
         match &line.event {
             Event::Launched { np } => *self = Inspection::new(*np),
             Event::Inspected(report) if line.process < MAX_RANKS => {
-                let reports = self.ranks.entry(line.process).or_default();
-                if reports.len() < MOST {
-                    reports.push((**report).clone());
-                }
+                self.keep(line.process, report);
             }
             _ => {}
+        }
+    }
+
+    /// Keeps the first reports of each kind, and of the kinds that say where a rank stands the last one.
+    fn keep(&mut self, rank: usize, report: &InspectorReport) {
+        let count = self.counts.entry((rank, discriminant(report))).or_default();
+        *count = count.saturating_add(1);
+        let is_beyond = *count > MOST;
+        let reports = Arc::make_mut(&mut self.ranks).entry(rank).or_default();
+        if is_beyond && matches!(reports.last(), Some(InspectorReport::Stalled(_))) {
+            // The rank has gone on since.
+            reports.pop();
+        }
+        if !is_beyond {
+            reports.push(report.clone());
         }
     }
 
@@ -65,7 +85,7 @@ impl Inspection {
         if self.is_empty() {
             return Vec::new();
         }
-        let seen = Inspection { is_over, ..self.clone() };
+        let seen = Inspection { np: self.np, ranks: Arc::clone(&self.ranks), counts: HashMap::new(), is_over };
         JUDGES.into_iter().flat_map(|(topic, judge)| seen.or_blind(topic, judge(&seen))).collect()
     }
 
@@ -113,9 +133,12 @@ impl Inspection {
         for (rank, update) in self.of_all(update) {
             all.entry((update.index, update.update)).or_default().entry(rank).or_insert(update);
         }
+        all.retain(|_, ranks| self.is_complete() && ranks.len() == self.ranks.len());
         // With Join a rank that has no more batches makes no more updates: later ones with the same number do not belong together.
-        let joins = self.has("Join");
-        all.retain(|(_, number), ranks| self.is_complete() && ranks.len() == self.ranks.len() && !(joins && *number > 2));
+        let joins = self.has("join");
+        all.retain(|(_, number), _| !(joins && *number > 2));
+        // Ranks that step different optimizers first number them differently.
+        all.retain(|_, ranks| !differ(ranks.values().map(|update| (&update.optimizer, update.tensors))));
         all
     }
 
@@ -137,6 +160,40 @@ impl Inspection {
     /// The way in which ranks hold different weights on purpose.
     pub(super) fn sharded(&self) -> Option<&str> {
         self.of_all(wrapped).map(|(_, report)| report.by.as_str()).find(|by| SHARDED.contains(by))
+    }
+
+    /// The way in which several ranks work on the same samples on purpose.
+    pub(super) fn split(&self) -> Option<&str> {
+        self.of_all(wrapped).map(|(_, report)| report.by.as_str()).find(|by| SPLIT.contains(by))
+    }
+
+    /// Whether reports may be missing because the inspector has stopped on some rank: then nothing follows from their absence.
+    pub(super) fn is_blind(&self) -> bool {
+        self.ranks.values().flatten().any(|report| matches!(report, InspectorReport::Blind { .. }))
+    }
+
+    /// Whether any rank has reported that it exchanges results with others, apart from what a wrapper does.
+    pub(super) fn has_exchanged(&self) -> bool {
+        let is_exchange = |report: &InspectorReport| matches!(report, InspectorReport::Collective(call) if call.name.contains("reduce") || call.name.contains("gather"));
+        self.ranks.values().flatten().any(is_exchange)
+    }
+
+    /// Whether the ranks train on different samples; `None` before a pass has ended on all of them.
+    pub(super) fn trains_on_different_samples(&self) -> Option<bool> {
+        let passes = self.passes(true);
+        let firsts = passes.values().next()?.values().map(|pass| &pass.first);
+        firsts.clone().all(|first| !first.is_empty()).then(|| differ(firsts))
+    }
+
+    /// Updates of the ranks that have come to their end.
+    pub(super) fn ended(&self) -> Vec<usize> {
+        let end =
+            |report: &InspectorReport| if let InspectorReport::Ended { updates, .. } = report { Some(*updates) } else { None };
+        self.ranks.values().filter_map(|reports| reports.iter().find_map(end)).collect()
+    }
+
+    pub(super) fn have_all_ended(&self) -> bool {
+        self.ended().len() >= self.size()
     }
 
     pub(super) fn has(&self, by: &str) -> bool {

@@ -10,6 +10,9 @@ const TOPIC: Topic = Topic::Metrics;
 /// Collectives by which results come together.
 const MEET: [&str; 3] = ["reduce", "gather", "metric"];
 
+/// Passes that all ranks have reported.
+type Passes<'a> = BTreeMap<(usize, usize), BTreeMap<usize, &'a PassReport>>;
+
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return Vec::new();
@@ -51,28 +54,40 @@ fn decided_alone(seen: &Inspection) -> Option<Finding> {
 }
 
 /// Whether a pass was over a share of what there is.
-fn is_share(pass: &PassReport) -> bool {
+fn is_share(passes: &Passes<'_>, pass: &PassReport) -> bool {
     let is_small = pass.dataset.is_some_and(|all| pass.samples > 0 && (pass.samples as f64) < all as f64 * 0.98);
-    pass.is_whole
-        && (pass.replicas.is_some_and(|replicas| replicas > 1)
-            || is_small && !pass.sampler.is_empty() && pass.replicas.is_none() && !pass.drops_last)
+    let may_be_part = is_small && !pass.sampler.is_empty() && pass.replicas.is_none() && !pass.drops_last;
+    pass.is_whole && (pass.replicas.is_some_and(|replicas| replicas > 1) || may_be_part && is_part_of_own(passes, pass))
+}
+
+/// Whether each rank has picked other samples: the same ones on all ranks are a part that was set aside for validation.
+fn is_part_of_own(passes: &Passes<'_>, pass: &PassReport) -> bool {
+    let Some(all) = passes.get(&(pass.loader, pass.pass)) else { return false };
+    let sets: Vec<BTreeSet<u32>> = all.values().map(|pass| pass.picked.iter().copied().collect()).collect();
+    let every = all.values().map(|pass| pass.every);
+    !differ(every) && sets.len() > 1 && sets.windows(2).all(|two| !two[0].is_empty() && two[0].is_disjoint(&two[1]))
 }
 
 /// A validation of a share whose results never meet those of the others.
 fn share_told(seen: &Inspection) -> Option<Finding> {
+    if seen.is_blind() || seen.split().is_some() {
+        return None;
+    }
     let mut alone: BTreeMap<Place, BTreeSet<usize>> = BTreeMap::new();
-    let contents = contents(seen);
-    for (rank, reports) in &seen.ranks {
+    let passes = seen.passes(false);
+    let contents = contents(&passes);
+    for (rank, reports) in seen.ranks.iter() {
         for (at, report) in reports.iter().enumerate() {
             let InspectorReport::Pass(pass) = report else { continue };
             let has_own = contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
-            if pass.trains || !(is_share(pass) || has_own) {
+            // A look at the model before the first update is no result, and a program without updates does not train.
+            if pass.trains || pass.updates == 0 || !(is_share(&passes, pass) || has_own) {
                 continue;
             }
             match meets(&reports[at + 1..]) {
                 Some(true) => return None,
                 Some(false) => _ = alone.entry(pass.place.clone()).or_default().insert(*rank),
-                None if seen.is_over => _ = alone.entry(pass.place.clone()).or_default().insert(*rank),
+                // The run was stopped here, or has not got any further yet.
                 None => {}
             }
         }
@@ -84,7 +99,7 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
         "add the counts of all ranks up with dist.all_reduce before you divide or print",
     );
     Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
+        (TOPIC, told(seen)),
         format!(
             "{} went through a share of the samples without training, and the results were never brought together",
             names(&who)
@@ -95,14 +110,27 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
     ))
 }
 
+/// Results that name their rank say themselves that they are of one share.
+fn told(seen: &Inspection) -> Outcome {
+    let mut lines = seen
+        .ranks
+        .values()
+        .flatten()
+        .filter_map(|report| if let InspectorReport::Printed(line) = report { Some(line) } else { None })
+        .filter(|line| line.has_figures)
+        .peekable();
+    let decides = seen.of_all(decision).next().is_some();
+    if !decides && lines.peek().is_some() && lines.all(|line| line.names_rank) { Outcome::Look } else { Outcome::Wrong }
+}
+
 /// By loader: the data sets that the ranks have, where each has its own.
-fn contents(seen: &Inspection) -> BTreeMap<usize, BTreeSet<&str>> {
+fn contents<'a>(passes: &Passes<'a>) -> BTreeMap<usize, BTreeSet<&'a str>> {
     let mut all: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
-    for ((loader, _), ranks) in seen.passes(false) {
+    for ((loader, _), ranks) in passes {
         let own: BTreeSet<&str> =
             ranks.values().map(|pass| pass.content.as_str()).filter(|content| !content.is_empty()).collect();
         if own.len() == ranks.len() {
-            all.entry(loader).or_default().extend(own);
+            all.entry(*loader).or_default().extend(own);
         }
     }
     all

@@ -7,6 +7,8 @@ use super::{Finding, Outcome, Topic};
 use crate::domain::event::{InspectorReport, Place, PrintedReport};
 
 const TOPIC: Topic = Topic::Prints;
+/// Lines of a program that are named.
+const MOST: usize = 8;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
@@ -20,6 +22,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         lines.iter().filter(|(_, ranks)| ranks.len() > 1).map(|((place, _), ranks)| (*place, ranks)).collect();
     let found: Vec<Finding> = repeated
         .into_iter()
+        .take(MOST)
         .map(|(place, ranks)| {
             let root = seen.in_words("verbose=1 if hvd.rank() == 0 else 0", "if hvd.rank() == 0:", "if dist.get_rank() == 0:");
             Finding::objection(

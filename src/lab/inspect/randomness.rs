@@ -9,9 +9,12 @@ use crate::domain::event::{InspectorReport, WorkersReport};
 const TOPIC: Topic = Topic::Randomness;
 const COST: &str = "different images are changed in the same way, so augmentation is worth less than it looks";
 
+/// States of all workers of one kind of random numbers, and whether they are drawn from.
+type Kind = fn(&WorkersReport) -> (&[String], bool);
+
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let all: Vec<(usize, &WorkersReport)> = seen.of_all(workers).collect();
-    let kinds: [(&str, fn(&WorkersReport) -> (&[String], bool)); 3] = [
+    let kinds: [(&str, Kind); 3] = [
         ("NumPy's", |report| (&report.numpy, report.draws_numpy)),
         ("Python's", |report| (&report.python, report.draws_python)),
         ("PyTorch's", |report| (&report.torch, report.draws_torch)),
@@ -20,7 +23,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         for (rank, report) in &all {
             let (states, draws) = kind(report);
             let distinct: BTreeSet<&String> = states.iter().filter(|state| !state.is_empty()).collect();
-            if draws && states.len() > 1 && distinct.len() < states.len() {
+            // A worker that has loaded no NumPy, or got no batch, has no state.
+            let known_states = states.iter().filter(|state| !state.is_empty()).count();
+            if draws && distinct.len() < known_states {
                 return vec![Finding::objection(
                     (TOPIC, Outcome::Wrong),
                     format!(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::inspection::{Inspection, group, known, ranks as names, update};
+use super::inspection::{Inspection, differ, group, known, ranks as names, update};
 use super::{Finding, Outcome, Topic};
 use crate::domain::event::GroupReport;
 
@@ -15,7 +15,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let groups: BTreeMap<usize, &GroupReport> = seen.of_all(group).collect();
     let trained: Vec<usize> = seen.of_all(update).filter(|(_, update)| update.update == 0).map(|(rank, _)| rank).collect();
-    if let Some(alone) = no_group(seen, size, &groups, &trained) {
+    // Equal gradients of different samples: something that the inspector does not know averages them.
+    let may_average = !gradients_differ(seen) && seen.trains_on_different_samples().unwrap_or(!seen.have_all_ended());
+    if let Some(alone) = no_group(seen, size, &groups, &trained).filter(|_| !may_average && !seen.is_blind()) {
         return vec![alone];
     }
     if groups.is_empty() || (!seen.is_over && groups.len() < size) {
@@ -38,6 +40,10 @@ fn no_group(seen: &Inspection, size: usize, groups: &BTreeMap<usize, &GroupRepor
             format!("call {init} before the model is made"),
         )
     })
+}
+
+fn gradients_differ(seen: &Inspection) -> bool {
+    seen.updates().values().any(|ranks| differ(ranks.values().map(|update| &update.gradients)))
 }
 
 fn numbers(groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {

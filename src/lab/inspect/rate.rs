@@ -1,7 +1,7 @@
 //! The rate against the global batch, and its warm-up: what one run can say of it.
 
 use super::inspection::{Inspection, update};
-use super::{Finding, Topic};
+use super::{Finding, Outcome, Topic};
 
 const TOPIC: Topic = Topic::Rate;
 /// A rate that climbs by less is the noise of a schedule.
@@ -31,4 +31,42 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         "the first update has the rate {first}{batch}; {warmup}. Whether the rate fits the global batch shows only against a run of the same program on one rank"
     );
     vec![Finding::not_judged(TOPIC, seen)]
+}
+
+impl Inspection {
+    /// Rate and samples of the first optimizer's first update, on the first rank.
+    pub fn first_rate(&self) -> Option<(f64, usize)> {
+        let (_, first) = self.of_all(update).find(|(_, update)| update.index == 0 && update.update == 0)?;
+        Some((*first.rates.first()?, first.samples))
+    }
+
+    /// The rate against that of a finished run of the same program on one rank; `None` where one of them has made no update.
+    pub fn rate_against(&self, alone: &Inspection) -> Option<Finding> {
+        let ((rate, samples), (single, of_single)) = (self.first_rate()?, alone.first_rate()?);
+        let size = self.size();
+        if size < 2 || alone.size() > 1 || rate <= 0.0 || single <= 0.0 || samples == 0 || of_single == 0 {
+            return None;
+        }
+        // A program may divide the batch by the number of ranks: then the global batch has stayed, and so should the rate.
+        let batch = (samples * size) as f64 / of_single as f64;
+        let factor = self.highest_rate()? / alone.highest_rate()?;
+        let said = format!("a global batch {batch:.2}x as large as on one rank is trained with {factor:.2}x the rate");
+        let is_scaled = factor > 1.0 + (batch - 1.0) * 0.1 || batch < 1.5;
+        if is_scaled && factor < batch * 1.1 {
+            return Some(Finding::new(TOPIC, Outcome::Ok, said));
+        }
+        let place = self.optimizer_place();
+        let cost = "the larger batch makes fewer updates an epoch, so the model learns less in the same number of epochs";
+        let remedy = "multiply the rate by the number of ranks, or by its square root for Adam, and warm it up";
+        let too_much = ("updates may get too large, and the training may diverge", "scale the rate by no more than the batch");
+        let (cost, remedy) = if is_scaled { too_much } else { (cost, remedy) };
+        Some(Finding::objection((TOPIC, Outcome::Look), said, place, cost, remedy))
+    }
+
+    /// Of the first optimizer on the first rank: behind its warm-up, if there is one.
+    fn highest_rate(&self) -> Option<f64> {
+        let first = self.ranks.keys().next()?;
+        let rates = self.of_rank(*first, update).filter(|update| update.index == 0).filter_map(|update| update.rates.first());
+        rates.copied().filter(|rate| rate.is_finite()).max_by(f64::total_cmp).filter(|rate| *rate > 0.0)
+    }
 }

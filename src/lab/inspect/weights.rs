@@ -51,7 +51,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             remedy,
         )];
     }
-    if differing(&updates, |update| &update.gradients).any(|((_, at), _)| at < number) {
+    if differing(&updates, |update| &update.gradients).any(|((_, at), _)| at <= number) {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their gradients do")];
     }
     if differing(&updates, |update| &update.state).next().is_some() {
@@ -59,6 +59,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             topic,
             "the ranks started equal, and differ because their optimizers remember different things",
         )];
+    }
+    if seen.wrappers().next().is_none() && reports.values().all(|update| update.gradients.is_empty()) {
+        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because nothing averages the gradients")];
     }
     if updates.values().any(|ranks| differ(ranks.values().map(|update| &update.rates))) {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their learning rates do")];
@@ -114,7 +117,7 @@ fn loaded_by_some(seen: &Inspection, action: StateAction) -> Option<(String, Opt
 
 pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     let topic = Topic::State;
-    if why_not(seen, topic).is_some() || seen.has("ZeroRedundancyOptimizer") {
+    if why_not(seen, topic).is_some() {
         return Vec::new();
     }
     let updates = seen.updates();

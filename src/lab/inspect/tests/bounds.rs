@@ -1,0 +1,78 @@
+//! A rank that reports without end, and a rank that says what no program can.
+
+use super::*;
+
+fn printed(times: usize) -> InspectorReport {
+    let place = at(times);
+    InspectorReport::Printed(PrintedReport { place, times, text: "t".into(), names_rank: false, has_figures: true, updates: 1 })
+}
+
+#[test]
+fn a_flood_of_one_kind_leaves_room_for_the_others_and_bounds_what_is_kept() {
+    let mut inspection = Inspection::new(2);
+    (0..20_000).for_each(|times| inspection.take(&line(0, printed(times))));
+    right().iter().for_each(|line| inspection.take(line));
+    let kept: usize = inspection.ranks.values().map(Vec::len).sum();
+    assert!(kept < 5_000, "{kept}");
+    let findings = inspection.findings(true);
+    assert!(findings.iter().all(|finding| !finding.is_objection()), "{findings:?}");
+    assert!(findings.iter().any(|finding| finding.topic == Topic::Data && finding.outcome == Outcome::Ok), "{findings:?}");
+}
+
+#[test]
+fn lines_that_all_ranks_print_are_named_a_few_times_only() {
+    let mut all = right();
+    all.extend((0..2_000).flat_map(|times| (0..2).map(move |rank| line(rank, printed(times)))));
+    let prints = judged(&all, false).into_iter().filter(|finding| finding.topic == Topic::Prints).count();
+    assert_eq!(prints, 8);
+}
+
+#[test]
+fn a_rank_that_goes_on_behind_the_bound_does_not_stand_still() {
+    let stalled = StalledReport { place: at(60), within: "barrier".into(), calls: 1, updates: 33, seconds: 70.0 };
+    let mut all = without(|_, report| matches!(report, InspectorReport::Ended { .. }));
+    all.extend((0..5_000).map(|times| line(0, printed(times))));
+    all.push(line(0, InspectorReport::Stalled(stalled.clone())));
+    all.push(line(1, InspectorReport::Stalled(StalledReport { place: at(61), within: String::new(), ..stalled })));
+    assert!(objections(&all, false).contains(&(Topic::Hang, Outcome::Wrong, 60)));
+    all.push(line(0, printed(5_001)));
+    assert!(objections(&all, false).iter().all(|(topic, ..)| *topic != Topic::Hang));
+}
+
+#[test]
+fn a_new_launch_forgets_the_one_before() {
+    let mut inspection = Inspection::new(2);
+    right().iter().for_each(|line| inspection.take(line));
+    inspection.take(&EventLine { time_s: 2.0, process: 0, event: Event::Launched { np: 2 } });
+    assert!(inspection.is_empty() && inspection.findings(true).is_empty());
+}
+
+#[test]
+fn rates_are_compared_with_a_run_on_one_rank() {
+    let of = |lines: &[EventLine], np| {
+        let mut inspection = Inspection::new(np);
+        lines.iter().for_each(|line| inspection.take(line));
+        inspection
+    };
+    let alone = |rate: f64| {
+        let mut all = updates(|_, update| update.rates = vec![rate]);
+        all.retain(|line| line.process == 0);
+        for line in &mut all {
+            if let Event::Inspected(report) = &mut line.event {
+                match &mut **report {
+                    InspectorReport::Looking(looking) => looking.launched = 1,
+                    InspectorReport::Group(group) => group.size = 1,
+                    _ => {}
+                }
+            }
+        }
+        of(&all, 1)
+    };
+    let both = of(&right(), 2);
+    assert_eq!(both.first_rate(), Some((0.1, 32)));
+    let outcome = |rate| both.rate_against(&alone(rate)).map(|finding| finding.outcome);
+    assert_eq!(outcome(0.05), Some(Outcome::Ok), "as many times larger as the batch");
+    assert_eq!(outcome(0.1), Some(Outcome::Look), "not scaled");
+    assert_eq!(outcome(0.01), Some(Outcome::Look), "scaled too far");
+    assert_eq!(both.rate_against(&both), None);
+}
