@@ -1,4 +1,5 @@
 """Times, memory, and a look at the main thread when nothing moves."""
+import _thread
 import os
 import sys
 import threading
@@ -14,10 +15,16 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 def install(torch):
     replace(torch.Tensor, "backward", _timed_backward)
-    threading.Thread(target=_watch, name="hvd-lab-inspect", daemon=True).start()
     import atexit
 
+    State.at_start, State.at_end = _start, _end
+
     atexit.register(_end)
+
+
+def _start():
+    """A thread that the program does not see in `threading.enumerate`, and that nothing waits for."""
+    _thread.start_new_thread(_watch, (threading.main_thread().ident,))
 
 
 def _timed_backward(old):
@@ -56,10 +63,9 @@ def _limit():
         return 10.0
 
 
-def _watch():
-    """Looks now and then whether anything has moved. A thread of its own, which ends with the process."""
+def _watch(main):
+    """Looks now and then whether anything has moved. It ends with the process."""
     limit, before, since, told = _limit(), None, time.monotonic(), 0
-    main = threading.main_thread().ident
     while State.active:
         time.sleep(min(1.0, limit / 4))
         if State.progress != before:
@@ -87,11 +93,21 @@ def _calls():
     return sys.modules[__package__ + ".collectives"].calls[0]
 
 
-@guard
+_is_over = [0]
+
+
 def _end():
-    if not core.may_speak() or not State.has_spoken:
+    _tell_end()
+    if core.may_speak():
+        loading.workers.clear()
+        core.flush()
+
+
+@guard
+def _tell_end():
+    if _is_over[0] == os.getpid() or not core.may_speak() or not State.has_spoken:
         return
+    _is_over[0] = os.getpid()
     loading.finish_all()
     tell_phases()
-    loading.workers.clear()
     send("ended", updates=State.updates, inspector_seconds=round(State.seconds, 3))
