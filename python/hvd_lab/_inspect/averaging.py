@@ -18,9 +18,9 @@ class Wrapper:
 
 wrappers = []
 # Optimizers by the order of their first steps, and where they were made.
-_indices = weakref.WeakKeyDictionary()
-_made = weakref.WeakKeyDictionary()
-_updates = weakref.WeakKeyDictionary()
+_indices, _made, _updates = core.Marks(), core.Marks(), core.Marks()
+# Wrappers that hold parameters of an optimizer, and how many wrappers there were when it was looked for.
+_own = core.Marks()
 _told = set()
 # Places of calls that matter later.
 _no_sync_place = [None]
@@ -45,6 +45,8 @@ def install(torch):
         replace(DistributedDataParallel, "__init__", _tells_wrapper)
         replace(DistributedDataParallel, "forward", _counts_forward)
         replace(DistributedDataParallel, "no_sync", _remembers_no_sync)
+        replace(DistributedDataParallel, "register_comm_hook", _tells_comm_hook)
+        _watch_compiling(torch)
     replace(torch.nn.DataParallel, "__init__", _tells_data_parallel)
 
 
@@ -58,7 +60,7 @@ def _remembers_place(old):
 
 @guard
 def _remember(optimizer):
-    _made[optimizer] = place(sys._getframe(3))
+    _made[optimizer] = core.place_of_making(optimizer, sys._getframe(3))
 
 
 def _wraps_step(old):
@@ -103,7 +105,7 @@ def _tell_wrapper(wrapped, module, before):
     averaged = getattr(wrapped, "_module_parameters", None) or [p for p in module.parameters() if p.requires_grad]
     wrappers.append(Wrapper(wrapped, averaged))
     settings = ["%s=True" % name for name in ("find_unused_parameters", "static_graph") if getattr(wrapped, name, False)]
-    send("wrapped", by="DistributedDataParallel", place=place(sys._getframe(3)), before=before or "", after=digest.of_tensors(module.parameters()),
+    send("wrapped", by="DistributedDataParallel", place=core.place_of_making(wrapped, sys._getframe(3)), before=before or "", after=digest.of_tensors(module.parameters()),
          tensors=len(averaged), shares_buffers=bool(getattr(wrapped, "broadcast_buffers", False)), settings=settings)
 
 
@@ -119,11 +121,56 @@ def _tells_data_parallel(old):
 def _tell_other(by, where):
     if by not in _told:
         _told.add(by)
+        State.progress += 1
         send("wrapped", by=by, place=where or place(sys._getframe(3)))
+
+
+def _watch_compiling(torch):
+    """What is compiled calls no hooks."""
+    compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
+    if compiling is not None:
+        core.is_compiling = compiling
+
+    def tells(old):
+        def compile(*args, **kwargs):
+            _tell_compile()
+            return old(*args, **kwargs)
+
+        return compile
+
+    replace(torch, "compile", tells)
+    replace(torch.nn.Module, "compile", tells)
+
+
+_is_compiled = [False]
+
+
+@guard
+def _tell_compile():
+    _is_compiled[0] = True
+    _tell_other("torch.compile", place(sys._getframe(3)))
+
+
+def _tells_comm_hook(old):
+    def register_comm_hook(self, state, hook, *args, **kwargs):
+        _tell_comm_hook(state, hook)
+        return old(self, state, hook, *args, **kwargs)
+
+    return register_comm_hook
+
+
+@guard
+def _tell_comm_hook(state, hook):
+    """Ranks that average their weights now and then, rather than their gradients, differ on purpose."""
+    name = "%s %s" % (type(state).__name__, getattr(hook, "__name__", ""))
+    if "LocalSGD" in name or "noop" in name:
+        _tell_other("LocalSGD", place(sys._getframe(3)))
 
 
 def _counts_forward(old):
     def forward(self, *args, **kwargs):
+        if core.is_compiling():
+            return old(self, *args, **kwargs)
         began = time.perf_counter()
         _count_forward(self)
         try:
@@ -140,7 +187,7 @@ def _count_forward(wrapped):
     import torch
 
     State.progress += 1
-    if torch.is_grad_enabled() and wrapped.training:
+    if torch.is_grad_enabled():
         for wrapper in wrappers:
             if wrapper.wrapped() is wrapped:
                 wrapper.forwards += 1
@@ -167,19 +214,45 @@ def _parameters(optimizer):
 _began = [0.0]
 
 
-# Steps of an optimizer within each other: Horovod's averages first, and then calls the one that it is put around.
-_depth = weakref.WeakKeyDictionary()
+# Optimizers whose steps are under way, the outermost first. One that is put around another calls its step: the outer one is looked at,
+# except for Horovod's, which averages first.
+_under_way = []
 
 
-def _is_outer_of_horovod(optimizer):
+def _averages_first(optimizer):
     return hasattr(optimizer, "_allreduce_grad_async") or type(optimizer).__module__.startswith("horovod.")
+
+
+def _begins_step(optimizer):
+    """Whether it is not part of another one's step."""
+    if _averages_first(optimizer) and optimizer not in _averaging:
+        # Horovod makes a subclass of the optimizer's class: the step of the class itself runs within its own.
+        _averaging[optimizer] = True
+        return False
+    for at, other in enumerate(_under_way):
+        if other is optimizer:
+            # Its last step ended with an exception.
+            del _under_way[at:]
+            break
+    _under_way.append(optimizer)
+    return len(_under_way) == 1
+
+
+_averaging = core.Marks()
+
+
+def _ends_step(optimizer):
+    if _under_way and _under_way[-1] is optimizer:
+        _under_way.pop()
+        return not _under_way
+    _averaging.pop(optimizer)
+    return False
 
 
 @guard
 def before_update(optimizer):
     """Right before an optimizer applies its gradients."""
-    depth = _depth[optimizer] = _depth.get(optimizer, 0) + 1
-    if depth != 1 + _is_outer_of_horovod(optimizer) or not core.may_speak():
+    if not _begins_step(optimizer) or not core.may_speak():
         return
     State.progress += 1
     number = _updates.get(optimizer, 0)
@@ -188,11 +261,21 @@ def before_update(optimizer):
         _look_at_kind(optimizer)
     if sampled(number):
         _tell_update(optimizer, number)
-    for wrapper in wrappers:
+    # Another optimizer's model may have been called for its next update already, as a GAN's generator is.
+    for wrapper in _wrappers_of(optimizer):
         wrapper.forwards = wrapper.without_sync = 0
     by_hand.clear()
     samples[0] = 0
     _began[0] = time.perf_counter()
+
+
+def _wrappers_of(optimizer):
+    known = _own.get(optimizer)
+    count = (len(wrappers), len(optimizer.param_groups))
+    if known is None or known[0] != count:
+        own = {id(parameter) for parameter in _parameters(optimizer)}
+        known = _own[optimizer] = (count, [wrapper for wrapper in wrappers if not own.isdisjoint(wrapper.parameters)])
+    return [wrapper for wrapper in known[1] if wrapper.wrapped() is not None]
 
 
 def _look_at_kind(optimizer):
@@ -206,7 +289,7 @@ def _look_at_kind(optimizer):
         kind = type(parameter).__name__, type(getattr(parameter, "data", None)).__name__
         if "DTensor" in kind:
             _tell_other("FSDP", made)
-        if "FlatParameter" in kind:
+        if "FlatParameter" in kind or getattr(parameter, "_fsdp_flattened", False):
             _tell_other("FSDP", made)
 
 
@@ -214,13 +297,14 @@ def _tell_update(optimizer, number):
     parameters = _parameters(optimizer)
     with_gradient = [parameter for parameter in parameters if parameter.grad is not None]
     alive = [wrapper for wrapper in wrappers if wrapper.wrapped() is not None]
-    own = [wrapper for wrapper in alive if any(id(parameter) in wrapper.parameters for parameter in parameters)]
+    own = _wrappers_of(optimizer)
     known = frozenset().union(*(wrapper.parameters for wrapper in alive)) if alive else frozenset()
     unwrapped = [parameter for parameter in with_gradient if id(parameter) not in known]
     names = getattr(optimizer, "_parameter_names", {}) or {}
-    averaged = [parameter for parameter in with_gradient if digest.address(parameter.grad) in by_hand]
+    averaged = [parameter for parameter in with_gradient if by_hand and digest.address(parameter.grad) in by_hand]
     forwards = sum(wrapper.forwards for wrapper in own)
-    if own and forwards == 0:
+    is_past = bool(own) and forwards == 0 and not _is_compiled[0]
+    if is_past:
         _look_past(own)
     buffers = [buffer for wrapper in own for buffer in wrapper.wrapped().module.buffers()]
     momentum = [
@@ -235,7 +319,7 @@ def _tell_update(optimizer, number):
         optimizer=type(optimizer).__name__,
         index=_indices[optimizer],
         place=place(),
-        made=_made.get(optimizer) or {"file": "", "line": 0},
+        made=_made.get(optimizer) or core.NO_PLACE,
         rates=[float(group["lr"]) for group in optimizer.param_groups if "lr" in group][:64],
         weights=digest.of_tensors(parameters),
         gradients=digest.of_tensors(parameter.grad for parameter in with_gradient),
@@ -246,10 +330,10 @@ def _tell_update(optimizer, number):
         unwrapped=len(unwrapped),
         unwrapped_name=str(names.get(id(unwrapped[0]), "")) if unwrapped else "",
         forwards=forwards,
-        past_wrapper=int(bool(own) and forwards == 0),
-        past_wrapper_place=_past_place[0] or {"file": "", "line": 0},
+        past_wrapper=int(is_past),
+        past_wrapper_place=_past_place[0] or core.NO_PLACE,
         without_sync=sum(wrapper.without_sync for wrapper in own),
-        without_sync_place=_no_sync_place[0] or {"file": "", "line": 0},
+        without_sync_place=_no_sync_place[0] or core.NO_PLACE,
         averaged_by_hand=len(averaged),
         summed_by_hand=bool(averaged) and all(_is_as_summed(parameter.grad) for parameter in averaged),
         device=str(parameters[0].device) if parameters else "cpu",
@@ -266,13 +350,14 @@ def _look_past(own):
     """The wrapper was not called: from the next pass on, find out where the module inside is called."""
     if _past_place[0] is not None:
         return
-    _past_place[0] = {"file": "", "line": 0}
+    _past_place[0] = core.NO_PLACE
+    import torch
     from torch.nn.modules.module import register_module_forward_pre_hook
 
     inner = {id(wrapper.wrapped().module) for wrapper in own}
 
     def hook(module, arguments):
-        if id(module) in inner and module.training:
+        if id(module) in inner and torch.is_grad_enabled():
             _past_place[0] = place()
             handle.remove()
 
@@ -281,9 +366,7 @@ def _look_past(own):
 
 @guard
 def after_update(optimizer):
-    depth = _depth.get(optimizer, 1)
-    _depth[optimizer] = max(0, depth - 1)
-    if depth != 1 + _is_outer_of_horovod(optimizer) or not core.may_speak():
+    if not _ends_step(optimizer) or not core.may_speak():
         return
     number = _updates.get(optimizer, 0)
     _updates[optimizer] = number + 1

@@ -26,15 +26,13 @@ def install(torch):
     for name in _NAMES:
         replace(dist, name, functools.partial(_told, name))
     replace(dist, "init_process_group", _joins)
-    replace(sys.modules.get("torch.multiprocessing.spawn"), "start_processes", _starts_ranks)
-    spawn = sys.modules.get("torch.multiprocessing")
-    if spawn is not None and hasattr(spawn, "start_processes"):
-        spawn.start_processes = sys.modules["torch.multiprocessing.spawn"].start_processes
 
 
 def _told(name, old):
     @functools.wraps(old)
     def call(*args, **kwargs):
+        if core.is_compiling():
+            return old(*args, **kwargs)
         began = time.perf_counter()
         # The line of the program in a caller that is no collective itself.
         _before(name, args, kwargs)
@@ -52,7 +50,8 @@ def _told(name, old):
 def _before(name, args, kwargs):
     if not core.may_speak():
         return
-    where = place(sys._getframe(3))
+    caller = sys._getframe(3)
+    where = place(caller)
     State.within = (name, where)
     State.progress += 1
     number, key = calls[0], (name, where["file"], where["line"])
@@ -63,10 +62,16 @@ def _before(name, args, kwargs):
     if not State.behind_validation:
         _behind.clear()
     is_news = State.behind_validation and key not in _behind
-    if times < 3 or is_news:
+    if (times < 3 or is_news) and not _is_inside(caller):
         if is_news:
             _behind.add(key)
         send("collective", name=name, place=where, numbers=_numbers(args, kwargs), call=number, updates=State.updates)
+
+
+def _is_inside(caller):
+    """Whether PyTorch itself calls, as synchronized batch norm does: that is no decision of the program."""
+    name = caller.f_globals.get("__name__", "")
+    return name.startswith("torch.") and not name.startswith("torch.distributed.nn")
 
 
 def _tensor(args, kwargs):
@@ -89,22 +94,19 @@ def _after(name, args, kwargs, began):
     is_whole = not (kwargs.get("async_op") or len(args) > 3 and args[3])
     op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM"))
     is_sum = "SUM" in op.upper() and "PRE" not in op.upper()
-    first = float(tensor.reshape(-1)[0]) if is_whole and is_sum and tensor.numel() and not tensor.is_complex() else None
-    averaging.by_hand[digest.address(tensor) or 0] = (is_sum and is_whole, first)
-
-
-def _starts_ranks(old):
-    def start_processes(*args, **kwargs):
-        guard(core.leave_to_children)()
-        return old(*args, **kwargs)
-
-    return start_processes
+    if tensor.is_sparse or tensor.is_meta:
+        return
+    first = float(tensor.detach().reshape(-1)[0]) if is_whole and is_sum and tensor.numel() and not tensor.is_complex() else None
+    averaging.by_hand[digest.address(tensor)] = (is_sum and is_whole, first)
 
 
 def _joins(old):
     def init_process_group(*args, **kwargs):
-        _waits_for_group()
-        result = old(*args, **kwargs)
+        _before_group(args, kwargs)
+        try:
+            result = old(*args, **kwargs)
+        finally:
+            State.within = None
         _tell_group()
         return result
 
@@ -112,10 +114,15 @@ def _joins(old):
 
 
 @guard
-def _waits_for_group():
-    watching.start()
-    if core.launched() > 1:
-        core.release()
+def _before_group(args, kwargs):
+    """A rank that waits for the others here is already one."""
+    rank = kwargs.get("rank", args[4] if len(args) > 4 else -1)
+    if not isinstance(rank, int) or rank < 0:
+        rank = int(os.environ["RANK"]) if os.environ.get("RANK", "").isdigit() else None
+    State.progress += 1
+    State.within = ("init_process_group", place(sys._getframe(3)))
+    if rank is not None:
+        core.join(rank)
 
 
 @guard
@@ -124,9 +131,8 @@ def _tell_group():
 
     dist = torch.distributed
     rank, size = dist.get_rank(), dist.get_world_size()
-    State.in_group = True
-    core.join(rank, watching.end)
-    watching.start()
+    if not State.has_spoken:
+        core.join(rank)
     local_rank, local_size = core.local_place()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     # Only what the program has touched already: asking starts nothing on a GPU.

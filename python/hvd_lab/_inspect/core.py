@@ -9,13 +9,18 @@ import sys
 import sysconfig
 import threading
 import time
+import weakref
 
+# Reports of a process that is no rank yet.
+_MOST_WAITING = 512
 HERE = os.path.dirname(os.path.abspath(__file__))
 _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "HOROVOD_RANK", "PMIX_RANK", "SLURM_PROCID")
 _SIZES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "SLURM_NTASKS")
 _LOCAL_RANKS = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "HOROVOD_LOCAL_RANK", "SLURM_LOCALID")
-MOST_HELD = 1000
 _LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "HOROVOD_LOCAL_SIZE")
+
+
+NO_PLACE = {"file": "", "line": 0}
 
 
 class State:
@@ -24,13 +29,12 @@ class State:
     active = True
     # The process that may speak: a forked child inherits this module and is another one.
     pid = os.getpid()
-    in_group = False
     is_child = multiprocessing.parent_process() is not None
-    # Its number, where the launcher's variables do not say it.
+    # Its number in the group that it has joined.
     rank = None
+    # It has made an update or joined a group, so it is a rank. What it reports before waits.
     has_spoken = False
-    # Reports that wait until it is clear that this process is a rank, and not the parent of the ranks. `None` once it is clear.
-    held = []
+    waiting = []
     framework, versions = "torch", []
     seconds = 0.0
     # Whatever moves: a standing process does not change it.
@@ -40,7 +44,45 @@ class State:
     behind_validation = False
     # The collective that the main thread is in, and since when.
     within = None
+    # Run when a process that is a rank begins to speak, and at its end.
+    at_start = at_end = None
     lock = threading.RLock()
+
+
+class Marks:
+    """What is known of objects, by identity: classes of the program's own may compare as they like. Forgets those that are gone."""
+
+    def __init__(self):
+        self._kept = {}
+
+    def __contains__(self, of):
+        return id(of) in self._kept
+
+    def __len__(self):
+        return len(self._kept)
+
+    def get(self, of, otherwise=None):
+        kept = self._kept.get(id(of))
+        return otherwise if kept is None else kept[1]
+
+    def __getitem__(self, of):
+        return self._kept[id(of)][1]
+
+    def __setitem__(self, of, value):
+        key = id(of)
+        kept = self._kept.get(key)
+        if kept is not None:
+            kept[1] = value
+            return
+        try:
+            self._kept[key] = [weakref.ref(of, lambda gone: self._kept.pop(key, None)), value]
+        except TypeError:
+            # Without a weak reference it would live as long as the process.
+            pass
+
+    def pop(self, of, otherwise=None):
+        kept = self._kept.pop(id(of), None)
+        return otherwise if kept is None else kept[1]
 
 
 def sampled(number):
@@ -71,39 +113,26 @@ def may_speak():
     return not State.is_child or State.rank is not None
 
 
-def join(rank, end):
-    """This process is a rank of a group that it has just entered. `end` is called when it ends, if it is a child of the launched one."""
-    if State.is_child or os.getpid() != State.pid:
-        State.rank, State.pid, State.is_child, State.has_spoken, State.held = rank, os.getpid(), False, False, None
-        # A forked child ends without what `atexit` knows.
-        from multiprocessing import util
-
-        util.Finalize(None, end, exitpriority=100)
-    elif number_of(_RANKS, None) is None:
+def join(rank):
+    """This process is about to enter a group, or has entered one, as this rank."""
+    is_child = State.is_child or os.getpid() != State.pid
+    if os.getpid() != State.pid:
+        # A lock that another thread held when this process was forked stays locked.
+        State.pid, State.lock, State.waiting, State.has_spoken = os.getpid(), threading.RLock(), [], False
+        State.is_child = True
+    if not State.has_spoken:
         State.rank = rank
-    release()
+    if is_child and State.at_end is not None:
+        # A child of `multiprocessing` runs no `atexit`.
+        import multiprocessing.util
+
+        multiprocessing.util.Finalize(None, State.at_end, exitpriority=1000)
+    speak()
 
 
-def leave_to_children():
-    """This process starts the ranks as its children: they speak, and it does not."""
-    if not State.is_child and State.pid == os.getpid() and not State.in_group:
-        State.held, State.pid = [], -1
-
-
-def has_had_children():
-    process = sys.modules.get("multiprocessing.process")
-    return process is not None and repr(process._process_counter) not in ("count(0)", "count(1)")
-
-
-def _may_be_parent():
-    return launched() == 1 or number_of(_RANKS, None) is None
-
-
-def release():
-    """This process is a rank: what it has held back is sent."""
-    held, State.held = State.held or (), None
-    for event in held:
-        _send(event)
+def is_compiling():
+    """Whether torch.compile reads this line, rather than Python running it."""
+    return False
 
 
 _log = None
@@ -117,50 +146,68 @@ def _channel():
         if not hasattr(there, "_tell"):
             file = os.path.join(os.path.dirname(HERE), "__init__.py")
             spec = importlib.util.spec_from_file_location("hvd_lab", file, submodule_search_locations=[os.path.dirname(HERE)])
-            there = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(there)
-            sys.modules["hvd_lab"] = there
+            made = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(made)
+            if there is None:
+                sys.modules["hvd_lab"] = made
+            there = made
         _log = there
     if State.rank is not None:
         _log._rank = lambda: State.rank
     return _log
 
 
+def speak():
+    """This process is a rank: the lab hears of it, and of what it has done so far."""
+    with State.lock:
+        if State.has_spoken or not may_speak():
+            return
+        State.has_spoken = True
+        if State.at_start is not None:
+            State.at_start()
+        send("looking", framework=State.framework, versions=State.versions, python=sys.version.split()[0], pid=os.getpid(),
+             launched=launched(), program=_program())
+        waiting, State.waiting = State.waiting, []
+        for event in waiting:
+            _tell(event)
+
+
 def send(what, **fields):
-    """One report. Numbers that are none are left out, for JSON has no word for them."""
+    """One report. Numbers that are none are left out, for JSON has no word for them.
+
+    A process that neither trains nor joins a group, such as a launcher or the parent of ranks, never reaches the lab.
+    """
     if not may_speak() or not os.environ.get("HVD_LAB_EVENT_SECRET"):
         return
-    event = {"time_s": time.time(), "event": "inspected", "what": what}
-    event.update(fields)
     with State.lock:
-        if State.held is not None and _may_be_parent() and what not in ("group", "update", "blind"):
-            if len(State.held) < MOST_HELD:
-                State.held.append(event)
-            return
-        if State.held is not None:
-            release()
-        _send(event)
+        event = dict(_finite(fields), time_s=time.time(), event="inspected", what=what)
+        if not State.has_spoken and what in ("update", "group"):
+            speak()
+        if State.has_spoken:
+            _tell(event)
+        elif len(State.waiting) < _MOST_WAITING:
+            State.waiting.append(event)
 
 
-def _send(event):
+def _tell(event):
     import json
 
     log = _channel()
-    if not State.has_spoken:
-        State.has_spoken = True
-        send("looking", framework=State.framework, versions=State.versions, python=sys.version.split()[0], pid=os.getpid(),
-             launched=launched(), program=_program())
-    event["process"] = _rank()
-    log._tell(json.dumps(_finite(event)))
+    text = json.dumps(dict(event, process=log._rank()))
+    # `hvd_lab.log` writes under this lock. A signal handler may run while the program holds it.
+    is_locked = log._lock.acquire(timeout=1)
+    try:
+        log._tell(text)
+    finally:
+        if is_locked:
+            log._lock.release()
 
 
-def _rank():
-    return State.rank if State.rank is not None else _log._rank()
-
-
-def has_spoken():
-    """Whether this process has anything to say, now or later."""
-    return State.has_spoken or bool(State.held)
+def flush():
+    """The lab has taken everything: this process is about to end."""
+    channel = getattr(_log, "_channel", None)
+    if channel is not None and channel.process == os.getpid() and channel.socket is not None:
+        channel.finish()
 
 
 def _finite(value):
@@ -183,6 +230,9 @@ def blind(why):
     if State.active:
         State.active = False
         try:
+            # No update will come that says so, but the launcher did.
+            if not State.is_child and number_of(_RANKS, None) is not None:
+                speak()
             send("blind", why=str(why)[:500])
         except Exception:
             pass
@@ -205,6 +255,9 @@ def guard(body):
         finally:
             State.seconds += time.perf_counter() - began
 
+    # torch.compile leaves it out of what it compiles.
+    call._torchdynamo_disable = True
+    call._torchdynamo_disable_recursive = True
     return call
 
 
@@ -238,7 +291,17 @@ def place(frame=None):
         if frame.f_globals.get("__name__") == "__main__" and not frame.f_code.co_filename.startswith("<"):
             main = {"file": os.path.abspath(frame.f_code.co_filename), "line": frame.f_lineno or 0}
         frame = frame.f_back
-    return main or {"file": "", "line": 0}
+    return main or NO_PLACE
+
+
+def place_of_making(made, frame):
+    """The line of the program that made an object: not one in the `__init__` of the program's own class of it."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name != "__init__" or not code.co_varnames or frame.f_locals.get(code.co_varnames[0]) is not made:
+            break
+        frame = frame.f_back
+    return place(frame) if frame is not None else NO_PLACE
 
 
 def host():

@@ -26,19 +26,45 @@ def of_tensors(tensors):
     return "" if empty else known.hexdigest()
 
 
-def _add(known, tensor, torch):
+def address(tensor):
+    """Where a tensor's numbers lie; `None` for one without such a place."""
+    try:
+        return None if tensor.is_sparse else tensor.data_ptr()
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def _add(known, tensor, torch, is_summed=True):
+    if tensor.is_meta or tensor.layout not in (torch.strided, torch.sparse_coo):
+        known.update(b"%d" % tensor.numel())
+        return
     if tensor.is_sparse:
-        tensor = tensor.coalesce().values()
+        tensor = tensor.coalesce()
+        _add(known, tensor.indices(), torch)
+        tensor = tensor.values()
     if hasattr(tensor, "to_local"):
         tensor = tensor.to_local()
     if tensor.numel() > WHOLE:
         flat = tensor.contiguous().reshape(-1)
-        # Whole numbers add up to the same in any order, and so with any number of threads.
-        bits = flat.view(_WHOLE_NUMBERS[flat.element_size()]) if flat.element_size() in _WHOLE_NUMBERS else flat
+        if is_summed:
+            # Whole numbers add up to the same in any order, and so with any number of threads.
+            bits = flat.view(_WHOLE_NUMBERS[flat.element_size()]) if flat.element_size() in _WHOLE_NUMBERS else flat
+            _bytes(known, bits.sum(dtype=torch.int64).reshape(1))
         step = max(1, flat.numel() // 2048)
-        _bytes(known, bits.sum(dtype=torch.int64).reshape(1))
         tensor = torch.cat([flat[:1024], flat[-1024:], flat[::step][:2048]])
     _bytes(known, tensor)
+
+
+def of_content(tensor):
+    """Of a tensor that may be as large as a data set: only some of its numbers are read."""
+    import torch
+
+    known = hasher()
+    known.update(repr(tuple(tensor.shape)).encode())
+    if tensor.layout == torch.strided and not tensor.is_meta and (tensor.is_contiguous() or tensor.numel() <= WHOLE):
+        with torch.no_grad():
+            _add(known, tensor.detach(), torch, is_summed=False)
+    return known.hexdigest()
 
 
 def _bytes(known, tensor):
@@ -73,11 +99,3 @@ def of_text(text):
     known = hasher()
     known.update(text.encode("utf-8", "replace"))
     return known.hexdigest()
-
-
-def address(tensor):
-    """Where the numbers of a tensor are; `None` where they are in no one place, as those of sparse tensors."""
-    try:
-        return tensor.data_ptr() or None
-    except Exception:
-        return None

@@ -1,5 +1,5 @@
 """Passes over data loaders: which samples a rank gets, in which order, how many, and what it waits for them."""
-import os
+import collections
 import sys
 import time
 import weakref
@@ -11,21 +11,24 @@ from .core import State, guard, place, replace, send
 _VALUES, _DEPTH = 64, 3
 # Digests of a pass, and numbers of samples that go into the digest of an order.
 _FIRST, _ORDER, _PICKED = 4, 4096, 256
-_made = weakref.WeakKeyDictionary()
-# Passes over each loader so far.
-_numbers = []
-_indices = weakref.WeakKeyDictionary()
+_made = core.Marks()
+# Passes over each loader, by its number.
+_passes = {}
+_indices = core.Marks()
+_count, _like = [0], {}
 _open = []
-_samplers = weakref.WeakKeyDictionary()
+_samplers = core.Marks()
 
 
 class Pass:
     def __init__(self, loader, where):
-        # What is told of a loader at the end: it may be gone by then.
-        self.loader, self.where, self.made = weakref.ref(loader), where, _made.get(loader) or {"file": "", "line": 0}
+        self.loader, self.where = weakref.ref(loader), where
+        self.made = _made.get(loader) or core.NO_PLACE
         self.batch_size, self.drops_last = _whole(getattr(loader, "batch_size", None)), bool(getattr(loader, "drop_last", False))
         self.workers = int(getattr(loader, "num_workers", 0) or 0)
-        self.index, self.number = _number(loader, self.made)
+        self.index = _index_of(loader, self.made, where)
+        self.number = _passes.get(self.index, 0)
+        _passes[self.index] = self.number + 1
         self.began, self.updates = time.perf_counter(), State.updates
         self.batches = self.samples = self.ordered = 0
         self.waited = 0.0
@@ -35,28 +38,23 @@ class Pass:
         while self.dataset and self.every * _PICKED // 2 < self.dataset:
             self.every *= 2
         self.sampler = _sampler_of(loader)
+        # Samples of the batches that are on their way, and whether the sampler's numbers are those of samples.
+        self.sizes, self.counts = collections.deque(), self.dataset is not None and self.sampler["sampler"] != ""
         self.content = content_of(loader.dataset) if self.number == 0 else ""
 
 
-# Loaders made anew for each pass, at one line, are passes over one loader.
-_of_line = {}
-
-
-def _number(loader, made):
-    """The number of the loader, and of the pass over it."""
-    index = _indices.get(loader)
-    if index is None:
-        key = (made["file"], made["line"], type(loader).__name__, _length(loader.dataset))
-        before = _of_line.get(key)
-        index = before[0] if before is not None and before[1]() is None else len(_numbers)
-        if index == len(_numbers):
-            _numbers.append(0)
-        if len(_of_line) < 10_000 or before is not None:
-            _of_line[key] = (index, weakref.ref(loader))
-        _indices[loader] = index
-    number = _numbers[index]
-    _numbers[index] += 1
-    return index, number
+def _index_of(loader, made, where):
+    """A loader that is made anew in each epoch, over the same data set and for the same loop, is one."""
+    if loader in _indices:
+        return _indices[loader]
+    key = str(made), str(where), id(getattr(loader, "dataset", None))
+    before = _like.get(key)
+    if before is None or before[0]() is not None:
+        before = _like[key] = [None, _count[0]]
+        _count[0] += 1
+    before[0] = weakref.ref(loader)
+    _indices[loader] = before[1]
+    return before[1]
 
 
 def _length(of):
@@ -77,7 +75,7 @@ def _sampler_of(loader):
         sampler = getattr(inner, "sampler", sampler)
     fields = {"sampler": type(sampler).__name__}
     if sampler in _samplers:
-        fields["sampler_made"] = _samplers[sampler]
+        fields["sampler_made"] = _samplers.get(sampler)
     for name, owner, attribute in (
         ("replicas", sampler, "num_replicas"), ("replica", sampler, "rank"), ("seed", sampler, "seed"), ("epoch", sampler, "epoch"),
         ("replicas", batches, "num_processes"), ("replica", batches, "process_index"),
@@ -102,12 +100,12 @@ def _add_content(known, found, value, depth):
     import torch
 
     if torch.is_tensor(value):
-        known.update(digest.of_tensors([value]).encode())
+        known.update(digest.of_content(value).encode())
         found[0] += value.numel() > 1
     elif type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
-        flat = value.reshape(-1)
-        if value.dtype.hasobject:
+        if value.dtype.hasobject or not value.flags.c_contiguous:
             return
+        flat = value.reshape(-1)
         known.update(b"%d" % value.size + flat[:2048].tobytes() + flat[-2048:].tobytes() + flat[:: max(1, flat.size // 2048)].tobytes())
         found[0] += value.size > 1
     elif isinstance(value, (str, int, float, bytes)):
@@ -154,7 +152,7 @@ def _remembers_place(old):
 
 @guard
 def _remember(loader):
-    _made[loader] = place()
+    _made[loader] = core.place_of_making(loader, sys._getframe(3))
 
 
 def _remembers_sampler(old):
@@ -167,11 +165,11 @@ def _remembers_sampler(old):
 
 @guard
 def _remember_sampler(sampler):
-    _samplers[sampler] = place()
+    _samplers[sampler] = core.place_of_making(sampler, sys._getframe(3))
 
 
 # The pass that a loader is in.
-_current = weakref.WeakKeyDictionary()
+_current = core.Marks()
 
 
 def _begins(old):
@@ -208,7 +206,7 @@ def _attach(loader, iterator):
     begun = _current.get(loader)
     if begun is not None:
         iterator._hvd_lab_pass = begun
-        workers.expect(loader, begun.index, _made.get(loader))
+        workers.expect(loader, begun.index, begun.made)
 
 
 class _Watched:
@@ -226,12 +224,15 @@ class _Watched:
     def __iter__(self):
         loader = self._loader()
         begun = _current.get(loader) if loader is not None else None
-        # A generator that holds its loader would keep it until the next collection of garbage.
-        del loader
-        for indices in self._sampler:
-            if begun is not None:
-                _see(begun, indices)
-            yield indices
+        # Now, and not at the first number: it may draw random numbers here.
+        inner = iter(self._sampler)
+        return inner if begun is None else _seen(begun, inner)
+
+
+def _seen(begun, inner):
+    for indices in inner:
+        _see(begun, indices)
+        yield indices
 
 
 def _watched_indices(loader, sampler):
@@ -242,6 +243,10 @@ def _watched_indices(loader, sampler):
 
 @guard
 def _see(begun, indices):
+    if isinstance(indices, (list, tuple)):
+        begun.sizes.append(len(indices))
+    if begun.ordered >= _ORDER and len(begun.picked) >= _PICKED:
+        return
     for index in indices if isinstance(indices, (list, tuple)) else (indices,):
         if not isinstance(index, int):
             index = int(index) if hasattr(index, "__index__") else None
@@ -284,6 +289,9 @@ def _took(iterator, batch, waited):
     begun.waited += waited
     watching.times["data"] += waited
     tensors, samples = digest.of_batch(batch)
+    if begun.sizes and begun.counts:
+        # A list of images says more than the height of the first.
+        samples = begun.sizes.popleft()
     if begun.batches < _FIRST:
         begun.first.append(digest.of_tensors(tensors))
     begun.batches += 1

@@ -4,15 +4,16 @@ It waits for the import of a framework, and costs nothing in a process that impo
 this one hides, still runs.
 """
 import importlib.machinery
-import importlib.util
 import os
 import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+_seen = set()
 _PACKAGE = "_hvd_lab_inspect"
 # The frameworks, and the module that watches each.
 _WATCHED = {
     "torch": "torch_hooks",
+    "safetensors.torch": "safetensors_hooks",
     "horovod.torch": "horovod_torch",
     "horovod.keras": "horovod_keras",
     "horovod.tensorflow.keras": "horovod_keras",
@@ -28,8 +29,10 @@ class _Finder:
 
     def find_spec(self, name, path=None, target=None):
         if name == _PACKAGE:
+            from importlib import util
+
             folder = os.path.join(_HERE, "hvd_lab", "_inspect")
-            return importlib.util.spec_from_file_location(
+            return util.spec_from_file_location(
                 name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
             )
         if name not in _WATCHED or name in self.busy:
@@ -53,6 +56,10 @@ def _look_behind(spec, name):
 
     def exec_module(module):
         load(module)
+        # A loader of a zip file loads other modules too, and a program may load a module again.
+        if module.__name__ != name or name in _seen:
+            return
+        _seen.add(name)
         try:
             package = __import__(_PACKAGE + "." + _WATCHED[name], fromlist=["install"])
             package.install(module)
@@ -77,7 +84,9 @@ def _hand_on():
     path = [folder for folder in sys.path if os.path.abspath(folder or ".") != _HERE]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is not None and spec.loader is not None:
-        module = importlib.util.module_from_spec(spec)
+        from importlib import util
+
+        module = util.module_from_spec(spec)
         sys.modules["sitecustomize"] = module
         spec.loader.exec_module(module)
 

@@ -4,42 +4,27 @@ import logging
 import os
 import re
 import sys
-import weakref
 
 from . import core, digest
 from .core import State, guard, place, replace, sampled, send
 
 
 def install(torch):
-    replace(torch, "save", _tells_file("torch.save", 1))
+    replace(torch, "save", tells_file("torch.save", 1))
     replace(torch.nn.Module, "load_state_dict", _tells_load("loaded_model"))
     replace(torch.optim.Optimizer, "load_state_dict", _tells_load("loaded_optimizer"))
     numpy = sys.modules.get("numpy")
     for name in ("save", "savez", "savez_compressed"):
         if numpy is not None:
-            replace(numpy, name, _tells_file("numpy." + name, 0))
+            replace(numpy, name, tells_file("numpy." + name, 0))
     plateau = getattr(sys.modules.get("torch.optim.lr_scheduler"), "ReduceLROnPlateau", None)
     if plateau is not None:
         replace(plateau, "step", _tells_decision)
     replace(builtins, "print", _told_print)
     replace(logging.StreamHandler, "emit", _told_record)
-    _watch_safetensors()
 
 
-def _watch_safetensors():
-    """It is imported later, if at all: then its function stands in its module."""
-    try:
-        import importlib.util
-
-        if importlib.util.find_spec("safetensors") is not None:
-            import safetensors.torch
-
-            replace(safetensors.torch, "save_file", _tells_file("safetensors", 1))
-    except Exception:
-        pass
-
-
-def _tells_file(by, at):
+def tells_file(by, at):
     def make(old):
         def save(*args, **kwargs):
             file = args[at] if len(args) > at else kwargs.get("f", kwargs.get("filename", kwargs.get("file")))
@@ -81,7 +66,7 @@ def _tell_load(action, loaded):
     send("state", action=action, place=place(sys._getframe(3)), digest=digest.of_tensors(tensors), updates=State.updates)
 
 
-_decisions = weakref.WeakKeyDictionary()
+_decisions = core.Marks()
 
 
 def _tells_decision(old):
@@ -108,7 +93,7 @@ _prints = {}
 def _told_print(old):
     def print(*args, **kwargs):
         file = kwargs.get("file")
-        if file is None or file is sys.stdout or file is sys.stderr:
+        if State.active and (file is None or file is sys.stdout or file is sys.stderr):
             _tell_print(args, kwargs.get("sep"))
         return old(*args, **kwargs)
 

@@ -1,4 +1,5 @@
 """Times, memory, and a look at the main thread when nothing moves."""
+import _thread
 import os
 import sys
 import threading
@@ -9,6 +10,20 @@ from .core import State, guard, place, replace, send
 
 times = {"data": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0, "exchange": 0.0}
 _last = [time.perf_counter()]
+# Functions of the libraries in which a rank waits for others, as people call them.
+_WAITING = {
+    "_engine_run_backward": "backward",
+    "_sync_module_states": "DistributedDataParallel",
+    "_verify_param_shape_across_processes": "DistributedDataParallel",
+    "_sync_buffers": "DistributedDataParallel",
+    "_default_broadcast_coalesced": "DistributedDataParallel",
+    "_store_based_barrier": "init_process_group",
+    "_create_c10d_store": "init_process_group",
+    "_new_process_group_helper": "init_process_group",
+    "destroy_process_group": "destroy_process_group",
+    "wait": "wait",
+    "synchronize": "synchronize",
+}
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -16,17 +31,14 @@ def install(torch):
     replace(torch.Tensor, "backward", _timed_backward)
     import atexit
 
-    atexit.register(end)
+    State.at_start, State.at_end = _start, _end
+
+    atexit.register(_end)
 
 
-# The process that has a watching thread. One that may still fork workers gets none.
-_started = [None]
-
-
-def start():
-    if _started[0] != os.getpid() and core.may_speak():
-        _started[0] = os.getpid()
-        threading.Thread(target=_watch, name="hvd-lab-inspect", daemon=True).start()
+def _start():
+    """A thread that the program does not see in `threading.enumerate`, and that nothing waits for."""
+    _thread.start_new_thread(_watch, (threading.main_thread().ident,))
 
 
 def _timed_backward(old):
@@ -65,10 +77,9 @@ def _limit():
         return 10.0
 
 
-def _watch():
-    """Looks now and then whether anything has moved. A thread of its own, which ends with the process."""
+def _watch(main):
+    """Looks now and then whether anything has moved. It ends with the process."""
     limit, before, since, told = _limit(), None, time.monotonic(), 0
-    main = threading.main_thread().ident
     while State.active:
         time.sleep(min(1.0, limit / 4))
         if State.progress != before:
@@ -86,9 +97,8 @@ def _tell_stall(main, still):
     if frame is None:
         return
     within = State.within
-    file = frame.f_code.co_filename
-    in_library = core._is_own(file) is None
-    name = within[0] if within else frame.f_code.co_name if in_library else ""
+    called = frame.f_code.co_name
+    name = within[0] if within else _WAITING.get(called, "") if core._is_own(frame.f_code.co_filename) is None else ""
     send("stalled", place=(within[1] if within else place(frame)), within=name, calls=_calls(), updates=State.updates, seconds=round(still, 1))
 
 
@@ -96,17 +106,21 @@ def _calls():
     return sys.modules[__package__ + ".collectives"].calls[0]
 
 
-_ended = [None]
+_is_over = [0]
+
+
+def _end():
+    _tell_end()
+    if core.may_speak():
+        loading.workers.clear()
+        core.flush()
 
 
 @guard
-def end():
-    """Once in a process, as its last report."""
-    if not core.may_speak() or _ended[0] == os.getpid() or not core.has_spoken() or (State.held is not None and core.has_had_children()):
+def _tell_end():
+    if _is_over[0] == os.getpid() or not core.may_speak() or not State.has_spoken:
         return
-    _ended[0] = os.getpid()
-    core.release()
+    _is_over[0] = os.getpid()
     loading.finish_all()
     tell_phases()
-    loading.workers.clear()
     send("ended", updates=State.updates, inspector_seconds=round(State.seconds, 3))

@@ -50,10 +50,11 @@ def _with_look(args):
 
 def states():
     """Digests of NumPy's, Python's and PyTorch's random states here."""
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    # NumPy loads its random numbers when they are first asked for.
+    random_of_numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
     found = {"python": digest.of_text(repr(random.getstate()))}
-    if numpy is not None and hasattr(numpy, "random"):
-        state = numpy.random.get_state()
+    if random_of_numpy is not None:
+        state = random_of_numpy.get_state()
         found["numpy"] = digest.of_text(repr((state[0], bytes(state[1].tobytes()), state[2:])))
     if torch is not None:
         found["torch"] = digest.of_tensors([torch.get_rng_state()])
@@ -120,7 +121,7 @@ def tell():
     seen.sort(key=lambda one: one["worker"])
     fields = {kind: [one["states"].get(kind, "") for one in seen][:256] for kind in ("numpy", "python", "torch")}
     draws = {"draws_" + kind: any(one["draws"].get(kind) for one in seen) for kind in ("numpy", "python", "torch")}
-    send("workers", loader=index, made=made or {"file": "", "line": 0}, **fields, **draws)
+    send("workers", loader=index, made=made or core.NO_PLACE, **fields, **draws)
 
 
 def clear():

@@ -60,8 +60,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         (None, Some(file)) => Some(Format::of(file).map_err(Usage)?),
         (None, None) => None,
     };
-    let mut chosen = match args.ids.is_empty() {
-        false => args.ids.iter().map(|id| store.summary(*id)).collect::<Result<Vec<_>, _>>()?,
+    let mut named = BTreeSet::new();
+    // One that is named twice is compared once.
+    let ids: Vec<RunId> = args.ids.iter().copied().filter(|id| named.insert(*id)).collect();
+    if let (1, Some(id)) = (ids.len(), ids.first().filter(|_| args.ids.len() > 1)) {
+        return Err(Usage(format!("run {id} cannot be compared with itself: name another run")).into());
+    }
+    let mut chosen = match ids.is_empty() {
+        false => ids.iter().map(|id| store.summary(*id)).collect::<Result<Vec<_>, _>>()?,
         true => store.list().into_iter().filter(|run| run.figures.images_per_sec.is_some()).collect(),
     };
     let baseline = match (args.baseline, args.ids.first()) {
@@ -179,7 +185,7 @@ fn cells(row: &Row, run: &RunSummary) -> Vec<String> {
         or_dash(run.figures.seconds_to_target.map(units::seconds)),
         or_dash(row.comparison.speedup_to_target.map(times)),
         or_dash(row.device_seconds.map(units::rate)),
-        or_dash(run.test.or(run.validation).map(|metrics| format!("{:.4}", metrics.accuracy))),
+        or_dash(run.shown_accuracy()),
         if row.is_baseline { "(baseline)".into() } else { differs.join(", ") },
     ]
 }

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use crate::columns;
 use crate::domain::command::CommandSpec;
 use crate::domain::event::{Event, EventLine, Place};
-use crate::domain::printable;
 use crate::inspect::{Finding, Inspected, Inspection, Topic};
 
 /// The table fits into a terminal of this many columns.
@@ -71,21 +70,12 @@ pub(super) fn table(inspected: &Inspected) -> String {
     };
     let mut table = line("topic", "verdict", "what was seen, where, and what to write");
     for (finding, [topic, verdict]) in inspected.findings.iter().zip(rows) {
-        for (number, text) in sentences(inspected, finding).iter().flat_map(|text| columns::wrap(text, room)).enumerate() {
+        for (number, text) in inspected.sentences(finding).iter().flat_map(|text| columns::wrap(text, room)).enumerate() {
             let (topic, verdict) = if number == 0 { (topic, verdict) } else { ("", "") };
             table += &line(topic, verdict, &text);
         }
     }
     table
-}
-
-/// The lines of one finding, each of one kind.
-fn sentences(inspected: &Inspected, finding: &Finding) -> Vec<String> {
-    let line = inspected.line(finding).map(|line| format!("line: {line}"));
-    let cost = Some(finding.cost.clone()).filter(|cost| !cost.is_empty());
-    let remedy = Some(&finding.remedy).filter(|remedy| !remedy.is_empty()).map(|remedy| format!("remedy: {remedy}"));
-    let all = [Some(finding.seen.clone()), line, cost, remedy];
-    all.into_iter().flatten().map(|text| printable::line(&text).into_owned()).collect()
 }
 
 pub(super) fn json(inspected: &Inspected) -> Value {
@@ -145,10 +135,10 @@ mod tests {
         let judged = |findings| Inspected { findings, is_empty: false, directory: "/work".into() };
         let mut inspector = Inspector::new(CommandSpec::sample("python t.py"));
         let ok = finding(Topic::Data, Outcome::Ok, "Fine.");
-        let said = inspector.new_wrong(&judged(vec![at(7, "A share is told as the whole."), ok]));
-        assert_eq!(said, ["wrong: metrics: A share is told as the whole: t.py:7. Average it."]);
-        let said = inspector.new_wrong(&judged(vec![at(7, "A share is told as the whole, twice."), at(9, "Another.")]));
-        assert_eq!(said, ["wrong: metrics: Another: t.py:9. Average it."], "the same line is not told again");
+        let said = inspector.new_wrong(&judged(vec![at(7, "A share is told as the whole"), ok]));
+        assert_eq!(said, ["wrong: metrics: A share is told as the whole: t.py:7; remedy: Average it."]);
+        let said = inspector.new_wrong(&judged(vec![at(7, "A share is told as the whole, twice."), at(9, "Another")]));
+        assert_eq!(said, ["wrong: metrics: Another: t.py:9; remedy: Average it."], "the same line is not told again");
     }
 
     #[test]

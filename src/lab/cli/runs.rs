@@ -150,7 +150,6 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<ExitCode> {
 fn cells(run: &RunSummary) -> Vec<String> {
     let record = run.record.as_ref();
     let training = record.and_then(|record| record.training());
-    let accuracy = run.test.or(run.validation).map(|metrics| format!("{:.4}", metrics.accuracy));
     vec![
         run.id.to_string(),
         run.status.state.name().to_owned(),
@@ -160,7 +159,7 @@ fn cells(run: &RunSummary) -> Vec<String> {
         or_dash(record.map(|record| record.spec.workload.title())),
         or_dash(training.and(record).map(|record| record.data_label.clone())),
         or_dash(run.shown_rate()),
-        or_dash(accuracy),
+        or_dash(run.shown_accuracy()),
         or_dash(run.training_seconds.map(units::seconds)),
         record.and_then(|record| record.name.clone()).unwrap_or_default(),
     ]

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{Finding, Inspection, Outcome};
 use crate::domain::command::CommandSpec;
 use crate::domain::event::Place;
+use crate::domain::printable;
 use crate::domain::run::RunState;
 use crate::runs::{RunRecord, RunStore};
 
@@ -43,12 +44,20 @@ impl Inspected {
         finding.place.as_ref().map(|place| line(place, &self.directory))
     }
 
-    /// A finding in one line: `data: Both ranks see the same images: train.py:31. Give the DataLoader a DistributedSampler`.
+    /// A finding in one line: `data: both ranks see the same images: train.py:31; remedy: give the DataLoader a DistributedSampler`.
     pub fn in_words(&self, finding: &Finding) -> String {
-        let seen = finding.seen.trim_end_matches('.');
         let line = self.line(finding).map(|line| format!(": {line}")).unwrap_or_default();
-        let remedy = if finding.remedy.is_empty() { String::new() } else { format!(" {}", finding.remedy) };
-        format!("{}: {seen}{line}.{remedy}", finding.topic.name())
+        let remedy = if finding.remedy.is_empty() { String::new() } else { format!("; remedy: {}", finding.remedy) };
+        format!("{}: {}{line}{remedy}", finding.topic.name(), finding.seen)
+    }
+
+    /// The sentences of a finding, one a line: what was seen, at which line, what it costs, and what to write.
+    pub fn sentences(&self, finding: &Finding) -> Vec<String> {
+        let labelled = |name: &str, text: &str| if text.is_empty() { String::new() } else { format!("{name}: {text}") };
+        let line = self.line(finding).unwrap_or_default();
+        let all =
+            [finding.seen.clone(), labelled("line", &line), labelled("cost", &finding.cost), labelled("remedy", &finding.remedy)];
+        all.into_iter().filter(|text| !text.is_empty()).map(|text| printable::line(&text).into_owned()).collect()
     }
 }
 

@@ -35,6 +35,15 @@ impl AccuracyChange {
     }
 }
 
+impl RunSummary {
+    /// The accuracy as a table shows it: of the test, or else of the validation, which is marked.
+    pub fn shown_accuracy(&self) -> Option<String> {
+        let in_words = |accuracy: f64| format!("{:.1} %", accuracy * 100.0);
+        let validated = || Some(in_words(self.validation?.accuracy) + " val");
+        self.test.map(|test| in_words(test.accuracy)).or_else(validated)
+    }
+}
+
 /// A training and what became of it.
 struct Half<'a> {
     run: &'a RunSummary,
@@ -105,6 +114,10 @@ fn causes(run: &Half, other: &Half, is_lower: bool) -> Vec<String> {
     if let Some(last) = worse.climbing_to().filter(|_| better.climbing_to().is_none()) {
         causes.push(format!("{place}the rate was still climbing: epoch {} of {last} of the warm-up", worse.run.last_epoch));
     }
+    let optimizers = [run, other].map(|half| if half.training.steps.contains(Step::NovoGrad) { "NovoGrad" } else { "SGD" });
+    if optimizers[0] != optimizers[1] {
+        causes.push(format!("{} instead of {}", optimizers[0], optimizers[1]));
+    }
     causes.extend(settings(run.run, other.run));
     if causes.is_empty() {
         causes.push("the settings give no cause".into());
@@ -173,7 +186,7 @@ mod tests {
         let climbing = "the rate was still climbing: epoch 3 of 5 of the warm-up";
         let mut broken = trained(2, 2, 10.0, warm);
         broken.tally.train.as_mut().unwrap().loss = f64::NAN;
-        let cases: [(RunSummary, RunSummary, String); 12] = [
+        let cases: [(RunSummary, RunSummary, String); 13] = [
             (trained(2, 2, 70.1, as_it_is), one(), format!("282 updates instead of 564, and {climbing}")),
             (trained(2, 2, 70.1, warm), one(), "282 updates instead of 564".into()),
             (one(), trained(2, 2, 70.1, as_it_is), format!("564 updates instead of 282, and in run 2 {climbing}")),
@@ -202,6 +215,7 @@ mod tests {
             (broken, two(), "the loss is no longer a number: the rate is too high".into()),
             (trained(2, 2, 60.0, |t| (warm(t), t.base_lr = 0.1).1), two(), "base lr 0.1 instead of 0.01".into()),
             (trained(2, 2, 60.0, warm), two(), "the settings give no cause".into()),
+            (trained(2, 2, 60.0, |t| (warm(t), without(Step::NovoGrad)(t)).1), two(), "SGD instead of NovoGrad".into()),
             (trained(2, 2, 78.0, as_it_is), one(), String::new()),
         ];
         for (run, other, words) in cases {

@@ -12,6 +12,8 @@ use crate::process::LockError;
 pub enum StoreError {
     #[error("no folder for the runs: set HVD_LAB_HOME or HOME to a folder you may write to")]
     NoHome,
+    #[error("{what} has {length} characters, and {most} are the most that fit into a table: shorten it")]
+    TooLong { what: &'static str, length: usize, most: usize },
     /// `cause` is part of the message, and so not the `source`, which would be printed a second time.
     #[error("{what} {}: {cause}{}", path.display(), remedy_of(what, cause))]
     Io { what: &'static str, path: PathBuf, cause: io::Error },

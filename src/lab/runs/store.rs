@@ -11,6 +11,7 @@ use super::records::{read_json, write_json};
 use super::running_totals::RunningTotals;
 use super::supervision::Supervision;
 use super::{RunFolder, RunId, RunRecord, RunSummary, StoreError, Tally, orphans};
+use crate::domain::printable;
 use crate::domain::process_location::ProcessLocation;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host::{self, access};
@@ -250,17 +251,19 @@ impl RunStore {
     /// Name a run; a text without a word takes the name away.
     ///
     /// # Errors
-    /// As [`RunStore::record`].
+    /// As [`RunStore::record`], and [`StoreError::TooLong`].
     pub fn set_name(&self, id: RunId, name: &str) -> Result<(), StoreError> {
-        self.change_record(id, |record| record.name = one_line(name))
+        let name = one_line(name, "the name", NAME)?;
+        self.change_record(id, |record| record.name = name)
     }
 
     /// Write a note to a run; a text without a word takes it away.
     ///
     /// # Errors
-    /// As [`RunStore::record`].
+    /// As [`RunStore::record`], and [`StoreError::TooLong`].
     pub fn set_note(&self, id: RunId, note: &str) -> Result<(), StoreError> {
-        self.change_record(id, |record| record.note = one_line(note))
+        let note = one_line(note, "the note", NOTE)?;
+        self.change_record(id, |record| record.note = note)
     }
 
     fn change_record(&self, id: RunId, change: impl FnOnce(&mut RunRecord)) -> Result<(), StoreError> {
@@ -307,11 +310,20 @@ impl RunStore {
     }
 }
 
-/// As it can stand in a table: words with single spaces, and nothing that moves a cursor.
-fn one_line(text: &str) -> Option<String> {
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+/// The most characters of a name and of a note.
+const NAME: usize = 100;
+const NOTE: usize = 1000;
+
+/// As it can stand in a table: words with single spaces, and nothing that moves a cursor or colours what follows.
+fn one_line(text: &str, what: &'static str, most: usize) -> Result<Option<String>, StoreError> {
+    let plain = printable::line(text);
     let words: Vec<&str> = plain.split_whitespace().collect();
-    (!words.is_empty()).then(|| words.join(" "))
+    let line = words.join(" ");
+    match line.chars().count() {
+        0 => Ok(None),
+        length if length > most => Err(StoreError::TooLong { what, length, most }),
+        _ => Ok(Some(line)),
+    }
 }
 
 /// The cached summary, unless the run was continued or its record changed after it was made.

@@ -224,6 +224,12 @@ fn the_summary_of_a_run_that_is_over_is_kept_until_it_goes_on() {
     assert!(folder.summary_file().exists());
     store.set_name(id, " serial ").unwrap();
     assert_eq!(store.summary(id).unwrap().record.unwrap().name.as_deref(), Some("serial"));
+    // A colour leaves nothing of itself, and a name that fits no table is refused.
+    store.set_name(id, "\x1b[31mred\x1b[0m\x1b]0;title\x07 one").unwrap();
+    assert_eq!(store.record(id).unwrap().name.as_deref(), Some("red one"));
+    let refused = store.set_name(id, &"x".repeat(101)).unwrap_err().to_string();
+    assert_eq!(refused, "the name has 101 characters, and 100 are the most that fit into a table: shorten it");
+    store.set_name(id, " serial ").unwrap();
     // Damaged, it is made again.
     fs::write(folder.summary_file(), "{").unwrap();
     assert_eq!(store.summary(id).unwrap().last_epoch, 1);

@@ -177,17 +177,11 @@ fn look(outcome: Judgement, theme: Theme) -> (&'static str, Style) {
     }
 }
 
-/// What was seen, what it costs, and what to write.
+/// What was seen, at which line, what it costs, and what to write.
 fn sentences(judged: &Inspected, finding: &Finding, theme: Theme, width: usize) -> Vec<Line<'static>> {
-    let line = judged.line(finding).map(|line| format!("{line}: ")).unwrap_or_default();
-    let all = [
-        (format!("{line}{}", finding.seen), theme.text()),
-        (finding.cost.clone(), theme.dim()),
-        (finding.remedy.clone(), theme.strong()),
-    ];
-    let wrapped = all
-        .into_iter()
-        .filter(|(text, _)| !text.is_empty())
-        .flat_map(|(text, style)| wrap(&printable::line(&text), width).into_iter().map(move |line| Line::styled(line, style)));
-    wrapped.collect()
+    let styled = |text: String| {
+        let style = if text.starts_with("remedy: ") { theme.strong() } else { theme.text() };
+        wrap(&text, width).into_iter().map(move |line| Line::styled(line, style)).collect::<Vec<_>>()
+    };
+    judged.sentences(finding).into_iter().flat_map(styled).collect()
 }

@@ -44,6 +44,8 @@ const fn column(
 }
 
 const SPEEDUP_BAR: &str = "speed-up bar";
+/// What other programs on the machine have a part in, beside the rate.
+const GAINS: [&str; 3] = ["speed-up", "efficiency", "sooner"];
 /// The last one: it takes what room is left.
 const NAME: &str = "name";
 const LABEL_WIDTH: usize = 23;
@@ -272,12 +274,17 @@ fn row(
 ) -> Line<'static> {
     let theme = shared.theme;
     let gained = gained(shared, run);
-    let is_baseline = shared.baseline().is_some_and(|baseline| baseline.id == run.id);
+    let baseline = shared.baseline();
+    let is_baseline = baseline.is_some_and(|baseline| baseline.id == run.id);
+    let is_shared = !is_baseline && baseline.into_iter().chain([run]).any(|of| shared.shared_machine(of).is_some());
     let now = shared.run_state(run);
     let mut bar_at = None;
     let mut spans = vec![if is_baseline { Span::styled("◆", theme.accent()) } else { pin(shared, run) }];
     for column in columns {
-        let text = (column.text)(shared, run, &gained);
+        let mut text = (column.text)(shared, run, &gained);
+        if is_shared && GAINS.contains(&column.title) && text != dash(None::<String>) {
+            text.push('*');
+        }
         if text == SPEEDUP_BAR {
             let (full, rest) = bar(gained.speedup.unwrap_or(0.0) / fastest, column.width);
             spans.push(Span::raw(" "));

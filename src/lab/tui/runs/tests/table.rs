@@ -7,7 +7,7 @@ use crate::domain::device::DeviceKind;
 use crate::domain::model::ModelSpec;
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
-use crate::runs::{Devices, RunId, RunStore, RunSummary};
+use crate::runs::{Attempt, Devices, RunId, RunStore, RunSummary};
 use crate::tui::actions::{Change, Changed, Effect, Pane, Undo};
 use crate::tui::app::update::update;
 use crate::tui::io::change::made;
@@ -370,4 +370,16 @@ fn folders_are_changed_as_asked() {
     assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 3);
     let error = made(&store, export).unwrap_err();
     assert!(error.to_string().contains("is there already"), "{error}");
+}
+
+#[test]
+fn gains_of_runs_that_share_the_machine_have_a_star() {
+    let mut runs = vec![samples::finished(1, 1, 1000.0), samples::finished(2, 2, 1900.0)];
+    let row = |runs: &[RunSummary]| {
+        let shown = text(&with(runs.to_vec()), 200, 50);
+        shown.lines().rfind(|line| line.contains("1900")).unwrap().to_owned()
+    };
+    assert!(row(&runs).contains("1.90x ") && row(&runs).contains("95 % "), "{}", row(&runs));
+    runs[0].record.as_mut().unwrap().attempts = vec![Attempt { others_cpu: Some(0.4), ..Attempt::default() }];
+    assert!(row(&runs).contains("1.90x*") && row(&runs).contains("95 %*"), "{}", row(&runs));
 }
