@@ -372,6 +372,7 @@ def after_update(optimizer):
     _updates[optimizer] = number + 1
     State.progress += 1
     State.updates = max(State.updates, number + 1)
+    State.steps += 1
     State.behind_validation = False
     watch = sys.modules[__package__ + ".watching"]
     watch.times["optimizer"] += time.perf_counter() - _began[0]

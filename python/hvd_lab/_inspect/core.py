@@ -39,7 +39,8 @@ class State:
     seconds = 0.0
     # Whatever moves: a standing process does not change it.
     progress = 0
-    updates = 0
+    # Of the optimizer with the most; and steps of all of them, which one that comes later goes on with.
+    updates = steps = 0
     # A pass that did not train has ended since the last update.
     behind_validation = False
     # The collective that the main thread is in, and since when.

@@ -29,7 +29,7 @@ class Pass:
         self.index = _index_of(loader, self.made, where)
         self.number = _passes.get(self.index, 0)
         _passes[self.index] = self.number + 1
-        self.began, self.updates = time.perf_counter(), State.updates
+        self.began, self.steps = time.perf_counter(), State.steps
         self.batches = self.samples = self.ordered = 0
         self.waited = 0.0
         self.first, self.order, self.picked = [], digest.hasher(), []
@@ -38,6 +38,7 @@ class Pass:
         while self.dataset and self.every * _PICKED // 2 < self.dataset:
             self.every *= 2
         self.sampler = _sampler_of(loader)
+        self.repeats = _draws_again(loader)
         # Samples of the batches that are on their way, and whether the sampler's numbers are those of samples.
         self.sizes, self.counts = collections.deque(), self.dataset is not None and self.sampler["sampler"] != ""
         self.content = content_of(loader.dataset) if self.number == 0 else ""
@@ -47,7 +48,9 @@ def _index_of(loader, made, where):
     """A loader that is made anew in each epoch, over the same data set and for the same loop, is one."""
     if loader in _indices:
         return _indices[loader]
-    key = str(made), str(where), id(getattr(loader, "dataset", None))
+    # Not by the identity of the data set: addresses are used again, and not by all ranks alike.
+    dataset = getattr(loader, "dataset", None)
+    key = str(made), str(where), type(dataset).__name__, _length(dataset)
     before = _like.get(key)
     if before is None or before[0]() is not None:
         before = _like[key] = [None, _count[0]]
@@ -62,6 +65,11 @@ def _length(of):
         return len(of)
     except Exception:
         return None
+
+
+def _draws_again(loader):
+    """Samples that are drawn with replacement may go to two ranks: what these have in common is no mistake."""
+    return bool(getattr(getattr(loader, "sampler", None), "replacement", False))
 
 
 def _sampler_of(loader):
@@ -245,7 +253,7 @@ def _watched_indices(loader, sampler):
 def _see(begun, indices):
     if isinstance(indices, (list, tuple)):
         begun.sizes.append(len(indices))
-    if begun.ordered >= _ORDER and len(begun.picked) >= _PICKED:
+    if begun.ordered >= _ORDER and (begun.repeats or len(begun.picked) >= _PICKED):
         return
     for index in indices if isinstance(indices, (list, tuple)) else (indices,):
         if not isinstance(index, int):
@@ -255,7 +263,7 @@ def _see(begun, indices):
         if begun.ordered < _ORDER:
             begun.order.update(b"%d," % index)
         begun.ordered += 1
-        if len(begun.picked) < _PICKED and ((index * 2654435761) >> 7) % begun.every == 0 and 0 <= index < 1 << 32:
+        if not begun.repeats and len(begun.picked) < _PICKED and ((index * 2654435761) >> 7) % begun.every == 0 and 0 <= index < 1 << 32:
             begun.picked.append(index)
 
 
@@ -308,7 +316,7 @@ def _finish(begun, is_whole):
         _current.pop(loader, None)
     if begun.batches == 0:
         return
-    trains = State.updates > begun.updates
+    trains = State.steps > begun.steps
     if not trains:
         State.behind_validation = True
     order = begun.order.hexdigest() if begun.ordered else digest.of_text(" ".join(begun.first))
