@@ -34,8 +34,8 @@ for epoch in range(6):
         flat = [error for part in everyone for error in part]
         score = sum(flat) / len(flat)
         print(f"epoch {epoch}: error {score:.4f}")
-        stop[0] = best is not None and score > best * 0.999
-        best = score if best is None else min(best, score)
+        best = score if best is None else best
+        stop[0] = score < best * 0.7
         torch.save(model.module.state_dict(), "gathered.pt")
     dist.broadcast_object_list(stop, src=0)
     if stop[0]:
