@@ -18,6 +18,8 @@ _indices = core.Marks()
 _count, _like = [0], {}
 _open = []
 _samplers = core.Marks()
+# Digests of what the data sets hold, by the number of the loader.
+_contents = {}
 
 
 class Pass:
@@ -41,7 +43,9 @@ class Pass:
         self.repeats = _draws_again(loader)
         # Samples of the batches that are on their way, and whether the sampler's numbers are those of samples.
         self.sizes, self.counts = collections.deque(), self.dataset is not None and self.sampler["sampler"] != ""
-        self.content = content_of(loader.dataset) if self.number == 0 else ""
+        if self.number == 0:
+            _contents[self.index] = content_of(loader.dataset)
+        self.content = _contents.get(self.index, "")
 
 
 def _index_of(loader, made, where):
