@@ -18,6 +18,8 @@ _indices = core.Marks()
 _count, _like = [0], {}
 _open = []
 _samplers = core.Marks()
+# Digests of what the data sets hold, by the number of the loader.
+_contents = {}
 
 
 class Pass:
@@ -38,6 +40,7 @@ class Pass:
         while self.dataset and self.every * _PICKED // 2 < self.dataset:
             self.every *= 2
         self.sampler = _sampler_of(loader)
+        self.repeats = _draws_again(loader)
         # Samples of the batches that are on their way, and whether the sampler's numbers are those of samples.
         self.sizes, self.counts = collections.deque(), self.dataset is not None and self.sampler["sampler"] != ""
         if loader not in _contents:
@@ -67,6 +70,11 @@ def _length(of):
         return len(of)
     except Exception:
         return None
+
+
+def _draws_again(loader):
+    """Samples that are drawn with replacement may go to two ranks: what these have in common is no mistake."""
+    return bool(getattr(getattr(loader, "sampler", None), "replacement", False))
 
 
 def _sampler_of(loader):
@@ -250,7 +258,7 @@ def _watched_indices(loader, sampler):
 def _see(begun, indices):
     if isinstance(indices, (list, tuple)):
         begun.sizes.append(len(indices))
-    if begun.ordered >= _ORDER and len(begun.picked) >= _PICKED:
+    if begun.ordered >= _ORDER and (begun.repeats or len(begun.picked) >= _PICKED):
         return
     for index in indices if isinstance(indices, (list, tuple)) else (indices,):
         if not isinstance(index, int):
@@ -260,7 +268,7 @@ def _see(begun, indices):
         if begun.ordered < _ORDER:
             begun.order.update(b"%d," % index)
         begun.ordered += 1
-        if len(begun.picked) < _PICKED and ((index * 2654435761) >> 7) % begun.every == 0 and 0 <= index < 1 << 32:
+        if not begun.repeats and len(begun.picked) < _PICKED and ((index * 2654435761) >> 7) % begun.every == 0 and 0 <= index < 1 << 32:
             begun.picked.append(index)
 
 

@@ -86,7 +86,7 @@ def _tell_decision(scheduler, metrics):
              updates=State.updates)
 
 
-_FIGURES = re.compile(r"(loss|acc\w*|epoch|step|iter\w*|lr|metric|f1|error|top.?1|ppl|perplexity)\W{0,12}[0-9.]", re.I)
+_FIGURES = re.compile(r"(?<![a-z])(loss|acc\w*?|epoch|step|iter\w*?|lr|metric|f1|error|top.?1|ppl|perplexity)(e?s)?(?![a-z])[^\d\n]{0,60}\d", re.I)
 _prints = {}
 
 
