@@ -380,7 +380,6 @@ def after_update(optimizer):
     State.progress += 1
     State.steps += 1
     State.updates = max(State.updates, number + 1)
-    State.steps += 1
     State.behind_validation = False
     watch = sys.modules[__package__ + ".watching"]
     watch.times["optimizer"] += time.perf_counter() - _began[0]

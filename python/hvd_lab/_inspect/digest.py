@@ -47,9 +47,11 @@ def _add(known, tensor, torch, is_summed=True):
     if tensor.numel() > WHOLE:
         flat = tensor.contiguous().reshape(-1)
         if is_summed:
-            # Whole numbers add up to the same in any order, and so with any number of threads.
-            bits = flat.view(_WHOLE_NUMBERS[flat.element_size()]) if flat.element_size() in _WHOLE_NUMBERS else flat
-            _bytes(known, bits.sum(dtype=torch.int64).reshape(1))
+            # Whole numbers add up to the same in any order, and so with any number of threads. They may wrap around.
+            if flat.is_complex():
+                flat = torch.view_as_real(flat.resolve_conj()).reshape(-1)
+            bits = flat.view(_WHOLE_NUMBERS[flat.element_size()])
+            _bytes(known, bits.sum(dtype=torch.int64 if flat.element_size() == 8 else torch.int32).reshape(1))
         step = max(1, flat.numel() // 2048)
         tensor = torch.cat([flat[:1024], flat[-1024:], flat[::step][:2048]])
     _bytes(known, tensor)

@@ -19,7 +19,6 @@ _count, _like = [0], {}
 _open = []
 _samplers = core.Marks()
 # Digests of what the data sets hold, by the number of the loader.
-_contents = {}
 
 
 class Pass:
