@@ -185,7 +185,9 @@ fn what_cannot_be_compared_says_why_or_what_an_answer_takes() {
         let [first, _] = header(&state, width);
         assert!(first.contains("2 ranks 2000/s  no speed-up: other model than the baseline"), "{first}");
     }
-    for (np, needed) in [(1, "1 rank 1000/s. For the gain: np 2, then r"), (2, "2 ranks 1000/s. For the gain: np 1, then r")] {
+    for (np, needed) in
+        [(1, "1 rank 1000/s. Its gain needs a run on 2 ranks"), (2, "2 ranks 1000/s. Its gain needs a run on 1 rank")]
+    {
         let [first, second] = header(&watching(vec![samples::finished(1, np, 1000.0)], 1), 60);
         assert!(first.contains(needed) && second.contains("next: "), "{first}\n{second}");
     }
@@ -258,6 +260,20 @@ fn a_run_that_shares_its_machine_has_no_figure_while_it_runs_and_afterwards() {
     samples::say(&mut watching_the_first, Message::Started(RunId(1)));
     assert!(header(&watching_the_first, 80)[1].contains("(run 3 is running)"), "{:?}", header(&watching_the_first, 80));
     assert!(!text(&beside, 200, 60).contains("1.82x"), "the table does not say it either");
+}
+
+#[test]
+fn the_first_line_names_no_next_key_after_one_run_and_never_ends_in_a_colon() {
+    let mut other_steps = samples::finished(2, 2, 0.0);
+    (other_steps.tally.figures.images_per_sec, other_steps.tally.test) = (None, None);
+    other_steps.record.as_mut().unwrap().spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
+    for (runs, run) in [(vec![samples::finished(1, 2, 900.0)], 1), (vec![samples::finished(1, 2, 900.0), other_steps], 2)] {
+        let state = watching(runs, run);
+        for width in 40..160 {
+            let [first, _] = header(&state, width);
+            assert!(!first.trim_end().ends_with(':') && !first.contains("then r"), "{width}: {first}");
+        }
+    }
 }
 
 #[test]
