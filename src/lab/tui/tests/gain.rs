@@ -11,10 +11,11 @@ use crate::domain::speedup::Figures;
 use crate::domain::step::{Step, StepSet};
 use crate::domain::training::TrainingSpec;
 use crate::runs::{RunId, RunSummary, RunUpdate};
+use crate::tui::actions::Pane;
 use crate::tui::message::Message;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
-use crate::tui::tests::{cut_out, picture, text};
+use crate::tui::tests::{cut_out, picture, text, type_text};
 
 const BEGAN: f64 = 1_700_000_000.0;
 
@@ -260,6 +261,32 @@ fn a_run_that_shares_its_machine_has_no_figure_while_it_runs_and_afterwards() {
     samples::say(&mut watching_the_first, Message::Started(RunId(1)));
     assert!(header(&watching_the_first, 80)[1].contains("(run 3 is running)"), "{:?}", header(&watching_the_first, 80));
     assert!(!text(&beside, 200, 60).contains("1.82x"), "the table does not say it either");
+}
+
+#[test]
+fn a_run_that_shared_its_machine_is_repeated_by_the_key_that_the_hint_names() {
+    let mut busy = samples::finished(1, 1, 1000.0);
+    busy.record.as_mut().unwrap().attempts[0].others_cpu = Some(0.6);
+    let wanted = busy.record.as_ref().unwrap().spec.training_job().unwrap();
+    let mut state = watching(vec![busy, samples::finished(2, 2, 1820.0)], 2);
+    assert_ne!(state.shared.spec, wanted);
+    let says = |state: &State, key: &str, what_for: &str| {
+        let [_, narrow] = header(state, 80);
+        let [_, wide] = header(state, 200);
+        assert!(narrow.contains(key) && wide.contains(&format!("{key} {what_for}")), "{narrow}\n{wide}");
+    };
+    says(&state, "next: a in Runs on run 1, then r", "repeats it with the machine for itself");
+    samples::say(&mut state, Message::Started(RunId(1)));
+    state.focus = Pane::Runs;
+    type_text(&mut state, "a");
+    assert_eq!(state.shared.spec, wanted);
+    samples::say(&mut state, Message::Started(RunId(2)));
+    says(&state, "next: r repeats run 1", "with the machine for itself");
+    // Repeated, the quiet run answers in its place.
+    let mut runs = state.shared.runs.clone();
+    runs.push(samples::finished(3, 1, 910.0));
+    let repeated = watching(runs, 2);
+    assert!(header(&repeated, 120)[0].contains("2.00x of 2x"), "{:?}", header(&repeated, 120));
 }
 
 #[test]
