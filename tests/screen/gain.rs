@@ -11,7 +11,7 @@ fn two_runs_from_their_keys_to_what_the_second_gained() {
     // One rank, on a machine of any size; the stand-in counts 640 images/s a rank.
     lab.press("-------r");
     lab.wait_for("run 1 ✓ finished");
-    lab.wait_for("1 rank 640/s. For the gain: np 2, then r");
+    lab.wait_for("1 rank 640/s. Its gain needs a run on 2 ranks");
     lab.press("+r");
     // While it still trains, and afterwards. Other tests may use the cores: then there is no figure, and the reason.
     let first = |seen: &Seen| seen.terminal.screen().rows(0, 140).next().unwrap_or_default();

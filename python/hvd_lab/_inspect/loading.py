@@ -18,7 +18,6 @@ _indices = core.Marks()
 _count, _like = [0], {}
 _open = []
 _samplers = core.Marks()
-# Digests of what the data sets hold, by the number of the loader.
 
 
 class Pass:
@@ -47,6 +46,7 @@ class Pass:
         self.content = _contents[loader]
 
 
+# Digests of what the data sets hold.
 _contents = core.Marks()
 
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from . import core, digest
-from .core import State, guard, send
+from .core import guard, send
 
 _VARIABLE = "HVD_LAB_INSPECT_WORKERS"
 _folder = [None]

@@ -215,23 +215,27 @@ fn gained(shared: &Shared, gain: &Gain, is_fair: bool) -> Vec<Part> {
 
 /// `2 ranks without step 4: accuracy 61.2 % instead of 74.8 %, 5581/s instead of 5600/s`
 fn of_as_many_ranks(shared: &Shared, pair: Pair) -> Vec<Part> {
-    let mut parts = vec![words(rank::ANSWER, format!("  {} {}: ", ranks(pair.after), pair.difference()))];
+    let mut parts = vec![words(rank::ANSWER, format!("  {} {}", ranks(pair.after), pair.difference()))];
     let accuracy = accuracy_change(pair.after, pair.before);
     if let Some(change) = &accuracy {
-        let text = format!("accuracy {:.1} % instead of {:.1} %", change.accuracy * 100.0, change.before * 100.0);
+        let text = format!(": accuracy {:.1} % instead of {:.1} %", change.accuracy * 100.0, change.before * 100.0);
         parts.push(Part::new(rank::ANSWER, Span::styled(text, shared.theme.key())));
     }
-    let comma = if accuracy.is_some() { ", " } else { "" };
+    // A colon goes with what follows it: a line never ends in one.
+    let join = if accuracy.is_some() { ", " } else { ": " };
     // Ranks that share no work have no speed to speak of.
     if let Some([what, more]) = pair.runs().iter().find_map(|run| shared.shared_machine(run)) {
-        parts.push(Part::new(rank::MORE, Span::styled(format!("{comma}{what}{more}"), shared.theme.warn())));
+        parts.push(Part::new(rank::MORE, Span::styled(format!("{join}{what}{more}"), shared.theme.warn())));
     } else if let Err(reason) = shared.gain_over(pair.after, pair.before) {
-        parts.push(words(rank::MORE, format!("; no speed-up: {}", shortened(reason))));
+        parts.push(words(
+            rank::MORE,
+            format!("{}no speed-up: {}", if accuracy.is_some() { "; " } else { ": " }, shortened(reason)),
+        ));
     } else {
         let [before, after] = pair.runs().map(|run| shared.figures(run).images_per_sec.map_or("–".into(), units::rate));
         parts.push(words(
             if accuracy.is_some() { rank::IDEAL } else { rank::ANSWER },
-            format!("{comma}{after}/s instead of {before}/s"),
+            format!("{join}{after}/s instead of {before}/s"),
         ));
     }
     parts
@@ -259,7 +263,7 @@ fn alone(shared: &Shared, run: &RunSummary) -> Vec<Part> {
         (None, _) => format!("  no images/s: {status}"),
         (Some(_), _) if is_first => match other {
             Some(other) => format!(". Its gain may come with run {other}"),
-            None => format!(". For the gain: np {}, then r", if run.figures.np > 1 { 1 } else { 2 }),
+            None => format!(". Its gain needs a run on {}", if run.figures.np > 1 { "1 rank" } else { "2 ranks" }),
         },
         (Some(_), Err(reason)) => format!("  no speed-up: {reason}"),
         (Some(_), Ok(_)) => String::new(),

@@ -8,7 +8,7 @@ use crate::runs::RunSummary;
 use crate::tui::actions::Command;
 use crate::tui::inspection;
 use crate::tui::preferences::Tried;
-use crate::tui::shared::{Shared, is_of_collectives};
+use crate::tui::shared::{Shared, is_of_collectives, repeatable};
 use crate::tui::state::State;
 
 /// A key was followed.
@@ -64,9 +64,7 @@ pub fn hint(state: &State) -> Option<String> {
         () if !with(|np| np > 1) => format!("`r`: how much faster {np} ranks are"),
         () if !with(|np| np == 1) && np > 1 => "`-` until np is 1, then `r`: for the speed-up".to_owned(),
         () if !with(|np| np == 1) => "`r` on one rank: for the speed-up".to_owned(),
-        () if shared.summary_on_screen().is_some_and(|run| run.id == last.id && shared.shared_machine(run).is_some()) => {
-            "`r`: again, with the machine for itself".to_owned()
-        }
+        () if to_repeat(shared, last).is_some() => to_repeat(shared, last).unwrap_or_default(),
         () if !state.hints.compared && can_compare(shared) => "`v`: why, and what differs".to_owned(),
         () if !state.hints.read => format!("`w`: why step {} is needed", shared.step.number()),
         () if same_steps(measured()) && !state.hints.switched => "`4`, then `r`: leaves out the broadcast".to_owned(),
@@ -91,6 +89,19 @@ pub fn is_trouble(shared: &Shared) -> bool {
 fn can_compare(shared: &Shared) -> bool {
     let Some((run, baseline)) = shared.summary_on_screen().zip(shared.baseline()) else { return false };
     if run.id == baseline.id { shared.best_gain().is_some() } else { shared.gain(run).is_ok() }
+}
+
+/// How to repeat the run of the answer that shared its machine, which may be the other one. `None` where no key does it.
+fn to_repeat(shared: &Shared, last: &RunSummary) -> Option<String> {
+    let shown = shared.summary_on_screen().filter(|run| run.id == last.id)?;
+    let both = shared.pair().map_or([shown; 2], |pair| pair.runs());
+    let run = both.into_iter().find(|run| shared.shared_machine(run).is_some())?;
+    let wanted = repeatable(run)?;
+    // The run is named beside the key: what stands behind the colon goes first where there is no room.
+    Some(match wanted == shared.spec {
+        true => format!("`r` repeats run {}: with the machine for itself", run.id),
+        false => format!("`a` in Runs on run {}, then `r`: repeats it with the machine for itself", run.id),
+    })
 }
 
 fn same_steps<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> bool {

@@ -59,10 +59,10 @@ fn marks(shared: &Shared) -> Vec<Part> {
     let of_next = || shared.data.as_ref().filter(|_| shared.watched.is_none()).map(|data| &data.label);
     let images = run.and_then(|run| Some(&run.record.as_ref()?.data_label)).or_else(of_next);
     if let Some(images) = images.filter(|images| is_generated(images)) {
-        parts.push(words(rank::STAYS, format!(" on {images} "), theme.warn()));
+        parts.push(words(rank::STAYS, format!(" on {images} "), theme.strong()));
     }
     let other = run.and_then(|run| shared.going().filter(|other| *other != run.id));
-    parts.extend(other.map(|other| words(rank::OTHER_RUN, format!(" (run {other} is running) "), theme.warn())));
+    parts.extend(other.map(|other| words(rank::OTHER_RUN, format!(" (run {other} is running) "), theme.strong())));
     parts
 }
 

@@ -110,10 +110,13 @@ pub fn toggle_mouse(state: &mut State) -> Vec<Action> {
     vec![Effect::CaptureMouse(state.preferences.mouse).into()]
 }
 
-/// Takes the next theme.
+/// Takes the next theme that looks different on this background.
 pub fn next_theme(state: &mut State) -> Vec<Action> {
     let shared = &mut state.shared;
-    shared.theme.look = cycle(&Look::all().collect::<Vec<_>>(), shared.theme.look, 1);
+    let (all, now) = (Look::all().collect::<Vec<_>>(), shared.theme.look);
+    let colours = |look: Look| look.colours(shared.theme.background);
+    let following = std::iter::successors(Some(cycle(&all, now, 1)), |look| Some(cycle(&all, *look, 1)));
+    shared.theme.look = following.take(all.len()).find(|look| colours(*look) != colours(now)).unwrap_or(now);
     let name = shared.theme.look.name();
     shared.inform(match shared.theme.colour {
         true => format!("theme {name}; T takes the next one"),

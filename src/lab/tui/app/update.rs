@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::dispatch::{self, act};
+use super::gain::cause;
 use super::{clicks, keymap, screen, windows};
 use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
 use crate::domain::event::{Event, EventLine, TopologyReport};
@@ -45,7 +46,8 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
                 shared.forget_news();
             }
             // A run that is going behind the one on the screen has no follower: its row comes from the list.
-            let is_behind = shared.going().is_some() && !shared.watched.as_ref().is_some_and(Watched::is_going);
+            let followed = shared.watched.as_ref().filter(|watched| watched.is_going()).map(|watched| watched.id);
+            let is_behind = shared.all_going().into_iter().any(|run| Some(run) != followed);
             let asked = state.windows.each_second();
             let lists = is_behind && asked != Some(Effect::ListRuns);
             actions.extend(asked.into_iter().chain(lists.then_some(Effect::ListRuns)).map(Action::from));
@@ -205,6 +207,7 @@ fn list(state: &mut State, mut runs: Vec<RunSummary>) -> Vec<Effect> {
     runs.iter_mut().for_each(|run| run.status.message = without_flags(&run.status.message));
     let before = std::mem::replace(&mut state.shared.runs, runs);
     state.shared.listed = true;
+    announce_failed(&mut state.shared, &before);
     let mut effects = replace_deleted(state, &before);
     effects.extend(open_log(state, &before));
     // At the start: the run that is still going, else the last one.
@@ -222,6 +225,16 @@ fn list(state: &mut State, mut runs: Vec<RunSummary>) -> Vec<Effect> {
     actions.extend(series::update::advance(&state.series, &mut state.shared));
     effects.extend(act(state, actions));
     effects
+}
+
+/// A run that is not on the screen has failed since the last look: nothing else there says so.
+fn announce_failed(shared: &mut Shared, before: &[RunSummary]) {
+    let shown = shared.watched.as_ref().map(|watched| watched.id);
+    let were_going = before.iter().rev().filter(|run| !run.status.state.is_over() && Some(run.id) != shown);
+    let failed = were_going.filter_map(|run| shared.summary(run.id)).find(|run| run.status.state == RunState::Failed);
+    if let Some(said) = failed.map(|run| format!("run {} failed: {}", run.id, cause(&run.status))) {
+        shared.inform(said);
+    }
 }
 
 /// The run on the screen was deleted, here or elsewhere: its neighbour takes its place, and windows about it close.

@@ -120,13 +120,25 @@ fn lines(menu: &Menu, shared: &Shared, width: usize) -> Vec<Line<'static>> {
     let kind = FaultKind::ALL[menu.chosen];
     let rank = kind.victim(Some(menu.rank), menu.np).to_string();
     let is_elastic = record(menu, shared).is_some_and(|record| record.spec.resources.survives_a_loss());
-    lines.extend(wrap(&kind.expected_of(&rank, is_elastic), width).into_iter().map(Line::raw));
+    let expected = match menu.np {
+        1 if kind.needs_two() => "It needs a run on two ranks or more, and this one has one.".to_owned(),
+        1 => of_one_rank(&kind.expected_of(&rank, is_elastic)),
+        _ => kind.expected_of(&rank, is_elastic),
+    };
+    lines.extend(wrap(&expected, width).into_iter().map(Line::raw));
     if kind.lasts() {
         let text = format!("It lasts {}, and is then undone.", units::seconds(DEFAULT_SECONDS));
         lines.push(Line::styled(text, theme.dim()));
     }
     lines.extend(made(menu, shared, theme, width));
     lines
+}
+
+/// Without the sentences that are about other ranks: there are none.
+fn of_one_rank(expected: &str) -> String {
+    let is_of_others = |sentence: &&str| ["others", "All ranks"].iter().any(|words| sentence.contains(words));
+    let own: String = expected.split_inclusive(". ").filter(|sentence| !is_of_others(sentence)).collect();
+    own.trim_end().to_owned()
 }
 
 fn record<'a>(menu: &Menu, shared: &'a Shared) -> Option<&'a RunRecord> {

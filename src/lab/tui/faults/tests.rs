@@ -82,3 +82,20 @@ fn without_a_run_that_is_going_there_is_nothing_to_break() {
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::MakeFault(..))), "{effects:?}");
     assert!(text(&state, 80, 24).contains(&format!("run {} is over", RunId(run.0))), "{}", text(&state, 80, 24));
 }
+
+/// Every fault, one after the other: what is said to happen is about this rank alone.
+#[test]
+fn a_run_on_one_rank_hears_nothing_of_other_ranks() {
+    let mut state = samples::never_used();
+    let going = samples::summary(1, 1, samples::status(crate::domain::run::RunState::Running, "training"), None);
+    samples::say(&mut state, Message::Runs(vec![going]));
+    type_text(&mut state, "F");
+    for kind in FaultKind::ALL {
+        let shown = window(&state, 100, 40);
+        for words in ["others", "All ranks", "another rank"] {
+            assert!(!shown.contains(words), "{kind}: {shown}");
+        }
+        assert!(shown.contains("Rank 0") || shown.contains("rank 0") || shown.contains("two ranks or more"), "{kind}: {shown}");
+        press(&mut state, KeyCode::Down);
+    }
+}

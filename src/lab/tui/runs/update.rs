@@ -5,7 +5,7 @@ use super::state::{Runs, order_of};
 use super::{ask, compare, confirm, details};
 use crate::runs::{RunId, RunSummary, SortKey};
 use crate::tui::actions::{Action, Change, Changed, Command, Effect, Move};
-use crate::tui::shared::{Shared, is_of_collectives};
+use crate::tui::shared::{Shared, is_of_collectives, repeatable};
 use crate::tui::state::State;
 
 pub fn update(state: &mut State, command: Command) -> Vec<Action> {
@@ -53,12 +53,19 @@ fn choose(runs: &Runs, shared: &Shared, by: Move) -> Vec<Action> {
 /// The form with the settings of the chosen run, to change some and start it again.
 fn again(shared: &mut Shared) -> Vec<Action> {
     let Some(run) = chosen(shared) else { return Vec::new() };
+    let wanted = repeatable(&run);
     match run.record.map(|record| record.spec) {
         Some(spec) if spec.benchmark().is_some() || spec.nvcnn().is_some() => vec![Action::SetUp(Box::new(spec))],
         Some(spec) if spec.command().is_some() => {
             let verb = if spec.command().is_some_and(|command| command.inspect) { "inspect" } else { "run" };
             shared.inform(format!("run {} is a program of your own: `hvd-lab {verb} -- PROGRAM` starts it again", run.id));
             Vec::new()
+        }
+        _ if wanted.is_some() => {
+            wanted.into_iter().for_each(|spec| shared.set_up(spec));
+            shared.inform(format!("Next run has the settings of run {}: r starts it", run.id));
+            // It may be of other images than those that were looked for last.
+            vec![Effect::LocateData(Box::new(shared.spec.clone())).into()]
         }
         _ => {
             shared.inform(format!("run {} is no benchmark and no training on photos: r and C start the other kinds", run.id));

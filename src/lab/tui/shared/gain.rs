@@ -171,7 +171,15 @@ impl Shared {
         let pairs = others.filter_map(|other| Some((other.id, self.with_other_ranks(run, other)?)));
         let order = |(other, pair): &(RunId, Pair)| {
             let is_more = pair.before.id == run.id;
-            (is_more, Some(*other) != baseline, if is_more { 0 } else { pair.before.figures.np }, Reverse(*other))
+            let partner = if is_more { pair.after } else { pair.before };
+            // One that shared its machine gives no answer: its repetition does.
+            (
+                partner.disturbed().is_some(),
+                is_more,
+                Some(*other) != baseline,
+                if is_more { 0 } else { pair.before.figures.np },
+                Reverse(*other),
+            )
         };
         pairs.min_by_key(order).map(|(_, pair)| pair)
     }

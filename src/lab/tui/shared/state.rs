@@ -197,7 +197,8 @@ impl Shared {
     }
 
     /// The run others are compared with: the user's choice, else the first with one rank and a measured rate, else the
-    /// first with a measured rate; of those that do what the shown run does, for a training gains nothing over a benchmark.
+    /// first with a measured rate; of those that do what the shown run does, for a training gains nothing over a benchmark. One
+    /// that had the machine for itself comes before one that shared it.
     pub fn baseline(&self) -> Option<&RunSummary> {
         let measured = |run: &&RunSummary| run.figures.images_per_sec.is_some();
         let shown = self.watched.as_ref().and_then(|watched| self.summary(watched.id)).filter(|run| measured(run));
@@ -205,8 +206,12 @@ impl Shared {
         let alike = |run: &&RunSummary| measured(run) && kind_of(run) == shown;
         self.baseline
             .and_then(|id| self.summary(id))
-            .or_else(|| self.runs.iter().filter(alike).find(|run| run.figures.np == 1))
-            .or_else(|| self.runs.iter().find(alike))
+            .or_else(|| self.runs.iter().filter(alike).min_by_key(|run| (run.figures.np != 1, run.disturbed().is_some())))
+    }
+
+    /// The next run gets these settings.
+    pub fn set_up(&mut self, spec: TrainingJob) {
+        (self.spec, self.touched) = (spec, true);
     }
 
     /// What the chosen settings mean together, in one line; `Err` where one should look twice.
@@ -275,6 +280,12 @@ impl Shared {
         true
     }
 }
+
+/// The settings that the next run needs to be this one again. `None` of other kinds of runs, and of a learner's own program.
+pub fn repeatable(run: &RunSummary) -> Option<TrainingJob> {
+    run.record.as_ref().filter(|record| record.program.is_none())?.spec.training_job()
+}
+
 /// What a run does: trains, or measures.
 pub fn kind_of(run: &RunSummary) -> Option<&str> {
     run.record.as_ref().map(|record| record.spec.workload.kind())

@@ -11,10 +11,11 @@ use crate::domain::speedup::Figures;
 use crate::domain::step::{Step, StepSet};
 use crate::domain::training::TrainingSpec;
 use crate::runs::{RunId, RunSummary, RunUpdate};
+use crate::tui::actions::Pane;
 use crate::tui::message::Message;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
-use crate::tui::tests::{cut_out, picture, text};
+use crate::tui::tests::{cut_out, picture, text, type_text};
 
 const BEGAN: f64 = 1_700_000_000.0;
 
@@ -185,7 +186,9 @@ fn what_cannot_be_compared_says_why_or_what_an_answer_takes() {
         let [first, _] = header(&state, width);
         assert!(first.contains("2 ranks 2000/s  no speed-up: other model than the baseline"), "{first}");
     }
-    for (np, needed) in [(1, "1 rank 1000/s. For the gain: np 2, then r"), (2, "2 ranks 1000/s. For the gain: np 1, then r")] {
+    for (np, needed) in
+        [(1, "1 rank 1000/s. Its gain needs a run on 2 ranks"), (2, "2 ranks 1000/s. Its gain needs a run on 1 rank")]
+    {
         let [first, second] = header(&watching(vec![samples::finished(1, np, 1000.0)], 1), 60);
         assert!(first.contains(needed) && second.contains("next: "), "{first}\n{second}");
     }
@@ -258,6 +261,48 @@ fn a_run_that_shares_its_machine_has_no_figure_while_it_runs_and_afterwards() {
     samples::say(&mut watching_the_first, Message::Started(RunId(1)));
     assert!(header(&watching_the_first, 80)[1].contains("(run 3 is running)"), "{:?}", header(&watching_the_first, 80));
     assert!(!text(&beside, 200, 60).contains("1.82x"), "the table does not say it either");
+}
+
+#[test]
+fn a_run_that_shared_its_machine_is_repeated_by_the_key_that_the_hint_names() {
+    let mut busy = samples::finished(1, 1, 1000.0);
+    busy.record.as_mut().unwrap().attempts[0].others_cpu = Some(0.6);
+    let wanted = busy.record.as_ref().unwrap().spec.training_job().unwrap();
+    let mut state = watching(vec![busy, samples::finished(2, 2, 1820.0)], 2);
+    assert_ne!(state.shared.spec, wanted);
+    let says = |state: &State, key: &str, what_for: &str| {
+        let [_, narrow] = header(state, 80);
+        let [_, wide] = header(state, 200);
+        assert!(narrow.contains(key) && wide.contains(&format!("{key} {what_for}")), "{narrow}\n{wide}");
+    };
+    says(&state, "next: a in Runs on run 1, then r", "repeats it with the machine for itself");
+    samples::say(&mut state, Message::Started(RunId(1)));
+    state.focus = Pane::Runs;
+    type_text(&mut state, "a");
+    assert_eq!(state.shared.spec, wanted);
+    samples::say(&mut state, Message::Started(RunId(2)));
+    says(&state, "next: r repeats run 1", "with the machine for itself");
+    // Repeated, the quiet run answers in its place.
+    let mut runs = state.shared.runs.clone();
+    runs.push(samples::finished(3, 1, 910.0));
+    let repeated = watching(runs, 2);
+    assert!(header(&repeated, 120)[0].contains("2.00x of 2x"), "{:?}", header(&repeated, 120));
+}
+
+#[test]
+fn the_first_line_names_no_next_key_after_one_run_and_never_ends_in_a_colon() {
+    let mut other_steps = samples::finished(2, 2, 0.0);
+    // Neither a speed nor an accuracy: all that stands behind the difference is the reason, which goes first.
+    other_steps.tally.figures.images_per_sec = None;
+    (other_steps.tally.test, other_steps.tally.validation) = (None, None);
+    other_steps.record.as_mut().unwrap().spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
+    for (runs, run) in [(vec![samples::finished(1, 2, 900.0)], 1), (vec![samples::finished(1, 2, 900.0), other_steps], 2)] {
+        let state = watching(runs, run);
+        for width in 40..160 {
+            let [first, _] = header(&state, width);
+            assert!(!first.trim_end().ends_with(':') && !first.contains("then r"), "{width}: {first}");
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 
+use crate::domain::run::RunState;
 use crate::runs::RunId;
 use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::update::update;
@@ -221,4 +222,22 @@ fn a_paste_is_typed_into_a_line_and_does_nothing_anywhere_else() {
     assert_eq!(paste(&mut state, "baseline of q1"), []);
     assert!(text(&state, 120, 40).contains("baseline of q1"), "{}", text(&state, 120, 40));
     assert_eq!(notice(&state), None);
+}
+
+/// Its header and log are not on the screen: only a notice can say it.
+#[test]
+fn a_run_that_is_not_shown_and_fails_is_announced_once() {
+    let going = |id| samples::summary(id, 2, samples::status(RunState::Running, "training"), None);
+    let mut status = samples::status(RunState::Failed, "ended by signal 9 (SIGKILL)");
+    status.failed_process = Some(1);
+    let failed = samples::summary(3, 2, status, None);
+    let mut state = samples::running();
+    samples::say(&mut state, Message::Runs(vec![samples::finished(1, 1, 1023.0), going(2), going(3)]));
+    assert_eq!(state.shared.notice, None);
+    let runs = vec![samples::finished(1, 1, 1023.0), going(2), failed];
+    samples::say(&mut state, Message::Runs(runs.clone()));
+    let said = state.shared.notice.take().unwrap();
+    assert_eq!(said.text, "run 3 failed: rank 1: ended by signal 9 (SIGKILL)");
+    samples::say(&mut state, Message::Runs(runs));
+    assert_eq!(state.shared.notice, None, "once is enough");
 }

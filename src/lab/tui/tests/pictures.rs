@@ -219,7 +219,7 @@ fn every_state_says_what_was_gained_and_what_the_devices_do() {
         let ranks = format!("{} ranks ", case.np());
         match case.runs {
             0 => assert!(has("no run yet: press r"), "{}:\n{shown}", case.name()),
-            1 => assert!(has("1 rank 1023/s") && has("For the gain: np 2, then r"), "{}:\n{shown}", case.name()),
+            1 => assert!(has("1 rank 1023/s") && has("Its gain needs a run on 2 ranks"), "{}:\n{shown}", case.name()),
             _ => {
                 assert!(has("1 rank 1023/s") && has(&ranks) && has("x of ") && has(" %"), "{}:\n{shown}", case.name());
             }

@@ -125,7 +125,7 @@ fn colours_say_how_it_stands() {
         ("running", Some(Pane::Settings), "epochs", quiet),
         ("finished", None, "✓ finished", good),
         ("finished", Some(Pane::Runs), "◆   1", good),
-        ("finished", None, "on generated garments", bad),
+        ("finished", None, "on generated garments", plain),
         ("failed", None, "✗ failed", bad),
         ("failed", Some(Pane::Log), "how it failed", bad),
         ("one_gpu", Some(Pane::Devices), "37 C", plain),

@@ -74,6 +74,20 @@ fn the_terminals_background_counts_and_a_key_takes_the_next_theme() {
 }
 
 #[test]
+fn each_press_changes_what_is_seen() {
+    for background in [Background::Dark, Background::Light, Background::Unknown] {
+        let mut state = samples::failed();
+        update(&mut state, Message::Background(background));
+        for _ in 0..8 {
+            let look = state.shared.theme.look;
+            let before = look.colours(background);
+            press(&mut state, KeyCode::Char('T'));
+            assert_ne!(state.shared.theme.look.colours(background), before, "after {look:?} on {background:?}");
+        }
+    }
+}
+
+#[test]
 fn no_color_has_none_in_any_theme() {
     let mut state = samples::failed();
     state.shared.theme.colour = false;

@@ -135,8 +135,8 @@ fn plot(frame: &mut Frame, area: Rect, view: View, row: &DeviceRow, figure: Opti
         Some(Beside::Power) => Some(point.power_watts? / limit? * 100.0),
     };
     let parts = history.columns(percent, row.sample.time_s, SPAN_S, columns);
-    let style = if figure.is_some() { theme.warn() } else { theme.accent() };
-    let color = style.fg.unwrap_or(Color::Reset);
+    // The words above say which figure it is: orange would mean trouble.
+    let color = theme.accent().fg.unwrap_or(Color::Reset);
     let canvas = Canvas::default().marker(theme.marker()).y_bounds([0.0, 100.0]);
     let canvas = canvas.x_bounds([0.0, columns.saturating_sub(1) as f64]).paint(|context| {
         for (x, y) in measured(&parts) {
@@ -159,10 +159,10 @@ fn legend(view: View, row: &DeviceRow, area: Rect, figure: Option<Beside>, alone
         let found = facts.iter().find(|(known, _)| *known == name).and_then(|(_, fact)| fact.value().cloned());
         format!("{name} {}", found.unwrap_or_else(|| "N/A".to_owned()))
     };
-    let (drawn, style) = match figure {
-        None => (fact(device.load_name()), theme.accent()),
-        Some(Beside::Memory) => (fact("memory"), theme.warn()),
-        Some(Beside::Power) => (fact("power"), theme.warn()),
+    let drawn = match figure {
+        None => fact(device.load_name()),
+        Some(Beside::Memory) => fact("memory"),
+        Some(Beside::Power) => fact("power"),
     };
     let host =
         if view.has_several_hosts() { format!("{} ", cut(&row.sample.host, area.width as usize / 3)) } else { String::new() };
@@ -171,7 +171,7 @@ fn legend(view: View, row: &DeviceRow, area: Rect, figure: Option<Beside>, alone
     let drawn = cut(&drawn, left);
     let rest = if alone { format!("  (no room for {})", device.load_name()) } else { String::new() };
     let rest = cut(&rest, left.saturating_sub(columns::width(&drawn)));
-    Line::from(vec![Span::styled(name, theme.strong()), Span::styled(drawn, style), Span::styled(rest, theme.dim())])
+    Line::from(vec![Span::styled(name, theme.strong()), Span::styled(drawn, theme.accent()), Span::styled(rest, theme.dim())])
 }
 
 /// 100, 50 where there is room, and 0, each at its height.
