@@ -18,7 +18,7 @@ pub const FLOORS: [(&str, &[&str]); 19] = [
     ("inspect", &["domain", "runs"]),
     ("launch", &["domain", "flags", "host", "dataset", "download", "lease", "process", "runs", "telemetry"]),
     ("course", &["domain", "columns", "host", "runs"]),
-    ("exercise", &["domain", "columns", "host", "process", "runs", "launch", "course"]),
+    ("exercise", &["domain", "dataset", "columns", "host", "process", "runs", "launch", "course", "inspect"]),
     (
         "tui",
         &[

@@ -2,7 +2,7 @@
 import functools
 import sys
 
-from . import collectives, core, horovod_common, keras_hooks
+from . import collectives, horovod_common, keras_hooks
 from .core import State, guard, place, replace, send
 
 

@@ -12,6 +12,7 @@ use super::built::Built;
 use super::folder::{ExerciseError, Folder};
 use super::interpreter::{interpreter, on_path};
 use super::program::Program;
+use super::programs::pytorch::{BASE_LR, FLAGS};
 use super::python::{nothing_to_run, read_by_python};
 use crate::dataset::{self, Split, SplitKind};
 use crate::domain::command::CommandSpec;
@@ -25,9 +26,6 @@ const IMAGES: [(SplitKind, &str, usize); 2] = [(SplitKind::Train, "train", 1600)
 const IMAGES_FOLDER: &str = "images";
 const RUN_FOLDER: &str = "pytorch";
 const MODULE: &str = "torch.distributed.run";
-/// Another rate than the program has by itself, so that one typed in shows, and so long a warm-up that it shows too.
-pub(super) const BASE_LR: f64 = 0.012;
-const FLAGS: [&str; 6] = ["--epochs", "3", "--batch-size", "32", "--warmup-epochs", "2"];
 /// Python finds a package without loading it, and so at once.
 const LOOK: &str = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)";
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -56,11 +54,6 @@ pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built
         _ => access::make_folder(&left).map_err(ExerciseError::io("make", &left))?,
     }
     Ok(Built::Program(folder.program()))
-}
-
-/// The run that judges the program: torchrun on two ranks, and the flags of the program.
-pub(super) fn job() -> CommandSpec {
-    CommandSpec { argv: Vec::new(), directory: String::new(), patterns: Vec::new(), tensorboard: None, inspect: true }
 }
 
 /// Completes the words for the program that was read.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, group, known, ranks as names, state};
-use super::{Finding, Outcome, Topic};
 use crate::domain::event::{PassReport, Place, StateAction};
 
 const TOPIC: Topic = Topic::Checkpoint;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, known, ranks as names, stalled};
-use super::{Finding, Outcome, Topic};
 use crate::domain::event::{PassReport, Place};
 
 const TOPIC: Topic = Topic::Data;

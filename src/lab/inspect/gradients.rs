@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, known, ranks as names};
-use super::{Finding, Outcome, Topic};
 use crate::domain::event::{InspectedUpdate, Place};
 
 const TOPIC: Topic = Topic::Gradients;

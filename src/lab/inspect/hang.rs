@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, known, ranks as names, stalled};
-use super::{Finding, Outcome, Topic};
 use crate::domain::event::{InspectorReport, Place, StalledReport};
 
 const TOPIC: Topic = Topic::Hang;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 
-use super::{Finding, JUDGES, Topic};
 use crate::domain::bounds::MAX_RANKS;
 use crate::domain::event::{
     Event, EventLine, GroupReport, InspectedPhases, InspectedUpdate, InspectorReport, LookingReport, PassReport, Place,
@@ -80,24 +79,9 @@ impl Inspection {
         self.ranks.is_empty()
     }
 
-    /// A finding on every topic of which something can be said; `is_over` once no report can come any more.
-    pub fn findings(&self, is_over: bool) -> Vec<Finding> {
-        if self.is_empty() {
-            return Vec::new();
-        }
-        let seen = Inspection { np: self.np, ranks: Arc::clone(&self.ranks), counts: HashMap::new(), is_over };
-        JUDGES.into_iter().flat_map(|(topic, judge)| seen.or_blind(topic, judge(&seen))).collect()
-    }
-
-    /// Where the inspector has stopped looking, what is missing is not judged.
-    fn or_blind(&self, topic: Topic, findings: Vec<Finding>) -> Vec<Finding> {
-        let why = self.of_all(|report| if let InspectorReport::Blind { why } = report { Some(why) } else { None }).next();
-        match why {
-            Some((rank, why)) if findings.iter().all(|finding| !finding.is_objection()) => {
-                vec![Finding::not_judged(topic, format!("the inspector stopped looking on rank {rank}: {why}"))]
-            }
-            _ => findings,
-        }
+    /// The same reports, once no other can come any more, or while others may.
+    pub(super) fn standing(&self, is_over: bool) -> Inspection {
+        Inspection { np: self.np, ranks: Arc::clone(&self.ranks), counts: HashMap::new(), is_over }
     }
 
     /// Ranks of the training: those that were launched, or those that say so themselves.

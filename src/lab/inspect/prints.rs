@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, ranks as names};
-use super::{Finding, Outcome, Topic};
 use crate::domain::event::{InspectorReport, Place, PrintedReport};
 
 const TOPIC: Topic = Topic::Prints;

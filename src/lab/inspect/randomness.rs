@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, known};
-use super::{Finding, Outcome, Topic};
 use crate::domain::event::{InspectorReport, WorkersReport};
 
 const TOPIC: Topic = Topic::Randomness;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, group, known, ranks as names, update};
-use super::{Finding, Outcome, Topic};
 use crate::domain::event::GroupReport;
 
 const TOPIC: Topic = Topic::Ranks;

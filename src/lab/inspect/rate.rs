@@ -1,7 +1,7 @@
 //! The rate against the global batch, and its warm-up: what one run can say of it.
 
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, update};
-use super::{Finding, Outcome, Topic};
 
 const TOPIC: Topic = Topic::Rate;
 /// A rate that climbs by less is the noise of a schedule.

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Finding, Inspection, Outcome};
+use super::finding::{Finding, Outcome};
+use super::inspection::Inspection;
 use crate::domain::command::CommandSpec;
 use crate::domain::event::Place;
 use crate::domain::printable;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, known, pass, phases};
-use super::{Finding, Outcome, Topic};
 use crate::domain::event::InspectedPhases;
 use crate::domain::units;
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, known, ranks as names, state, update};
-use super::{Finding, Outcome, Topic};
 use crate::domain::event::{InspectedUpdate, Place, StateAction};
 
 const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";

@@ -2,7 +2,7 @@
 
 mod four_changes;
 mod nvcnn;
-mod pytorch;
+pub(super) mod pytorch;
 mod ten_steps;
 
 pub use four_changes::{FOUR_CHANGES, FOUR_CHANGES_IN_PYTHON};

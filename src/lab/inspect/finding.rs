@@ -1,0 +1,153 @@
+//! A finding: what the reports show of one topic, the line to change, and what to write there.
+
+use serde::Serialize;
+
+use crate::domain::event::Place;
+use crate::domain::step::Step;
+
+/// What the reports show of one topic.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    pub topic: Topic,
+    pub outcome: Outcome,
+    /// One sentence: what was seen, on which ranks, at which updates.
+    pub seen: String,
+    /// The line of the program that is to be changed; `None` for `ok` and where no line can be named.
+    pub place: Option<Place>,
+    /// One sentence: what it costs. Empty for `ok` and `not judged`.
+    pub cost: String,
+    /// One sentence: what to write, in the program's own framework. Empty for `ok` and `not judged`.
+    pub remedy: String,
+}
+
+impl Finding {
+    pub(super) fn new(topic: Topic, outcome: Outcome, seen: String) -> Finding {
+        Finding { topic, outcome, seen, place: None, cost: String::new(), remedy: String::new() }
+    }
+
+    pub(super) fn ok(topic: Topic, seen: impl Into<String>) -> Vec<Finding> {
+        vec![Finding::new(topic, Outcome::Ok, seen.into())]
+    }
+
+    pub(super) fn not_judged(topic: Topic, why: impl Into<String>) -> Finding {
+        Finding::new(topic, Outcome::NotJudged, why.into())
+    }
+
+    /// `Wrong` or `Look`, with the line to change, what it costs, and what to write.
+    pub(super) fn objection(
+        (topic, outcome): (Topic, Outcome),
+        seen: impl Into<String>,
+        place: Option<Place>,
+        cost: &str,
+        remedy: impl Into<String>,
+    ) -> Finding {
+        Finding { place, cost: cost.to_owned(), remedy: remedy.into(), ..Finding::new(topic, outcome, seen.into()) }
+    }
+
+    pub(super) fn is_objection(&self) -> bool {
+        matches!(self.outcome, Outcome::Wrong | Outcome::Look)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It costs the training its sense: its result, its files or its end.
+    Wrong,
+    /// It may be meant so, or costs only time.
+    Look,
+    NotJudged,
+    Ok,
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Wrong => "wrong",
+            Outcome::Look => "look at this",
+            Outcome::NotJudged => "not judged",
+            Outcome::Ok => "ok",
+        }
+    }
+}
+
+/// What is judged, in the order in which it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// Every rank knows its group, has a device of its own, and no more threads than its share of the cores.
+    Ranks,
+    /// One rank prints.
+    Prints,
+    /// Gradients are averaged.
+    Gradients,
+    /// Weights are equal at the start and stay equal.
+    Weights,
+    /// Buffers and optimizer states are equal, where they should be.
+    State,
+    /// Each sample goes to one rank, once an epoch, in a new order.
+    Data,
+    /// Random augmentation differs between workers and ranks.
+    Randomness,
+    /// What is told of a validation is of all ranks, and what is decided by it is decided alike.
+    Metrics,
+    /// One rank writes a file, and all ranks go on from the same state.
+    Checkpoint,
+    /// The rate against the global batch, and its warm-up.
+    Rate,
+    /// Every rank comes to every collective.
+    Hang,
+    /// What the ranks wait for, and whether memory grows.
+    Speed,
+}
+
+impl Topic {
+    pub const ALL: [Topic; 12] = [
+        Topic::Ranks,
+        Topic::Prints,
+        Topic::Gradients,
+        Topic::Weights,
+        Topic::State,
+        Topic::Data,
+        Topic::Randomness,
+        Topic::Metrics,
+        Topic::Checkpoint,
+        Topic::Rate,
+        Topic::Hang,
+        Topic::Speed,
+    ];
+
+    /// A word or three for a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Topic::Ranks => "ranks",
+            Topic::Prints => "prints",
+            Topic::Gradients => "gradients",
+            Topic::Weights => "weights",
+            Topic::State => "buffers and state",
+            Topic::Data => "data",
+            Topic::Randomness => "random numbers",
+            Topic::Metrics => "metrics",
+            Topic::Checkpoint => "checkpoints",
+            Topic::Rate => "learning rate",
+            Topic::Hang => "standstill",
+            Topic::Speed => "speed",
+        }
+    }
+
+    /// The step of the course that is about it.
+    pub fn step(self) -> Option<Step> {
+        let number = match self {
+            Topic::Ranks => 1,
+            Topic::Prints => 2,
+            Topic::Gradients => 3,
+            Topic::Weights | Topic::State => 4,
+            Topic::Data => 5,
+            Topic::Metrics => 6,
+            Topic::Checkpoint => 7,
+            Topic::Rate => 8,
+            Topic::Randomness | Topic::Hang | Topic::Speed => return None,
+        };
+        Step::from_number(number)
+    }
+}

@@ -1,0 +1,47 @@
+//! All judges, one a topic.
+
+use super::finding::{Finding, Topic};
+use super::inspection::Inspection;
+use super::{checkpoint, data, gradients, hang, metrics, prints, randomness, ranks, rate, speed, weights};
+use crate::domain::event::InspectorReport;
+
+/// A judge gives the findings on one topic.
+type Judge = fn(&Inspection) -> Vec<Finding>;
+
+/// One row a topic, in their order.
+const JUDGES: [(Topic, Judge); 12] = [
+    (Topic::Ranks, ranks::judge),
+    (Topic::Prints, prints::judge),
+    (Topic::Gradients, gradients::judge),
+    (Topic::Weights, weights::judge),
+    (Topic::State, weights::judge_state),
+    (Topic::Data, data::judge),
+    (Topic::Randomness, randomness::judge),
+    (Topic::Metrics, metrics::judge),
+    (Topic::Checkpoint, checkpoint::judge),
+    (Topic::Rate, rate::judge),
+    (Topic::Hang, hang::judge),
+    (Topic::Speed, speed::judge),
+];
+
+impl Inspection {
+    /// A finding on every topic of which something can be said; `is_over` once no report can come any more.
+    pub fn findings(&self, is_over: bool) -> Vec<Finding> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let seen = self.standing(is_over);
+        JUDGES.into_iter().flat_map(|(topic, judge)| seen.or_blind(topic, judge(&seen))).collect()
+    }
+
+    /// Where the inspector has stopped looking, what is missing is not judged.
+    fn or_blind(&self, topic: Topic, findings: Vec<Finding>) -> Vec<Finding> {
+        let why = self.of_all(|report| if let InspectorReport::Blind { why } = report { Some(why) } else { None }).next();
+        match why {
+            Some((rank, why)) if findings.iter().all(|finding| !finding.is_objection()) => {
+                vec![Finding::not_judged(topic, format!("the inspector stopped looking on rank {rank}: {why}"))]
+            }
+            _ => findings,
+        }
+    }
+}
