@@ -250,17 +250,17 @@ fn same_order(passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding>
             return never_shuffled(reports);
         }
         (shuffles.len() == reports.len() && !shuffles.contains(&false)).then(|| {
-            let place = reports.values().next().and_then(|pass| known(&pass.place));
-            let said = format!(
-                "pass {} has the order of pass {number} on {}: the sampler was not told the epoch",
-                number + 1,
-                names(reports.keys())
-            );
+            let who = names(reports.keys());
+            let said = format!("pass {} has the order of pass {number} on {who}: the sampler was not told the epoch", number + 1);
+            let at = reports.values().next().and_then(|pass| known(&pass.place)).map_or(String::new(), |place| {
+                format!(" at {}:{}", place.file.rsplit('/').next().unwrap_or_default(), place.line)
+            });
+            let cost = "every epoch has the same batches in the same order, so the model learns the order too";
             wrong(
                 said,
-                place,
-                "every epoch has the same batches in the same order, so the model learns the order too",
-                "call sampler.set_epoch(epoch) before the loop over the batches",
+                sampler_made(reports),
+                cost,
+                format!("call sampler.set_epoch(epoch) before the loop over the batches{at}"),
             )
         })?
     })

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::finding::{Finding, Outcome};
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::Inspection;
 use crate::domain::command::CommandSpec;
 use crate::domain::event::Place;
@@ -25,15 +25,27 @@ impl Inspected {
     /// `None` for a run that was started without the inspector.
     pub fn read(store: &RunStore, record: &RunRecord, state: RunState) -> Option<Inspected> {
         let command = inspected(record)?;
-        let mut inspection = Inspection::default();
-        store.folder(record.id).events().for_each(|line| inspection.take(&line));
-        Some(Inspected::of(&inspection, command, state.is_over()))
+        let inspection = reports(store, record);
+        let mut inspected = Inspected::of(&inspection, command, state.is_over());
+        // What one run cannot show of the rate, a run of the same program on one rank can.
+        let rate = alone(store, record).and_then(|alone| inspection.rate_against(&reports(store, &alone)));
+        if let Some(rate) = rate {
+            inspected.findings.retain(|finding| finding.topic != Topic::Rate);
+            inspected.findings.push(rate);
+            inspected.sort();
+        }
+        Some(inspected)
     }
 
     pub fn of(inspection: &Inspection, command: &CommandSpec, is_over: bool) -> Inspected {
-        let mut findings = inspection.findings(is_over);
-        findings.sort_by_key(|finding| (finding.outcome, finding.topic));
-        Inspected { findings, is_empty: inspection.is_empty(), directory: command.directory.clone() }
+        let findings = inspection.findings(is_over);
+        let mut inspected = Inspected { findings, is_empty: inspection.is_empty(), directory: command.directory.clone() };
+        inspected.sort();
+        inspected
+    }
+
+    fn sort(&mut self) {
+        self.findings.sort_by_key(|finding| (finding.outcome, finding.topic));
     }
 
     pub fn wrong(&self) -> impl Iterator<Item = &Finding> {
@@ -60,6 +72,27 @@ impl Inspected {
             [finding.seen.clone(), labelled("line", &line), labelled("cost", &finding.cost), labelled("remedy", &finding.remedy)];
         all.into_iter().filter(|text| !text.is_empty()).map(|text| printable::line(&text).into_owned()).collect()
     }
+}
+
+fn reports(store: &RunStore, record: &RunRecord) -> Inspection {
+    let mut inspection = Inspection::default();
+    store.folder(record.id).events().for_each(|line| inspection.take(&line));
+    inspection
+}
+
+/// The newest inspected run of the same program that has finished on one rank.
+fn alone(store: &RunStore, record: &RunRecord) -> Option<RunRecord> {
+    let command = inspected(record)?;
+    let is_alone = |other: &RunRecord| {
+        let same = inspected(other).is_some_and(|own| own.work() == command.work() && own.directory == command.directory);
+        same && other.id != record.id
+            && other.np() == 1
+            && store.status(other.id).is_ok_and(|status| status.state == RunState::Finished)
+    };
+    if record.np() == 1 {
+        return None;
+    }
+    store.ids().into_iter().rev().filter_map(|id| store.record(id).ok()).find(is_alone)
 }
 
 /// The program of a run into whose ranks the inspector looks.

@@ -194,7 +194,7 @@ fn each_mistake_is_named_with_its_line() {
                 (pass.is_whole, pass.batches, pass.samples) = (false, 5, 160);
                 (pass.epoch, pass.order) = (Some(0), "o".into());
             }),
-            (Data, Wrong, 25),
+            (Data, Wrong, 15),
         ),
         (
             "never shuffled",
@@ -237,7 +237,7 @@ fn each_mistake_is_named_with_its_line() {
                 pass.epoch = Some(0);
                 pass.order = "o".into();
             }),
-            (Data, Wrong, 25),
+            (Data, Wrong, 15),
         ),
         ("another seed", passes(|rank, pass| pass.seed = Some(rank as i64)), (Data, Wrong, 15)),
         ("too few replicas", passes(|_, pass| pass.replicas = Some(1)), (Data, Wrong, 15)),
