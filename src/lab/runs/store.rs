@@ -312,7 +312,7 @@ impl RunStore {
 
 /// The most characters of a name and of a note.
 const NAME: usize = 100;
-const NOTE: usize = 1000;
+const NOTE: usize = 10_000;
 
 /// As it can stand in a table: words with single spaces, and nothing that moves a cursor or colours what follows.
 fn one_line(text: &str, what: &'static str, most: usize) -> Result<Option<String>, StoreError> {
