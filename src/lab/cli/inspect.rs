@@ -2,12 +2,9 @@
 
 use std::process::ExitCode;
 
-use super::follow::{self, View};
 use super::output::Usage;
 use super::settings::{Place, Starting};
 use super::user_program::{self, UserProgramFlags};
-use crate::launch;
-use crate::runs::{Follower, RunRecord, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,15 +45,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let own = args.own.inspected();
     let spec = user_program::spec_on(args.place.own_resources()?, &own, &args.words)?;
-    let (name, force) = (args.starting.name.clone(), args.place.force);
-    let request = RunRecord { name, force, ..RunRecord::wanted(spec, user_program::PRESET) };
-    let store = RunStore::open_default()?;
-    if args.starting.dry_run {
-        return follow::show_line(&launch::preview(&store, &request)?, args.json);
-    }
-    let id = args.starting.start(&store, request)?;
-    if args.starting.detach {
-        return follow::leave(&store, id, args.json);
-    }
-    follow::follow(&store, id, Follower::new(store.folder(id)), View::new(args.json))
+    let request = args.starting.request(&args.place, spec.resources, spec.workload, user_program::PRESET)?;
+    args.starting.run(request, args.json)
 }

@@ -2,14 +2,13 @@
 
 use std::process::ExitCode;
 
-use super::follow::{self, View};
 use super::output::Usage;
 use super::settings::{Place, Starting};
 use crate::domain::job::Workload;
 use crate::domain::nvcnn::NvcnnSpec;
 use crate::flags::NvcnnFlags;
 use crate::launch;
-use crate::runs::{Follower, RunRecord, RunStore};
+use crate::runs::RunRecord;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,16 +40,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let request = request(&args)?;
-    let store = RunStore::open_default()?;
-    if args.starting.dry_run {
-        return follow::show_line(&launch::preview(&store, &request)?, args.json);
-    }
-    let id = args.starting.start(&store, request)?;
-    if args.starting.detach {
-        return follow::leave(&store, id, args.json);
-    }
-    follow::follow(&store, id, Follower::new(store.folder(id)), View::new(args.json))
+    args.starting.run(request(&args)?, args.json)
 }
 
 fn request(args: &Args) -> Result<RunRecord, Usage> {

@@ -1,10 +1,12 @@
 //! The settings of a run as flags, shared by the verbs that start runs: one flag for each row of the table of settings.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::Command;
 use clap::builder::NonEmptyStringValueParser;
 
+use super::follow::{self, View};
 use super::output::Usage;
 use super::rank_files;
 use crate::dataset;
@@ -13,7 +15,7 @@ use crate::domain::setting::Setting;
 use crate::domain::settings::SETTINGS;
 use crate::flags::{Flagged, Flags};
 use crate::launch::{self, Machine, Preset};
-use crate::runs::{RunId, RunRecord, RunStore};
+use crate::runs::{Follower, RunId, RunRecord, RunStore};
 
 /// A preset, and what to change of it.
 #[derive(Debug, clap::Args)]
@@ -58,6 +60,22 @@ impl Starting {
     /// As [`launch::start`], and where the folder of [`Starting::output_filename`] cannot be used.
     pub fn start(&self, store: &RunStore, request: RunRecord) -> anyhow::Result<RunId> {
         rank_files::start(store, request, self.output_filename.as_deref())
+    }
+
+    /// Starts a run and follows it, unless it is to be left alone; with `--dry-run` shows its line instead.
+    ///
+    /// # Errors
+    /// As [`Starting::start`], and as [`launch::preview`].
+    pub fn run(&self, request: RunRecord, as_json: bool) -> anyhow::Result<ExitCode> {
+        let store = RunStore::open_default()?;
+        if self.dry_run {
+            return follow::show_line(&launch::preview(&store, &request)?, as_json);
+        }
+        let id = self.start(&store, request)?;
+        if self.detach {
+            return follow::leave(&store, id, as_json);
+        }
+        follow::follow(&store, id, Follower::new(store.folder(id)), View::new(as_json))
     }
 
     /// What is to be started, of the verbs that take a [`Place`]. `preset` is what the list of runs shows for one.
