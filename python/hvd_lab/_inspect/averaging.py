@@ -35,7 +35,6 @@ _indices, _made, _updates = core.Marks(), core.Marks(), core.Marks()
 _numbers = itertools.count()
 # Wrappers that hold parameters of an optimizer, and how many wrappers there were when it was looked for.
 _own = core.Marks()
-_told = set()
 # Places of calls that matter later.
 _no_sync_place = [None]
 samples = [0]
@@ -45,7 +44,7 @@ by_hand = {}
 
 def install(torch):
     optimizer = torch.optim.Optimizer
-    replace(optimizer, "__init__", _remembers_place)
+    replace(optimizer, "__init__", core.remembers_making(_made))
     module = sys.modules.get("torch.optim.optimizer")
     if hasattr(module, "register_optimizer_step_pre_hook"):
         module.register_optimizer_step_pre_hook(lambda opt, args, kwargs: before_update(opt))
@@ -61,19 +60,6 @@ def install(torch):
         replace(DistributedDataParallel, "register_comm_hook", _tells_comm_hook)
         _watch_compiling(torch)
     replace(torch.nn.DataParallel, "__init__", _tells_data_parallel)
-
-
-def _remembers_place(old):
-    def __init__(self, *args, **kwargs):
-        _remember(self)
-        old(self, *args, **kwargs)
-
-    return __init__
-
-
-@guard
-def _remember(optimizer):
-    _made[optimizer] = core.place_of_making(optimizer, sys._getframe(3))
 
 
 def _wraps_step(old):
@@ -125,17 +111,9 @@ def _tell_wrapper(wrapped, module, before):
 def _tells_data_parallel(old):
     def __init__(self, *args, **kwargs):
         old(self, *args, **kwargs)
-        tell_other("DataParallel", None)
+        core.tell_once("DataParallel")
 
     return __init__
-
-
-@guard
-def tell_other(by, where):
-    if by not in _told:
-        _told.add(by)
-        State.progress += 1
-        send("wrapped", by=by, place=where or place(sys._getframe(3)))
 
 
 def _watch_compiling(torch):
@@ -161,7 +139,7 @@ _is_compiled = [False]
 @guard
 def _tell_compile():
     _is_compiled[0] = True
-    tell_other("torch.compile", place(sys._getframe(3)))
+    core.tell_once("torch.compile", place(sys._getframe(3)))
 
 
 def _tells_comm_hook(old):
@@ -177,7 +155,7 @@ def _tell_comm_hook(state, hook):
     """Ranks that average their weights now and then, rather than their gradients, differ on purpose."""
     name = "%s %s" % (type(state).__name__, getattr(hook, "__name__", ""))
     if "LocalSGD" in name or "noop" in name:
-        tell_other("LocalSGD", place(sys._getframe(3)))
+        core.tell_once("LocalSGD", place(sys._getframe(3)))
 
 
 def _counts_forward(old):
@@ -303,7 +281,7 @@ def _wrappers_of(optimizer):
 
 def _look_at_kind(optimizer):
     for kind in kinds.kinds(optimizer, _parameters(optimizer)):
-        tell_other(kind, _made.get(optimizer))
+        core.tell_once(kind, _made.get(optimizer))
 
 
 def _tell_update(optimizer, number):
@@ -368,7 +346,7 @@ def _look_at_weights(parameters, number):
     if touched and touched[0].name == "broadcast":
         send("state", action="broadcast_model", place=touched[0].place, digest=digest.of_tensors(parameters), updates=State.updates)
     elif len(touched) * 2 > len(parameters) and number > 0:
-        tell_other("averaged weights", touched[0].place)
+        core.tell_once("averaged weights", touched[0].place)
 
 
 @guard

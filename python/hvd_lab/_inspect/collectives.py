@@ -71,7 +71,7 @@ def _tell_pair(name):
     State.within = (name, where)
     State.progress += 1
     if torch.is_grad_enabled():
-        averaging.tell_other("send/recv", where)
+        core.tell_once("send/recv", where)
 
 
 @guard
@@ -173,10 +173,7 @@ def _tell_group():
     if not State.has_spoken:
         core.join(rank)
     local_rank, local_size = core.local_place()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    # Only what the program has touched already: asking starts nothing on a GPU.
-    device = "cuda:%d" % torch.cuda.current_device() if torch.cuda.is_available() and torch.cuda.is_initialized() else "cpu"
     if local_size == 1 and size > 1 and core.number_of(core._LOCAL_SIZES, None) is None:
         local_rank, local_size = rank, size
     send("group", by="torch.distributed", backend=str(dist.get_backend()), rank=rank, size=size, local_rank=local_rank, local_size=local_size,
-         host=core.host(), device=device, threads=torch.get_num_threads(), cores=cores, place=place(sys._getframe(3)))
+         host=core.host(), device=core.device(torch), threads=torch.get_num_threads(), cores=core.cores(), place=place(sys._getframe(3)))

@@ -60,9 +60,6 @@ class Marks:
     def __contains__(self, of):
         return id(of) in self._kept
 
-    def __len__(self):
-        return len(self._kept)
-
     def get(self, of, otherwise=None):
         kept = self._kept.get(id(of))
         return otherwise if kept is None else kept[1]
@@ -308,8 +305,50 @@ def place_of_making(made, frame):
     return place(frame) if frame is not None else NO_PLACE
 
 
+def remembers_making(marks):
+    """To replace an `__init__` with: keeps in `marks` the line of the program that makes the object."""
+
+    @guard
+    def remember(made):
+        marks[made] = place_of_making(made, sys._getframe(3))
+
+    def make(old):
+        def __init__(self, *args, **kwargs):
+            remember(self)
+            old(self, *args, **kwargs)
+
+        return __init__
+
+    return make
+
+
+# What `wrapped` reports name, each of which is told once.
+_told = set()
+
+
+@guard
+def tell_once(by, where=None):
+    """Something that shares out work, or changes how: the first one is told."""
+    if by not in _told:
+        _told.add(by)
+        State.progress += 1
+        send("wrapped", by=by, place=where or place(sys._getframe(3)))
+
+
 def host():
     return socket.gethostname()
+
+
+def cores():
+    """Logical cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def device(torch):
+    """Only what the program has touched already: asking starts nothing on a GPU. `torch` is `None` where it is not loaded."""
+    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
+        return "cuda:%d" % torch.cuda.current_device()
+    return "cpu"
 
 
 def replace(owner, name, make):

@@ -1,6 +1,5 @@
 """What Horovod's bindings have in common: the group that a process joins, and who calls which collective where."""
 import functools
-import os
 import sys
 
 from . import collectives, core
@@ -25,6 +24,12 @@ def install(module):
     replace(module, "init", functools.partial(_joins, module))
 
 
+def settings(given):
+    """Those of a distributed optimizer that change what is averaged: `op=Sum`."""
+    found = [(name, given[name]) for name in ("op", "backward_passes_per_step") if name in given]
+    return ["%s=%s" % (name, str(getattr(value, "name", value))[:40]) for name, value in found]
+
+
 def _joins(module, old):
     def init(*args, **kwargs):
         result = old(*args, **kwargs)
@@ -41,10 +46,9 @@ def _tell_group(module):
     _joined[0] = True
     rank, size = module.rank(), module.size()
     core.join(rank)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     torch = sys.modules.get("torch")
     send("group", by="horovod", backend=_backend(module), rank=rank, size=size, local_rank=module.local_rank(), local_size=module.local_size(),
-         host=core.host(), device=_device(torch), threads=torch.get_num_threads() if torch is not None else 1, cores=cores, place=place(sys._getframe(3)))
+         host=core.host(), device=core.device(torch), threads=torch.get_num_threads() if torch is not None else 1, cores=core.cores(), place=place(sys._getframe(3)))
 
 
 def _backend(module):
@@ -52,13 +56,6 @@ def _backend(module):
         if getattr(module, name + "_enabled", lambda: False)():
             return name
     return ""
-
-
-def _device(torch):
-    """Only what the program has touched already: asking starts nothing on a GPU."""
-    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
-        return "cuda:%d" % torch.cuda.current_device()
-    return "cpu"
 
 
 def _told(name, old):

@@ -32,8 +32,7 @@ def _tells_optimizer(old):
 def _tell_optimizer(optimizer, given):
     where = place(sys._getframe(3))
     keras_hooks.made_optimizer(optimizer, where)
-    settings = ["%s=%s" % (name, str(getattr(given[name], "name", given[name]))[:40]) for name in ("op", "backward_passes_per_step") if name in given]
-    send("wrapped", by="horovod.DistributedOptimizer", place=where, settings=settings)
+    send("wrapped", by="horovod.DistributedOptimizer", place=where, settings=horovod_common.settings(given))
 
 
 def _tells_load(old):

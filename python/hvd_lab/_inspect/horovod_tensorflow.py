@@ -16,9 +16,6 @@ def install(module):
     replace(module, "broadcast_variables", _tells_broadcast)
 
 
-_told = set()
-
-
 def _tells_tape(old):
     return _tells("horovod.DistributedGradientTape", old)
 
@@ -31,18 +28,11 @@ def _tells(by, old):
     @functools.wraps(old)
     def make(*args, **kwargs):
         result = old(*args, **kwargs)
-        _tell(by)
+        # A tape is made anew for each batch: the first one is told.
+        core.tell_once(by)
         return result
 
     return make
-
-
-@guard
-def _tell(by):
-    """A tape is made anew for each batch: the first one is told."""
-    if by not in _told:
-        _told.add(by)
-        send("wrapped", by=by, place=place(sys._getframe(3)))
 
 
 def _tells_broadcast(old):

@@ -26,12 +26,7 @@ def _tells_optimizer(old):
 def _tell_optimizer(optimizer, given):
     parameters = [parameter for parameter in averaging._parameters(optimizer) if parameter.requires_grad]
     averaging.averaged.append(frozenset(map(id, parameters)))
-    settings = ["%s=%s" % (name, _word(given[name])) for name in ("op", "backward_passes_per_step") if name in given]
-    send("wrapped", by="horovod.DistributedOptimizer", place=place(sys._getframe(3)), tensors=len(parameters), settings=settings)
-
-
-def _word(value):
-    return str(getattr(value, "name", value))[:40]
+    send("wrapped", by="horovod.DistributedOptimizer", place=place(sys._getframe(3)), tensors=len(parameters), settings=horovod_common.settings(given))
 
 
 def _tells_broadcast(action, old):

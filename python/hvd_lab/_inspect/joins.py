@@ -1,9 +1,6 @@
 """Ranks with unequal numbers of batches that PyTorch's `Join` covers for: not a mistake then."""
-import sys
-
-from .core import guard, place, replace, send
-
-_told = [False]
+from . import core
+from .core import replace
 
 
 def install(torch):
@@ -18,14 +15,7 @@ def install(torch):
 
 def _tells_join(old):
     def __enter__(self):
-        _tell_join()
+        core.tell_once("join")
         return old(self)
 
     return __enter__
-
-
-@guard
-def _tell_join():
-    if not _told[0]:
-        _told[0] = True
-        send("wrapped", by="join", place=place(sys._getframe(3)))

@@ -11,11 +11,10 @@ from .core import State, guard, place, replace, sampled, send
 
 _done = []
 # Where callbacks were made, and the numbers of the lines that call fit and evaluate.
-_made = weakref.WeakKeyDictionary()
+_made = core.Marks()
 _lines = {}
 _within_fit = [False]
 _within_save = [None]
-NOWHERE = {"file": "", "line": 0}
 
 
 def install(keras, tensorflow):
@@ -30,7 +29,7 @@ def install(keras, tensorflow):
     for name in ("save", "save_weights"):
         replace(model, name, functools.partial(_tells_file, "Model." + name))
     replace(model, "load_weights", _tells_load)
-    replace(callbacks.Callback, "__init__", _remembers_place)
+    replace(callbacks.Callback, "__init__", core.remembers_making(_made))
     replace(callbacks.ModelCheckpoint, "_save_model", _names_checkpoint)
     replace(callbacks.CSVLogger, "on_train_begin", _tells_csv)
     for name in ("EarlyStopping", "ReduceLROnPlateau"):
@@ -66,19 +65,6 @@ def rate_of(optimizer):
 
 def _number_of(where):
     return _lines.setdefault((where["file"], where["line"]), len(_lines))
-
-
-def _remembers_place(old):
-    def __init__(self, *args, **kwargs):
-        _remember(self)
-        old(self, *args, **kwargs)
-
-    return __init__
-
-
-@guard
-def _remember(callback):
-    _made[callback] = place(sys._getframe(3))
 
 
 def _fits(old):
@@ -297,7 +283,7 @@ def _tells_csv(old):
 def _tell_csv(logger):
     path = getattr(logger, "filename", None)
     if isinstance(path, (str, os.PathLike)) and core.may_speak():
-        send("state", action="written", by="CSVLogger", path=os.path.abspath(os.fspath(path)), place=_made.get(logger) or NOWHERE, updates=State.updates)
+        send("state", action="written", by="CSVLogger", path=os.path.abspath(os.fspath(path)), place=_made.get(logger) or core.NO_PLACE, updates=State.updates)
 
 
 def _tells_load(old):
@@ -327,5 +313,5 @@ def _tells_decision(old):
 def _tell_decision(callback, epoch, logs):
     value = (logs or {}).get(getattr(callback, "monitor", ""))
     if value is not None and core.may_speak() and epoch < 64:
-        send("decision", by=type(callback).__name__, place=_made.get(callback) or NOWHERE, value=digest.of_text(repr(float(value))), number=int(epoch),
+        send("decision", by=type(callback).__name__, place=_made.get(callback) or core.NO_PLACE, value=digest.of_text(repr(float(value))), number=int(epoch),
              updates=State.updates)

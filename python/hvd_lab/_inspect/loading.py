@@ -1,6 +1,5 @@
 """Passes over data loaders: which samples a rank gets, in which order, how many, and what it waits for them."""
 import collections
-import sys
 import time
 import weakref
 
@@ -143,41 +142,14 @@ def _add_content(known, found, value, depth):
 def install(torch):
     from torch.utils.data import DataLoader, DistributedSampler, dataloader
 
-    replace(DistributedSampler, "__init__", _remembers_sampler)
-
-    replace(DataLoader, "__init__", _remembers_place)
+    replace(DistributedSampler, "__init__", core.remembers_making(_samplers))
+    replace(DataLoader, "__init__", core.remembers_making(_made))
     replace(DataLoader, "__iter__", _begins)
     replace(dataloader._BaseDataLoaderIter, "__next__", _next)
     indices = DataLoader.__dict__.get("_index_sampler")
     if isinstance(indices, property):
         DataLoader._index_sampler = property(lambda self: _watched_indices(self, indices.fget(self)))
     workers.install(torch)
-
-
-def _remembers_place(old):
-    def __init__(self, *args, **kwargs):
-        _remember(self)
-        old(self, *args, **kwargs)
-
-    return __init__
-
-
-@guard
-def _remember(loader):
-    _made[loader] = core.place_of_making(loader, sys._getframe(3))
-
-
-def _remembers_sampler(old):
-    def __init__(self, *args, **kwargs):
-        _remember_sampler(self)
-        old(self, *args, **kwargs)
-
-    return __init__
-
-
-@guard
-def _remember_sampler(sampler):
-    _samplers[sampler] = core.place_of_making(sampler, sys._getframe(3))
 
 
 # The pass that a loader is in.
@@ -196,7 +168,7 @@ def _begins(old):
 
 @guard
 def _begin(loader):
-    if not _is_rank():
+    if not core.may_speak():
         return
     before = _current.pop(loader, None)
     if before is not None:
@@ -207,10 +179,6 @@ def _begin(loader):
     _current[loader] = begun
     _open.append(begun)
     State.progress += 1
-
-
-def _is_rank():
-    return core.may_speak()
 
 
 @guard
