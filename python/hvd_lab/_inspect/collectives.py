@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from . import averaging, core, digest, watching
+from . import averaging, core, digest
 from .core import State, guard, place, replace, sampled, send
 
 _NAMES = (
@@ -14,8 +14,6 @@ _NAMES = (
 )
 # From one rank to another: what makes pipelines of models.
 _PAIRS = ("send", "recv", "isend", "irecv", "batch_isend_irecv")
-# Calls of the process so far.
-calls = [0]
 # Of each line how often, and since a validation which lines were told.
 _of_line = {}
 _behind = set()
@@ -87,8 +85,8 @@ def _before(name, args, kwargs):
 def count(name, where, numbers, is_told=True):
     """One call, of which the first of each line are told."""
     State.progress += 1
-    number, key = calls[0], (name, where["file"], where["line"])
-    calls[0] += 1
+    number, key = State.calls, (name, where["file"], where["line"])
+    State.calls += 1
     times = _of_line.get(key, 0)
     if len(_of_line) < 10_000 or times:
         _of_line[key] = times + 1
@@ -119,7 +117,7 @@ def _numbers(args, kwargs):
 
 @guard
 def _after(name, args, kwargs, began):
-    watching.times["exchange"] += time.perf_counter() - began
+    State.times["exchange"] += time.perf_counter() - began
     State.progress += 1
     tensor = _tensor(args, kwargs)
     if tensor is None or name not in ("all_reduce", "broadcast") or len(averaging.by_hand) > 10_000 or not sampled(State.updates):

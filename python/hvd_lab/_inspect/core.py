@@ -42,12 +42,17 @@ class State:
     updates = 0
     # Steps of all optimizers, whereas `updates` are those of the one that has made most.
     steps = 0
+    # Collective calls so far, and seconds of each phase since the last report of them.
+    calls = 0
+    times = {"data": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0, "exchange": 0.0}
     # A pass that did not train has ended since the last update.
     behind_validation = False
     # The collective that the main thread is in, and since when.
     within = None
     # Run when a process that is a rank begins to speak, and at its end.
     at_start = at_end = None
+    # What is told before the last report, and what is cleared behind it.
+    before_end, after_end = [], []
     lock = threading.RLock()
 
 

@@ -150,6 +150,7 @@ def install(torch):
     if isinstance(indices, property):
         DataLoader._index_sampler = property(lambda self: _watched_indices(self, indices.fget(self)))
     workers.install(torch)
+    State.before_end.append(finish_all)
 
 
 # The pass that a loader is in.
@@ -267,7 +268,7 @@ def _took(iterator, batch, waited):
         return
     State.progress += 1
     begun.waited += waited
-    watching.times["data"] += waited
+    State.times["data"] += waited
     tensors, samples = digest.of_batch(batch)
     if begun.sizes and begun.counts:
         # A list of images says more than the height of the first.

@@ -6,10 +6,9 @@ import sys
 import threading
 import time
 
-from . import core, loading
+from . import core
 from .core import State, guard, place, replace, send
 
-times = {"data": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0, "exchange": 0.0}
 _last = [time.perf_counter()]
 # Functions of the libraries in which a rank waits for others, as people call them.
 _WAITING = {
@@ -51,7 +50,7 @@ def _timed_backward(old):
         try:
             return old(self, *args, **kwargs)
         finally:
-            times["backward"] += time.perf_counter() - began
+            State.times["backward"] += time.perf_counter() - began
 
     return backward
 
@@ -59,9 +58,9 @@ def _timed_backward(old):
 @guard
 def tell_phases():
     now = time.perf_counter()
-    fields = {name: round(value, 6) for name, value in times.items()}
-    for name in times:
-        times[name] = 0.0
+    fields = {name: round(value, 6) for name, value in State.times.items()}
+    for name in State.times:
+        State.times[name] = 0.0
     send("phases", updates=State.updates, all=round(now - _last[0], 6), memory_bytes=memory(), **fields)
     _last[0] = now
 
@@ -103,11 +102,7 @@ def _tell_stall(main, still):
     within = State.within
     called = frame.f_code.co_name
     name = within[0] if within else _WAITING.get(called, "") if core._is_own(frame.f_code.co_filename) is None else ""
-    send("stalled", place=(within[1] if within else place(frame)), within=name, calls=_calls(), updates=State.updates, seconds=round(still, 1))
-
-
-def _calls():
-    return sys.modules[__package__ + ".collectives"].calls[0]
+    send("stalled", place=(within[1] if within else place(frame)), within=name, calls=State.calls, updates=State.updates, seconds=round(still, 1))
 
 
 _is_over = [0]
@@ -116,7 +111,8 @@ _is_over = [0]
 def _end():
     _tell_end()
     if core.may_speak():
-        loading.workers.clear()
+        for clear in State.after_end:
+            clear()
         core.flush()
 
 
@@ -125,6 +121,7 @@ def _tell_end():
     if _is_over[0] == os.getpid() or not core.may_speak() or not State.has_spoken:
         return
     _is_over[0] = os.getpid()
-    loading.finish_all()
+    for tell in State.before_end:
+        tell()
     tell_phases()
     send("ended", updates=State.updates, inspector_seconds=round(State.seconds, 3))

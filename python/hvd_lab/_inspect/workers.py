@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from . import core, digest
-from .core import guard, send
+from .core import State, guard, send
 
 _VARIABLE = "HVD_LAB_INSPECT_WORKERS"
 _folder = [None]
@@ -19,6 +19,7 @@ _told = set()
 
 
 def install(torch):
+    State.after_end.append(clear)
     module = sys.modules.get("torch.utils.data._utils.worker")
     if module is not None and hasattr(module, "_worker_loop"):
         _loop[0] = module._worker_loop
