@@ -13,20 +13,13 @@ pub const TEST_IMAGES: usize = 1000;
 /// Writes the first generated garments into a folder.
 pub fn draw(folder: &Path, train_images: usize, test_images: usize) {
     std::fs::create_dir_all(folder).unwrap();
-    for (kind, name, count) in [(SplitKind::Train, "train", train_images), (SplitKind::Test, "t10k", test_images)] {
+    for (kind, count) in [(SplitKind::Train, train_images), (SplitKind::Test, test_images)] {
         let split = dataset::load(&Location::Generated, kind, Some(count)).unwrap();
-        let header = |magic: u32, sizes: &[u32]| -> Vec<u8> {
-            [magic].iter().chain(sizes).flat_map(|number| number.to_be_bytes()).collect()
-        };
-        let mut images = header(2051, &[count as u32, 28, 28]);
-        (0..count).for_each(|index| images.extend(split.image(index)));
-        let labels = [header(2049, &[count as u32]), split.labels.clone()].concat();
-        for (what, content) in [("images-idx3", images), ("labels-idx1", labels)] {
-            let file = folder.join(format!("{name}-{what}-ubyte"));
+        for (name, content) in dataset::files_of(kind, &split) {
             // Another test program may read it at this moment.
-            let new = folder.join(format!("{name}-{what}-{}", std::process::id()));
+            let new = folder.join(format!("{name}-{}", std::process::id()));
             std::fs::write(&new, content).unwrap();
-            std::fs::rename(new, file).unwrap();
+            std::fs::rename(new, folder.join(name)).unwrap();
         }
     }
 }

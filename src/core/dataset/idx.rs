@@ -62,6 +62,20 @@ pub(super) fn check_split(folder: &Path, which: SplitKind) -> Result<(), Dataset
 }
 
 /// Sizes and counts of both are compared before anything else is read.
+/// Name and content of the image and the label file of these images, as [`read_split`] reads them.
+pub fn files_of(which: SplitKind, split: &Split) -> [(&'static str, Vec<u8>); 2] {
+    let header = |magic: u32, sizes: &[usize]| {
+        // No set has more images than fit.
+        let sizes = sizes.iter().map(|size| u32::try_from(*size).unwrap_or(u32::MAX));
+        [magic].into_iter().chain(sizes).flat_map(u32::to_be_bytes).collect::<Vec<u8>>()
+    };
+    let (images, labels) = which.file_names();
+    [
+        (images, [header(MAGIC_IMAGES, &[split.len(), split.shape.height, split.shape.width]), split.images.clone()].concat()),
+        (labels, [header(MAGIC_LABELS, &[split.len()]), split.labels.clone()].concat()),
+    ]
+}
+
 fn open_both(folder: &Path, which: SplitKind) -> Result<(Opened, Opened), DatasetError> {
     let (image_name, label_name) = which.file_names();
     let image_file = find_file(folder, image_name)?;

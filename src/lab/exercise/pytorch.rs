@@ -14,14 +14,14 @@ use super::interpreter::{interpreter, on_path};
 use super::program::Program;
 use super::programs::pytorch::{BASE_LR, FLAGS};
 use super::python::{nothing_to_run, read_by_python};
-use crate::dataset::{self, Split, SplitKind};
+use crate::dataset::{self, SplitKind};
 use crate::domain::command::CommandSpec;
 use crate::domain::training::DataSource;
 use crate::host::{access, files};
 use crate::process::probe_command::ask;
 
 /// Images for training and for the test: a run takes a few seconds.
-const IMAGES: [(SplitKind, &str, usize); 2] = [(SplitKind::Train, "train", 1600), (SplitKind::Test, "t10k", 500)];
+const IMAGES: [(SplitKind, usize); 2] = [(SplitKind::Train, 1600), (SplitKind::Test, 500)];
 /// Beside the program: the images, and what its runs leave.
 const IMAGES_FOLDER: &str = "images";
 const RUN_FOLDER: &str = "pytorch";
@@ -72,28 +72,11 @@ pub(super) fn complete(command: &mut CommandSpec, program: &Path) {
 fn write_images(folder: &Path) -> Result<(), ExerciseError> {
     access::make_folder(folder).map_err(ExerciseError::io("make", folder))?;
     let located = dataset::locate(DataSource::Auto, None, true)?;
-    for (kind, name, count) in IMAGES {
-        let split = located.load(kind, Some(count))?;
-        for (file, bytes) in [("images-idx3", images(&split)), ("labels-idx1", labels(&split))] {
-            let path = folder.join(format!("{name}-{file}-ubyte"));
+    for (kind, count) in IMAGES {
+        for (name, bytes) in dataset::files_of(kind, &located.load(kind, Some(count))?) {
+            let path = folder.join(name);
             files::write(&path, &bytes).map_err(ExerciseError::io("write", &path))?;
         }
     }
     Ok(())
-}
-
-/// A number that names the kind of file, and the sizes of what follows.
-fn header(numbers: &[usize]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| u32::try_from(*number).unwrap_or(u32::MAX).to_be_bytes()).collect()
-}
-
-fn images(split: &Split) -> Vec<u8> {
-    let count = split.labels.len();
-    let mut bytes = header(&[2051, count, 28, 28]);
-    (0..count).for_each(|index| bytes.extend(split.image(index)));
-    bytes
-}
-
-fn labels(split: &Split) -> Vec<u8> {
-    [header(&[2049, split.labels.len()]), split.labels.clone()].concat()
 }
