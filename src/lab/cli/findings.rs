@@ -14,13 +14,13 @@ const WIDTH: usize = 80;
 const NO_FINDING: &str = "the ranks have reported nothing that can be judged\n";
 const NOTHING: &str = "no rank has reported anything to the inspector, so nothing can be judged\n";
 
-/// What the inspector tells of a run while it is followed.
+/// Says what is wrong with a run while it is followed.
 pub(super) struct Inspector {
     command: CommandSpec,
     inspection: Inspection,
     /// A report came since the findings were looked at.
     has_news: bool,
-    /// The wrong findings that were told.
+    /// Findings that have been printed already.
     told: BTreeSet<(Topic, Option<Place>)>,
 }
 
@@ -34,7 +34,7 @@ impl Inspector {
         self.inspection.take(line);
     }
 
-    /// A line for each wrong finding that was not told yet.
+    /// A line for each new finding that is wrong.
     pub fn news(&mut self) -> Vec<String> {
         if !std::mem::take(&mut self.has_news) {
             return Vec::new();

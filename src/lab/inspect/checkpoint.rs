@@ -47,7 +47,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 /// Ranks that begin with different epochs.
 fn resumed(seen: &Inspection) -> Option<Finding> {
     let passes = seen.passes(true);
-    // Keras says the epoch itself; elsewhere a distributed sampler is told it.
+    // Keras reports the epoch. With PyTorch only a distributed sampler knows it, from `set_epoch`.
     let says_epoch = |pass: &PassReport| seen.is_keras() || pass.replicas.is_some();
     let epochs_of = |reports: &BTreeMap<usize, &PassReport>| -> Vec<(usize, i64)> {
         reports.iter().filter_map(|(rank, pass)| Some((*rank, pass.epoch.filter(|_| says_epoch(pass))?))).collect()

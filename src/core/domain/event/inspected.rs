@@ -13,7 +13,7 @@ const MOST: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum InspectorReport {
-    /// The inspector looks into this process: its first report. It comes when a framework of the kind is imported.
+    /// The inspector looks into this process: its first report, sent when the process joins a group or makes its first update.
     Looking(LookingReport),
     /// The process knows its group: `init_process_group` or `hvd.init` has returned. Once for each such call.
     Group(GroupReport),
@@ -95,7 +95,7 @@ pub struct GroupReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WrappedReport {
     /// `DistributedDataParallel`, `DataParallel`, `horovod.DistributedOptimizer`, `FSDP`, `ZeroRedundancyOptimizer`, `DeepSpeed`,
-    /// `parallelize_module`, `Pipeline`, `torch.compile`.
+    /// `parallelize_module`, `Pipeline`, `torch.compile`, `join`, and others.
     pub by: String,
     pub place: Place,
     /// Digest of the parameters before and after, where there are any: a broadcast inside makes the second one equal on all ranks.
@@ -177,7 +177,7 @@ pub struct PassReport {
     pub is_whole: bool,
     /// Where its distributed sampler was made.
     pub sampler_made: Place,
-    /// Of what the data set holds, where that can be told without reading a sample: equal where all ranks have the same data set.
+    /// Digest of the data set itself: equal on all ranks if they have the same one. Empty if it cannot be told without reading samples.
     pub content: String,
     /// Class of the sampler; empty for an iterable data set or a Keras `fit`.
     pub sampler: String,
@@ -195,8 +195,8 @@ pub struct PassReport {
     pub samples: usize,
     /// Digests of its first batches, at most 4.
     pub first: Vec<String>,
-    /// Of the order of its samples: of their numbers where the sampler tells them, else of the first batches. Not of what
-    /// random augmentation made of them.
+    /// Digest of the order of its samples: of their numbers if the sampler tells them, or else of the first batches. Random augmentation
+    /// does not change it.
     pub order: String,
     /// The numbers of its samples that are 0 under a hash modulo a power of two, at most 256: what two ranks have in common shows in
     /// them. Empty where the sampler does not tell numbers. `every` is that power of two.
@@ -299,7 +299,7 @@ pub struct InspectedPhases {
     /// With what of the exchange overlaps it.
     pub backward: f64,
     pub optimizer: f64,
-    /// Waiting for other ranks, as far as it can be told from computing: in the program's own collectives, and in the wrapper's.
+    /// In collectives that the program calls itself. What a wrapper waits for is part of `backward`.
     pub exchange: f64,
     pub all: f64,
     pub memory_bytes: u64,

@@ -94,7 +94,7 @@ fn verdict(step: Step, findings: &[Finding], seen: &Seen) -> Verdict {
     Verdict { number: step.number(), outcome, evidence }
 }
 
-/// The finding on a topic; `Err` for what is no pass.
+/// The verdict that the findings on a topic give; `Err` unless it is a pass.
 fn of_topic(topic: Topic, findings: &[Finding]) -> Result<Said, Said> {
     let of = || findings.iter().filter(move |finding| finding.topic == topic);
     let told = |finding: &Finding| {
