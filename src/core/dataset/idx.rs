@@ -62,7 +62,7 @@ pub(super) fn check_split(folder: &Path, which: SplitKind) -> Result<(), Dataset
 }
 
 /// Sizes and counts of both are compared before anything else is read.
-/// Name and content of the image and the label file of these images, as [`read_split`] reads them.
+/// Name and content of the image and the label file of these images, as [`load`](super::load) reads them.
 pub fn files_of(which: SplitKind, split: &Split) -> [(&'static str, Vec<u8>); 2] {
     let header = |magic: u32, sizes: &[usize]| {
         // No set has more images than fit.
