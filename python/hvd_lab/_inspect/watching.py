@@ -124,4 +124,33 @@ def _tell_end():
     for tell in State.before_end:
         tell()
     tell_phases()
-    send("ended", updates=State.updates, inspector_seconds=round(State.seconds, 3))
+    send("ended", updates=State.updates, inspector_seconds=round(State.seconds, 3), failure=_failure())
+
+
+def _failure():
+    """Where an error that nothing caught has ended this process, and the collective that raised it."""
+    error = getattr(sys, "last_value", None) or sys.exc_info()[1]
+    # What starts processes tells the parent of an error, and leaves by `sys.exit`.
+    while isinstance(error, SystemExit):
+        error = error.__context__
+    if error is None:
+        return None
+    where, within = core.NO_PLACE, ""
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        own = core._is_own(code.co_filename)
+        if own is not None:
+            where, within = {"file": own, "line": trace.tb_lineno or 0}, ""
+        elif not within and not isinstance(error, KeyboardInterrupt):
+            within = _collective(code)
+        trace = trace.tb_next
+    return {"place": where, "within": within}
+
+
+def _collective(code):
+    if code.co_name in _WAITING:
+        return _WAITING[code.co_name]
+    is_library = any(os.sep + part + os.sep in code.co_filename for part in ("torch/distributed", "horovod"))
+    # Its decorators are called `wrapper`.
+    return code.co_name if is_library and code.co_name.strip("_") and not code.co_name.startswith("wrap") else ""

@@ -22,8 +22,8 @@ use super::step::StepSet;
 use super::topology::Topology;
 use super::user_metrics::Logged;
 pub use inspected::{
-    CollectiveReport, DecisionReport, GroupReport, InspectedPhases, InspectedUpdate, InspectorReport, LookingReport, PassReport,
-    Place, PrintedReport, StalledReport, StateAction, StateReport, WorkersReport, WrappedReport,
+    CollectiveReport, DecisionReport, EndedReport, FailureReport, GroupReport, InspectedPhases, InspectedUpdate, InspectorReport,
+    LookingReport, PassReport, Place, PrintedReport, StalledReport, StateAction, StateReport, WorkersReport, WrappedReport,
 };
 pub use observation::{Instead, Observation, ScheduleReport, UpdateReport, is_told};
 pub use wire::{MARKER, SECRET_VARIABLE, SOCKET_VARIABLE};

@@ -152,6 +152,12 @@ pub fn rate(value: f64) -> String {
     if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
+/// `0.0001414` for 0.00014142: a learning rate, with four digits at most.
+pub fn learning_rate(value: f64) -> String {
+    let scale = 10f64.powf(3.0 - value.abs().log10().floor());
+    if scale.is_finite() { ((value * scale).round() / scale).to_string() } else { value.to_string() }
+}
+
 /// `95 %` for 0.95.
 pub fn percent(fraction: f64) -> String {
     format!("{:.0} %", fraction * 100.0)
@@ -209,6 +215,8 @@ mod tests {
         assert_eq!(seconds(19.64), "19.6 s");
         assert_eq!(seconds(200.0), "3:20");
         assert_eq!(percent(0.954), "95 %");
+        let rates = [0.0, 0.1, 0.00014142135623730954, 0.30000000000000004, 12_345.0, 1e-30];
+        assert_eq!(rates.map(learning_rate), ["0", "0.1", "0.0001414", "0.3", "12350", "0.000000000000000000000000000001"]);
         assert_eq!([1e-9, 1.234e-5, 0.0123, 150.0].map(short_time), ["1.00 ns", "12.3 us", "12.3 ms", "150 s"]);
         assert_eq!([200_000_000, 1_000_000_000, 2_500_000_000].map(bits_per_second), ["200 Mbit/s", "1 Gbit/s", "2.5 Gbit/s"]);
     }

@@ -11,9 +11,10 @@ use super::output::{Usage, say, say_damaged};
 use super::table::render;
 use super::{findings, lessons};
 use crate::course::{Judged, Verdict, judge};
+use crate::domain::run::{RunState, RunStatus};
 use crate::domain::step::{Step, StepSet};
 use crate::exercise;
-use crate::inspect::Inspected;
+use crate::inspect::{Finding, Inspected, Outcome};
 use crate::runs::{RunId, RunStore, busy_host};
 
 const EXAMPLES: &str = "\
@@ -27,8 +28,8 @@ What passes with its step switched on is noted as seen, and together with a run 
 Of a run of another exercise: what it shows of each of its changes.
 Of a run with --inspect: what its ranks did, by topic, the wrong ones first with the line of your program to change.
 Of a run of collectives: whether its messages are those of the algorithm, and what was fastest where.
-Exit code: 0 if every step that is on passed (with --step: that one), or the inspector found nothing wrong; 1 otherwise, also
-where no rank was inspected; 2 bad input.";
+Exit code: 0 if every step that is on passed (with --step: that one), or the run has not failed and the inspector found nothing
+wrong; 1 otherwise, also where no rank was inspected or the step could not be judged; 2 bad input.";
 
 /// Judge each step by what a run did.
 #[derive(Debug, clap::Args)]
@@ -50,8 +51,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let newest = || store.ids().last().copied().ok_or_else(|| Usage("no runs yet: `hvd-lab run` starts one".into()));
     let id = args.run.map_or_else(newest, Ok)?;
     let record = store.record(id)?;
-    if let Some(judged) = Inspected::read(&store, &record, store.status(id)?.state) {
-        return inspected(id, judged, args.step, args.json);
+    let status = store.status(id)?;
+    if let Some(judged) = Inspected::read(&store, &record, status.state) {
+        return inspected(&status, id, judged, args.step, args.json);
     }
     let why_not = if record.spec.command().is_some() {
         let verb = "`hvd-lab inspect -- PROGRAM` judges the ten steps in one";
@@ -104,16 +106,29 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Prints the findings in a program of the user's own.
-fn inspected(id: RunId, mut judged: Inspected, step: Option<Step>, as_json: bool) -> anyhow::Result<ExitCode> {
+fn inspected(
+    status: &RunStatus,
+    id: RunId,
+    mut judged: Inspected,
+    step: Option<Step>,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
     judged.findings.retain(|finding| step.is_none() || finding.topic.step() == step);
     if as_json {
         let mut whole = findings::json(&judged);
         whole["run"] = json!(id);
+        whole["state"] = json!(status.state);
         super::output::print_json(&whole)?;
     } else {
         super::output::print(&findings::table(&judged))?;
     }
-    let is_fine = !judged.is_empty && judged.wrong().next().is_none();
+    let has_failed = status.state == RunState::Failed;
+    if has_failed && !as_json {
+        say(&format!("run {id} {}", status.end_in_words()));
+    }
+    let unjudged = |finding: &Finding| finding.outcome == Outcome::NotJudged;
+    let has_verdict = if step.is_some() { !judged.findings.iter().all(unjudged) } else { !judged.is_empty };
+    let is_fine = has_verdict && !has_failed && judged.wrong().next().is_none();
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

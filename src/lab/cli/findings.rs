@@ -46,10 +46,6 @@ impl Inspector {
         let new = inspected.wrong().filter(|wrong| self.told.insert((wrong.topic, wrong.place.clone())));
         new.map(|wrong| format!("wrong: {}", inspected.in_words(wrong))).collect()
     }
-
-    pub fn end(self) -> Inspected {
-        Inspected::of(&self.inspection, &self.command, true)
-    }
 }
 
 /// A row for each finding, the wrong ones first: what was seen, at which line, what it costs, and what to write.

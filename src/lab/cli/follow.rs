@@ -19,7 +19,7 @@ use crate::domain::run::{RunState, RunStatus};
 use crate::domain::step::Step;
 use crate::domain::units;
 use crate::domain::user_metrics::LoggedSoFar;
-use crate::inspect::inspected;
+use crate::inspect::{Inspected, inspected};
 use crate::launch::{self, CommandLine};
 use crate::runs::{Follower, RunId, RunStore, RunUpdate};
 
@@ -268,7 +268,8 @@ impl<'a> View<'a> {
         if self.json {
             print_json_text(&format!("{}\n", serde_json::json!({ "summary": summary })))?;
         }
-        if let Some(inspected) = self.inspector.map(Inspector::end) {
+        let judged = self.inspector.as_ref().map(|_| store.record(id)).transpose()?;
+        if let Some(inspected) = judged.and_then(|record| Inspected::read(store, &record, status.state)) {
             match self.json {
                 true => print_json_text(&format!("{}\n", serde_json::json!({ "inspection": findings::json(&inspected) })))?,
                 false => print(&findings::table(&inspected))?,

@@ -50,7 +50,15 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         return unseen(seen, updates).or_else(|| nobody_averages(seen, updates)).or_else(|| summed(updates));
     };
     let reports = updates.get(&first)?;
-    let (what, place, remedy) = cause(seen, reports, updates)?;
+    // What goes past a wrapper is looked for from the first update on, which differs, so the second one tells.
+    let Some((what, place, remedy)) =
+        cause(seen, reports, updates).or_else(|| (seen.is_over || updates.len() > 1).then(|| changed(reports)))
+    else {
+        return Some(Finding::not_judged(
+            TOPIC,
+            format!("the gradients of {} differ at update {first}; the next update tells why", names(reports.keys())),
+        ));
+    };
     let many = if differing.len() > 1 {
         format!("updates {first} to {}", differing[differing.len() - 1])
     } else {
@@ -62,11 +70,9 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
 }
 
 /// Why gradients differ, the line to change, and what to write there.
-fn cause(
-    seen: &Inspection,
-    reports: &Reports<'_>,
-    updates: &BTreeMap<usize, &Reports<'_>>,
-) -> Option<(String, Option<Place>, String)> {
+type Cause = (String, Option<Place>, String);
+
+fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Cause> {
     let own = || reports.values().copied();
     let one = own().next()?;
     let wrapper = seen.wrappers().next().map(|(_, report)| report);
@@ -143,12 +149,14 @@ fn cause(
             "average the gradient of every parameter, and read it again before the update".to_owned(),
         ));
     }
+    None
+}
+
+/// The cause where no other one was seen.
+fn changed(reports: &Reports<'_>) -> Cause {
     let what = "they were changed after they were averaged, or before all of them were";
-    Some((
-        what.to_owned(),
-        known(&one.place),
-        "change gradients only between the end of backward and optimizer.step(), and alike on all ranks".to_owned(),
-    ))
+    let remedy = "change gradients only between the end of backward and optimizer.step(), and alike on all ranks";
+    (what.to_owned(), reports.values().next().and_then(|update| known(&update.place)), remedy.to_owned())
 }
 
 /// Weights that drift apart where gradients are not seen, as within Keras, and nothing averages them.

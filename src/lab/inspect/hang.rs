@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, known, ranks as names, stalled};
-use crate::domain::event::{InspectorReport, Place, StalledReport};
+use crate::domain::event::{EndedReport, InspectorReport, Place, StalledReport};
 
 const TOPIC: Topic = Topic::Hang;
 
@@ -31,23 +31,30 @@ const WAITS: [&str; 13] = [
 /// Where a rank is that does not wait.
 enum Elsewhere<'a> {
     At(&'a StalledReport),
-    Ended { updates: usize },
+    Ended {
+        updates: usize,
+    },
+    /// An error of its own ended it here.
+    Failed(&'a Place),
     Busy,
+}
+
+/// Where a rank stands, or stood when it ended.
+enum Standing<'a> {
+    Waiting(StalledReport),
+    Elsewhere(Elsewhere<'a>),
 }
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return Vec::new();
     }
-    let mut waiting: BTreeMap<usize, &StalledReport> = BTreeMap::new();
+    let mut waiting: BTreeMap<usize, StalledReport> = BTreeMap::new();
     let mut others: BTreeMap<usize, Elsewhere<'_>> = BTreeMap::new();
     for (rank, reports) in seen.ranks.iter() {
-        match reports.last() {
-            Some(InspectorReport::Stalled(report)) if is_left_behind(seen, report) => _ = others.insert(*rank, Elsewhere::Busy),
-            Some(InspectorReport::Stalled(report)) if is_waiting(report) => _ = waiting.insert(*rank, report),
-            Some(InspectorReport::Stalled(report)) => _ = others.insert(*rank, Elsewhere::At(report)),
-            Some(InspectorReport::Ended { updates, .. }) => _ = others.insert(*rank, Elsewhere::Ended { updates: *updates }),
-            _ => _ = others.insert(*rank, Elsewhere::Busy),
+        match standing(seen, reports) {
+            Standing::Waiting(report) => _ = waiting.insert(*rank, report),
+            Standing::Elsewhere(elsewhere) => _ = others.insert(*rank, elsewhere),
         }
     }
     let Some((first, report)) = waiting.iter().next() else {
@@ -55,9 +62,6 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return if seen.is_over && !stood { Finding::ok(TOPIC, "no rank has stood still for long") } else { Vec::new() };
     };
     let wrong = (TOPIC, Outcome::Wrong);
-    let waits = |who: &str, report: &StalledReport| {
-        format!("{who} has waited for {:.0} s in {} at {}", report.seconds, report.within, line(&report.place))
-    };
     let apart = waiting.iter().find(|(_, other)| (&other.place, &other.within) != (&report.place, &report.within));
     let somebody_works = others.values().any(|other| matches!(other, Elsewhere::Busy));
     if let Some((other, there)) = apart.filter(|_| !somebody_works || seen.is_over) {
@@ -78,6 +82,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         Some((rank, Elsewhere::Ended { updates })) => {
             vec![objection(wrong, format!("{}; rank {rank} has ended after {updates} updates", waits(&who, report)), report)]
         }
+        Some((rank, Elsewhere::Failed(place))) => {
+            let said = format!("{}; an error has ended rank {rank} at {}", waits(&who, report), line(place));
+            let remedy = "mend that error: its text is in the log of the rank";
+            vec![Finding::objection(wrong, said, known(place), "the other ranks cannot go on", remedy)]
+        }
         Some((_, Elsewhere::Busy)) => Vec::new(),
         // Behind the start all ranks have met once; a rank may take long to get there.
         None if !seen.is_complete() && (report.within.contains("backward") || !(seen.is_over || report.seconds > PATIENCE)) => {
@@ -87,6 +96,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             let absent: Vec<usize> = (0..seen.size()).filter(|rank| !seen.ranks.contains_key(rank)).collect();
             vec![objection(wrong, format!("{}; nothing has come from {}", waits(&who, report), names(&absent)), report)]
         }
+        // One error has ended all of them.
+        None if report.seconds == 0.0 => Vec::new(),
         // It may be a long computation.
         None if report.within.contains("backward") && report.seconds < PATIENCE => Vec::new(),
         None => vec![Finding::objection(
@@ -96,6 +107,49 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             "the training stands still",
             "look for a network that is slow or blocked, and for an earlier collective that not all ranks made",
         )],
+    }
+}
+
+fn standing<'a>(seen: &Inspection, reports: &'a [InspectorReport]) -> Standing<'a> {
+    let elsewhere = |elsewhere: Elsewhere<'a>| Standing::Elsewhere(elsewhere);
+    match reports.last() {
+        Some(InspectorReport::Stalled(report)) => of_stalled(seen, report),
+        Some(InspectorReport::Ended(EndedReport { failure: Some(failure), updates, .. })) => {
+            // A collective gives up after its own limit, which is minutes by default.
+            let moves = |report: &&InspectorReport| {
+                matches!(report, InspectorReport::Update(_) | InspectorReport::Collective(_) | InspectorReport::Stalled(_))
+            };
+            let report = match reports.iter().rev().find(moves) {
+                Some(InspectorReport::Stalled(report)) => report.clone(),
+                _ => StalledReport {
+                    place: failure.place.clone(),
+                    within: failure.within.clone(),
+                    calls: 0,
+                    updates: *updates,
+                    seconds: 0.0,
+                },
+            };
+            let is_left = is_left_behind(seen, &report);
+            if is_waiting(&report) && !is_left { Standing::Waiting(report) } else { elsewhere(Elsewhere::Failed(&failure.place)) }
+        }
+        Some(InspectorReport::Ended(report)) => elsewhere(Elsewhere::Ended { updates: report.updates }),
+        _ => elsewhere(Elsewhere::Busy),
+    }
+}
+
+fn of_stalled<'a>(seen: &Inspection, report: &'a StalledReport) -> Standing<'a> {
+    if is_left_behind(seen, report) {
+        return Standing::Elsewhere(Elsewhere::Busy);
+    }
+    if is_waiting(report) { Standing::Waiting(report.clone()) } else { Standing::Elsewhere(Elsewhere::At(report)) }
+}
+
+fn waits(who: &str, report: &StalledReport) -> String {
+    let (within, line) = (&report.within, line(&report.place));
+    if report.seconds == 0.0 {
+        format!("an error has ended {who} in {within} at {line}")
+    } else {
+        format!("{who} has waited for {:.0} s in {within} at {line}", report.seconds)
     }
 }
 

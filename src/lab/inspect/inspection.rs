@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::domain::bounds::MAX_RANKS;
 use crate::domain::event::{
-    Event, EventLine, GroupReport, InspectedPhases, InspectedUpdate, InspectorReport, LookingReport, PassReport, Place,
-    StalledReport, StateReport, WrappedReport,
+    EndedReport, Event, EventLine, GroupReport, InspectedPhases, InspectedUpdate, InspectorReport, LookingReport, PassReport,
+    Place, StalledReport, StateReport, WrappedReport,
 };
 
 /// Reports of one kind that are kept of a rank: a training of days sends about as many.
@@ -171,9 +171,7 @@ impl Inspection {
 
     /// Updates of the ranks that have come to their end.
     pub(super) fn ended(&self) -> Vec<usize> {
-        let end =
-            |report: &InspectorReport| if let InspectorReport::Ended { updates, .. } = report { Some(*updates) } else { None };
-        self.ranks.values().filter_map(|reports| reports.iter().find_map(end)).collect()
+        self.ranks.keys().filter_map(|rank| self.of_rank(*rank, ended).next()).map(|end| end.updates).collect()
     }
 
     pub(super) fn have_all_ended(&self) -> bool {
@@ -239,6 +237,10 @@ pub(super) fn stalled(report: &InspectorReport) -> Option<&StalledReport> {
 
 pub(super) fn phases(report: &InspectorReport) -> Option<&InspectedPhases> {
     if let InspectorReport::Phases(report) = report { Some(report) } else { None }
+}
+
+pub(super) fn ended(report: &InspectorReport) -> Option<&EndedReport> {
+    if let InspectorReport::Ended(report) = report { Some(report) } else { None }
 }
 
 /// A place that names a line.

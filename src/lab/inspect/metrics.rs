@@ -46,10 +46,8 @@ fn decided_alone(seen: &Inspection) -> Option<Finding> {
     }
     let updates = seen.updates();
     let ((_, number), reports) = updates.iter().find(|(_, ranks)| differ(ranks.values().map(|update| &update.rates)))?;
-    let rates: Vec<String> =
-        reports.iter().map(|(rank, update)| format!("{} on rank {rank}", update.rates.first().unwrap_or(&0.0))).take(4).collect();
-    let place = reports.values().next().and_then(|update| known(&update.made).or_else(|| known(&update.place)));
-    let said = format!("the learning rates differ at update {number}: {}", rates.join(", "));
+    // Rates that differ from the first update on were given to the optimizer so: that is another judge's.
+    let (said, place) = super::rate::apart(*number, reports).filter(|_| *number > 0)?;
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
 }
 
@@ -140,7 +138,7 @@ fn contents<'a>(passes: &Passes<'a>) -> BTreeMap<usize, BTreeSet<&'a str>> {
 fn meets(later: &[InspectorReport]) -> Option<bool> {
     later.iter().find_map(|report| match report {
         InspectorReport::Collective(call) if MEET.iter().any(|part| call.name.contains(part)) => Some(true),
-        InspectorReport::Update(_) | InspectorReport::Ended { .. } => Some(false),
+        InspectorReport::Update(_) | InspectorReport::Ended(_) => Some(false),
         InspectorReport::Pass(pass) if pass.trains => Some(false),
         _ => None,
     })

@@ -1,13 +1,23 @@
 //! The rate against the global batch, and its warm-up: what one run can say of it.
 
+use std::collections::BTreeMap;
+
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, update};
+use super::inspection::{Inspection, differ, known, update};
+use crate::domain::event::{InspectedUpdate, Place};
+use crate::domain::units;
 
 const TOPIC: Topic = Topic::Rate;
 /// A rate that climbs by less is the noise of a schedule.
 const CLIMB: f64 = 1.05;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    let updates = seen.updates();
+    if let Some((said, place)) = updates.iter().find(|((_, number), _)| *number == 0).and_then(|(_, reports)| apart(0, reports)) {
+        let cost = "equal gradients give different updates: the ranks drift apart";
+        let remedy = "give the optimizers of all ranks the same rate";
+        return vec![Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy)];
+    }
     let of_root = || {
         seen.of_all(update)
             .filter(|(rank, update)| Some(rank) == seen.ranks.keys().next() && update.index == 0)
@@ -23,14 +33,26 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let batch =
         samples.map_or(String::new(), |samples| format!(", and an update takes {samples} samples on each of {size} ranks"));
     let warmup = if most.1 > first * CLIMB {
-        format!("it climbs to {} until update {}", most.1, most.0)
+        format!("it climbs to {} until update {}", units::learning_rate(most.1), most.0)
     } else {
         "no warm-up was seen".to_owned()
     };
+    let first = units::learning_rate(*first);
     let seen = format!(
         "the first update has the rate {first}{batch}; {warmup}. Whether the rate fits the global batch shows only against a run of the same program on one rank"
     );
     vec![Finding::not_judged(TOPIC, seen)]
+}
+
+/// What to say where the ranks apply an update with different rates, and the line that made the optimizer.
+pub(super) fn apart(number: usize, reports: &BTreeMap<usize, &InspectedUpdate>) -> Option<(String, Option<Place>)> {
+    if !differ(reports.values().map(|update| &update.rates)) {
+        return None;
+    }
+    let rate = |update: &InspectedUpdate| update.rates.first().map_or("none".to_owned(), |rate| units::learning_rate(*rate));
+    let rates: Vec<String> = reports.iter().map(|(rank, update)| format!("{} on rank {rank}", rate(update))).take(4).collect();
+    let place = reports.values().next().and_then(|update| known(&update.made).or_else(|| known(&update.place)));
+    Some((format!("the learning rates differ at update {number}: {}", rates.join(", ")), place))
 }
 
 impl Inspection {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, known, ranks as names, state, update};
-use crate::domain::event::{InspectedUpdate, Place, StateAction};
+use crate::domain::event::{InspectedUpdate, Place, StateAction, StateReport, WrappedReport};
 
 const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";
 
@@ -66,7 +66,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if updates.values().any(|ranks| differ(ranks.values().map(|update| &update.rates))) {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their learning rates do")];
     }
-    let (what, place) = match loaded_by_some(seen, StateAction::LoadedModel) {
+    let (what, place) = match loaded_by_some(seen, StateAction::LoadedModel, Some(*number)) {
         Some((who, place)) => (format!("{who} loaded weights that the others did not"), place),
         None => (
             "something changes them beside the optimizer".to_owned(),
@@ -81,8 +81,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 
 /// Why weights differ before the first update.
 fn start(seen: &Inspection) -> (String, Option<Place>, String) {
-    let after_wrapper = loaded_by_some(seen, StateAction::LoadedModel);
-    if let Some((who, place)) = after_wrapper {
+    if let Some((who, place)) = loaded_by_some(seen, StateAction::LoadedModel, Some(0)) {
         let remedy = "load them on all ranks, or before the model is wrapped (the wrapper sends those of rank 0)";
         return (format!("{who} loaded weights, and the others did not"), place, remedy.to_owned());
     }
@@ -98,6 +97,14 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
             .and_then(|(_, report)| known(&report.place));
         return ("each rank loaded other weights".to_owned(), place, "load the same file on all ranks".to_owned());
     }
+    if let Some(wrapper) = equal_behind_wrapper(seen) {
+        let remedy = "change weights before the model is wrapped (the wrapper sends those of rank 0), or alike on all ranks";
+        return (
+            "the wrapper made them equal, and something changed them since".to_owned(),
+            known(&wrapper.place),
+            remedy.to_owned(),
+        );
+    }
     let remedy = seen.in_words(
         "append hvd.callbacks.BroadcastGlobalVariablesCallback(0) to the callbacks of model.fit",
         "call hvd.broadcast_parameters(model.state_dict(), root_rank=0) before training",
@@ -106,10 +113,20 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
     ("each rank begins from its own, and nothing sends the root's".to_owned(), seen.optimizer_place(), remedy.to_owned())
 }
 
-/// Ranks that loaded a state where others, which have got as far, did not.
-fn loaded_by_some(seen: &Inspection, action: StateAction) -> Option<(String, Option<Place>)> {
+/// The wrapper behind which all ranks held the same parameters.
+fn equal_behind_wrapper(seen: &Inspection) -> Option<&WrappedReport> {
+    let sends = |report: &&WrappedReport| report.by == "DistributedDataParallel" && !report.after.is_empty();
+    let last: BTreeMap<usize, &WrappedReport> =
+        seen.wrappers().filter(|(_, report)| sends(&report)).map(|(rank, report)| (rank, report)).collect();
+    let is_equal = last.len() == seen.ranks.len() && !differ(last.values().map(|report| &report.after));
+    last.into_values().next().filter(|_| is_equal)
+}
+
+/// Ranks that loaded a state where others, which have got as far, did not. `before` which update it counts; `None` for any.
+fn loaded_by_some(seen: &Inspection, action: StateAction, before: Option<usize>) -> Option<(String, Option<Place>)> {
+    let counts = |report: &StateReport| report.action == action && before.is_none_or(|update| report.updates <= update);
     let loaded: BTreeMap<usize, &Place> =
-        seen.of_all(state).filter(|(_, report)| report.action == action).map(|(rank, report)| (rank, &report.place)).collect();
+        seen.of_all(state).filter(|(_, report)| counts(report)).map(|(rank, report)| (rank, &report.place)).collect();
     let trained: BTreeSet<usize> = seen.of_all(update).map(|(rank, _)| rank).collect();
     let place = loaded.values().next().copied()?;
     trained.iter().any(|rank| !loaded.contains_key(rank)).then(|| (names(loaded.keys()), known(place)))
@@ -126,7 +143,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     let mut known_equal = updates.iter().filter(|(_, reports)| are_equal(reports));
     let other = known_equal.clone().find(|(_, reports)| differ(reports.values().map(|update| &update.state)));
     if let Some(((_, number), reports)) = other {
-        let some = loaded_by_some(seen, StateAction::LoadedOptimizer);
+        let some = loaded_by_some(seen, StateAction::LoadedOptimizer, Some(*number));
         let place = some
             .as_ref()
             .and_then(|(_, place)| place.clone())

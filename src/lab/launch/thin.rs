@@ -134,6 +134,7 @@ fn figures(event: &Event) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::event::EndedReport;
     use crate::domain::user_metrics::Logged;
 
     fn step(step: usize) -> Event {
@@ -162,7 +163,8 @@ mod tests {
     #[test]
     fn of_the_inspectors_reports_the_first_of_each_kind_are_kept_without_a_gap_and_the_last() {
         let mut thin = Thin { every: Duration::ZERO, ..Thin::new(2) };
-        let report = |updates| Event::Inspected(Box::new(InspectorReport::Ended { updates, inspector_seconds: 0.0 }));
+        let report =
+            |updates| Event::Inspected(Box::new(InspectorReport::Ended(EndedReport { updates, ..EndedReport::default() })));
         let blind = Event::Inspected(Box::new(InspectorReport::Blind { why: "x".into() }));
         let mut kept = Vec::new();
         for number in 0..20_000 {

@@ -42,11 +42,7 @@ pub enum InspectorReport {
     /// Something cannot be looked at, and why, in one sentence: the inspector itself failed, or the program does what it does not understand.
     Blind { why: String },
     /// The end of the process, where Python came to say so.
-    Ended {
-        updates: usize,
-        /// Seconds that the inspector itself took.
-        inspector_seconds: f64,
-    },
+    Ended(EndedReport),
 }
 
 /// A line of the program: the innermost one that belongs neither to a library nor to the inspector.
@@ -317,6 +313,24 @@ pub struct StalledReport {
     pub seconds: f64,
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EndedReport {
+    pub updates: usize,
+    /// Seconds that the inspector itself took.
+    pub inspector_seconds: f64,
+    /// An error of Python's ended it.
+    pub failure: Option<FailureReport>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailureReport {
+    /// The line of the program that the error left.
+    pub place: Place,
+    /// The collective that raised it; empty where it was no collective.
+    pub within: String,
+}
+
 impl Bounded for InspectorReport {
     fn out_of_bounds(&self) -> Option<String> {
         let list = |length: usize| count("entries of a list", length, MOST);
@@ -352,7 +366,7 @@ impl Bounded for InspectorReport {
             }
             InspectorReport::Stalled(report) => seconds("seconds of standing still", report.seconds),
             InspectorReport::Blind { .. } => None,
-            InspectorReport::Ended { inspector_seconds, .. } => seconds("seconds of the inspector", *inspector_seconds),
+            InspectorReport::Ended(report) => seconds("seconds of the inspector", report.inspector_seconds),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn each_mistake_is_named_with_its_line() {
     use Outcome::{Look, Wrong};
-    use Topic::{Checkpoint, Data, Gradients, Hang, Metrics, Prints, Randomness, Ranks, State, Weights};
+    use Topic::{Checkpoint, Data, Gradients, Hang, Metrics, Prints, Randomness, Ranks, Rate, State, Weights};
     let own = |text: &mut String, rank: usize| *text = format!("{text} of {rank}");
     let apart = |rank: usize, update: &mut InspectedUpdate| own(&mut update.gradients, rank);
     let loaded = |action, updates| {
@@ -63,7 +63,7 @@ fn each_mistake_is_named_with_its_line() {
         all
     };
     let standing = {
-        let mut all = without(|_, report| matches!(report, InspectorReport::Ended { .. }));
+        let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
         all.push(line(0, stalled(60, "barrier")));
         all.push(line(1, stalled(61, "")));
         all
@@ -247,7 +247,17 @@ fn each_mistake_is_named_with_its_line() {
         ("equal workers", with(right(), 12, &[0, 1], &workers(&["a", "a"], true)), (Randomness, Wrong, 15)),
         ("equal ranks", with(right(), 12, &[0, 1], &workers(&["a", "b"], true)), (Randomness, Look, 15)),
         ("a share as the whole", without(|_, report| matches!(report, InspectorReport::Collective(_))), (Metrics, Wrong, 40)),
-        ("another rate", updates(|rank, update| update.rates = vec![0.1 + rank as f64]), (Metrics, Wrong, 12)),
+        ("another rate", updates(|rank, update| update.rates = vec![0.1 + rank as f64]), (Rate, Wrong, 12)),
+        (
+            "another rate after a while",
+            updates(|rank, update| update.rates = vec![0.1 + (rank * (update.update / 16)) as f64]),
+            (Metrics, Wrong, 12),
+        ),
+        (
+            "changed behind the wrapper",
+            updates(|rank, update| update.weights = format!("w{} of {rank}", update.update)),
+            (Weights, Wrong, 10),
+        ),
         ("decided alone", with(with(right(), 12, &[0], &decided("a")), 12, &[1], &decided("b")), (Metrics, Wrong, 47)),
         (
             "two writers",

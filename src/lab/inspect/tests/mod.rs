@@ -1,6 +1,7 @@
 //! Reports as two ranks of a right program send them, and ways to change them.
 
 mod bounds;
+mod endings;
 mod mistakes;
 mod right;
 
@@ -119,7 +120,7 @@ fn rank(rank: usize) -> Vec<EventLine> {
             }));
         }
     }
-    all.push(InspectorReport::Ended { updates: 32, inspector_seconds: 0.01 });
+    all.push(InspectorReport::Ended(EndedReport { updates: 32, inspector_seconds: 0.01, failure: None }));
     all.into_iter().map(|report| line(rank, report)).collect()
 }
 

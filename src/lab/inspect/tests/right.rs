@@ -83,9 +83,9 @@ fn more() -> Vec<(&'static str, Vec<EventLine>)> {
             let mut all = unequal.clone();
             for line in all.iter_mut().filter(|line| line.process == 1) {
                 if let Event::Inspected(report) = &mut line.event
-                    && let InspectorReport::Ended { updates, .. } = &mut **report
+                    && let InspectorReport::Ended(end) = &mut **report
                 {
-                    *updates = 34;
+                    end.updates = 34;
                 }
             }
             all
