@@ -16,6 +16,7 @@ Examples:
 
 The program stays as it is, and nothing is installed. It trains with PyTorch, or with Horovod on PyTorch or Keras.
 What is wrong is said as soon as it is seen, with the line to change. A table of all that was judged follows at the end.
+Ctrl-C stops the run. The run continues if the terminal closes, and on SIGHUP or SIGTERM: `hvd-lab stop` stops it.
 Short for `hvd-lab run --inspect -- ...`. docs/own-programs.md says what is judged.
 Exit code: 0 finished, 1 failed or stopped, 2 bad input.";
 

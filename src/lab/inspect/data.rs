@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, ranks as names, stalled};
+use super::inspection::{Inspection, differ, known, ranks as names};
 use crate::domain::event::{PassReport, Place};
 
 const TOPIC: Topic = Topic::Data;
@@ -195,14 +195,19 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
 
 /// Ranks that have different numbers of batches.
 fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
-    if !reports.values().all(|pass| pass.is_whole)
-        || !differ(reports.values().map(|pass| pass.batches))
-        || seen.wrappers().next().is_none()
-        || is_covered(seen)
-    {
+    // One that was left by an error has not ended, but may have come further already than one that has.
+    let are_whole = reports.values().all(|pass| pass.is_whole) || seen.has_stood();
+    let least = reports.values().filter(|pass| pass.is_whole).map(|pass| pass.batches).min();
+    let goes_on = |pass: &PassReport| least.is_some_and(|least| pass.batches > least);
+    let meet = seen.wrappers().next().is_some() || seen.has_exchanged();
+    if !are_whole || !reports.values().any(|pass| goes_on(pass)) || !meet || is_covered(seen) {
         return twice(reports);
     }
-    let counts: Vec<String> = reports.iter().map(|(rank, pass)| format!("{} on rank {rank}", pass.batches)).take(8).collect();
+    let counts: Vec<String> = reports
+        .iter()
+        .map(|(rank, pass)| format!("{}{} on rank {rank}", if pass.is_whole { "" } else { "at least " }, pass.batches))
+        .take(8)
+        .collect();
     wrong(
         format!("a pass has different numbers of batches: {}", counts.join(", ")),
         made(reports),
@@ -213,8 +218,9 @@ fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
 
 /// Whether ranks that are done early wait for no one, or it is not clear yet: DDP's `join` lets them end after fewer updates.
 fn is_covered(seen: &Inspection) -> bool {
-    let has_stood = seen.of_all(stalled).next().is_some();
-    seen.has("join") || (seen.have_all_ended() && differ(seen.ended())) || !(seen.have_all_ended() || has_stood)
+    let has_stood = seen.has_stood();
+    let end_apart = seen.have_all_ended() && differ(seen.ended()) && !has_stood;
+    seen.has("join") || end_apart || !(seen.have_all_ended() || has_stood)
 }
 
 /// More samples than there are.

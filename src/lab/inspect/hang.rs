@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, known, ranks as names, stalled};
+use super::inspection::{Inspection, known, ranks as names};
 use crate::domain::event::{EndedReport, InspectorReport, Place, StalledReport};
 
 const TOPIC: Topic = Topic::Hang;
@@ -58,8 +58,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         }
     }
     let Some((first, report)) = waiting.iter().next() else {
-        let stood = seen.of_all(stalled).next().is_some();
-        return if seen.is_over && !stood { Finding::ok(TOPIC, "no rank has stood still for long") } else { Vec::new() };
+        return if seen.is_over && !seen.has_stood() {
+            Finding::ok(TOPIC, "no rank has stood still for long")
+        } else {
+            Vec::new()
+        };
     };
     let wrong = (TOPIC, Outcome::Wrong);
     let apart = waiting.iter().find(|(_, other)| (&other.place, &other.within) != (&report.place, &report.within));
@@ -173,7 +176,8 @@ fn is_left_behind(seen: &Inspection, report: &StalledReport) -> bool {
 fn objection(how: (Topic, Outcome), said: String, report: &StalledReport) -> Finding {
     let remedy = "make every collective on all ranks, in the same order: look for one inside of `if rank == 0`, for a loop that is shorter on one \
                   rank, and for a rank that left early";
-    Finding::objection(how, said, known(&report.place), "the ranks wait for ever", remedy)
+    let cost = if report.seconds == 0.0 { "the training cannot go on" } else { "the ranks wait for ever, or until a limit" };
+    Finding::objection(how, said, known(&report.place), cost, remedy)
 }
 
 fn line(place: &Place) -> String {

@@ -178,6 +178,12 @@ impl Inspection {
         self.ended().len() >= self.size()
     }
 
+    /// Whether a rank has stood still for long, or an error has ended it in a collective.
+    pub(super) fn has_stood(&self) -> bool {
+        let in_collective = |end: &EndedReport| end.failure.as_ref().is_some_and(|failure| !failure.within.is_empty());
+        self.of_all(stalled).next().is_some() || self.of_all(ended).any(|(_, end)| in_collective(end))
+    }
+
     pub(super) fn has(&self, by: &str) -> bool {
         self.of_all(wrapped).any(|(_, report)| report.by == by)
     }

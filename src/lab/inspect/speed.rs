@@ -37,7 +37,7 @@ fn sums(seen: &Inspection) -> BTreeMap<usize, InspectedPhases> {
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let sums = sums(seen);
     let all: f64 = sums.values().map(|sum| sum.all).sum();
-    if sums.is_empty() || sums.values().any(|sum| sum.all < SECONDS) {
+    if sums.is_empty() || sums.values().any(|sum| sum.all < SECONDS) || seen.has_stood() {
         return memory(seen).into_iter().collect();
     }
     let part = |of: fn(&InspectedPhases) -> f64| sums.values().map(of).sum::<f64>() / all;

@@ -175,6 +175,9 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
         )];
     }
     match known_equal.next() {
+        Some(_) if seen.wrappers().any(|(_, report)| report.shares_buffers) => {
+            Finding::ok(topic, "what the optimizer remembers was equal on all ranks, and the wrapper sends the buffers of rank 0")
+        }
         Some(_) => Finding::ok(topic, "what the optimizer remembers was equal on all ranks"),
         None => Vec::new(),
     }

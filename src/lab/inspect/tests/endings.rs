@@ -48,3 +48,21 @@ fn an_error_alone_is_no_standstill() {
     let more = InspectorReport::Update(InspectedUpdate { update: 64, ..InspectedUpdate::default() });
     assert_eq!(found([vec![stalled(60, "barrier"), more, clean()], vec![clean()]]), []);
 }
+
+#[test]
+fn the_rank_whose_data_ended_first_is_named_though_the_other_never_came_to_its_end() {
+    let mut all = passes(|rank, pass| {
+        if rank == 1 {
+            (pass.batches, pass.is_whole) = (17, false);
+        }
+    });
+    all.retain(|line| !matches!(&line.event, Event::Inspected(report) if matches!(**report, InspectorReport::Ended(_))));
+    assert_eq!(objections(&all, false), [], "it may have been left on purpose");
+    all.push(line(0, stalled(60, "barrier")));
+    all.push(line(1, stalled(30, "backward")));
+    let found = objections(&all, false);
+    assert!(
+        found.contains(&(Topic::Data, Outcome::Wrong, 15)) && found.contains(&(Topic::Hang, Outcome::Wrong, 60)),
+        "{found:?}"
+    );
+}
