@@ -25,7 +25,7 @@ BOTH = ("hvd-train", "hvd-measure")
 PARTS = [
     Part("card", "Libraries, versions and what the doctor says.", cards.about, 10, 90, ("hvd-lab", "hvd-train")),
     Part("nccl", "NCCL with one rank.", exchange.nccl, 55, 180, BOTH),
-    Part("order", "The order of the streams: a run whose events are removed must fail.", exchange.order, 380, 600),
+    Part("order", "The order of the streams: a run whose events are removed must fail.", exchange.order, 150, 400),
     Part("staged", "Two ranks on one card, through host memory.", exchange.staged, 85, 240),
     Part("speed-bf16", "WRN-16-10 at batch 512 in bf16.", speed.ours("bf16"), 40, 180, BOTH),
     Part("pytorch-bf16", "PyTorch on the same card, bf16.", speed.theirs("bf16"), 150, 420, (), torch=True),
