@@ -102,7 +102,9 @@ def apart(one, other):
     """The greatest difference of two series of losses, as a part of the loss."""
     if len(one) != len(other) or not one:
         raise Failed(f"runs of {len(one)} and {len(other)} steps cannot be compared")
-    return max(abs(a - b) / max(abs(a), 1e-9) if math.isfinite(a) and math.isfinite(b) else math.inf for a, b in zip(one, other))
+    # A loss that is no number any more is null in an event.
+    are_numbers = lambda *both: all(loss is not None and math.isfinite(loss) for loss in both)
+    return max(abs(a - b) / max(abs(a), 1e-9) if are_numbers(a, b) else math.inf for a, b in zip(one, other))
 
 
 def trial(context, flags, without=None):
