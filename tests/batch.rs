@@ -128,7 +128,7 @@ fn a_refusal_says_what_to_write() {
     let slurm = StandIn::new(&[("sbatch", refused)], "");
     let output = finish(slurm.command(&lab, &RUN).spawn().unwrap());
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("SBATCH_ACCOUNT=NAME"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--account NAME"), "{}", stderr(&output));
 }
 
 /// The processes that follow the first run: its supervisor and what that has started.

@@ -24,7 +24,7 @@ Examples:
   hvd-lab run --inspect -- torchrun --nproc_per_node 2 train.py             is each of the ten steps right in it?
   hvd-lab run --dry-run                            only show the exact mpirun line
   hvd-lab run --slurm --nodes 2 --gpus-per-node 4 --np 8 --time 0:30:00     as a batch job of Slurm
-  SBATCH_ACCOUNT=me SBATCH_MEM_PER_NODE=16G hvd-lab run --slurm --np 8      what has no flag (SBATCH_QOS, ...)
+  SBATCH_QOS=me SBATCH_MEM_PER_NODE=16G hvd-lab run --slurm --np 8          what has no flag (SBATCH_CONSTRAINT, ...)
   hvd-lab run --json | jq -c 'select(.event == \"epoch\")'
 
 Ctrl-C stops the run. Press it again to leave at once. The run continues if the terminal closes, and on SIGHUP or SIGTERM.

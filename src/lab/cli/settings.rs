@@ -117,7 +117,7 @@ impl Place {
 
 /// Whether it is about how ranks are started, whatever they do.
 fn is_of_resources(flag: &str) -> bool {
-    const RESOURCES: [&str; 10] = [
+    const RESOURCES: [&str; 11] = [
         "np",
         "hosts",
         "hostfile",
@@ -128,6 +128,7 @@ fn is_of_resources(flag: &str) -> bool {
         "nodes",
         "gpus-per-node",
         "partition",
+        "account",
     ];
     RESOURCES.contains(&flag)
 }

@@ -61,6 +61,9 @@ pub struct Resources {
     pub gpus_per_node: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
+    /// What the job is booked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     /// Bits a second of the network that each rank is given on this host; `None` for what is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<u64>,
@@ -85,6 +88,7 @@ impl Resources {
             nodes: None,
             gpus_per_node: None,
             partition: None,
+            account: None,
             link: None,
         }
     }
@@ -142,12 +146,14 @@ impl Resources {
     }
 
     pub(in crate::domain) fn slurm_problem(&self) -> Option<String> {
-        let is_asked = self.nodes.is_some() || self.gpus_per_node.is_some() || self.partition.is_some();
+        let is_asked = self.nodes.is_some() || self.gpus_per_node.is_some() || self.partition.is_some() || self.account.is_some();
         // It becomes a line of a script.
         let is_part = |c: char| c.is_ascii_alphanumeric() || "._-,".contains(c);
         let is_name = |name: &String| !name.is_empty() && !name.starts_with('-') && name.chars().all(is_part);
         match (self.slurm, self.nodes) {
-            (false, _) if is_asked => Some("nodes, GPUs per node and a partition are asked of Slurm: add --slurm".into()),
+            (false, _) if is_asked => {
+                Some("nodes, GPUs per node, a partition and an account are asked of Slurm: add --slurm".into())
+            }
             (false, _) => None,
             (true, _) if self.names_hosts() => Some("Slurm chooses the hosts: leave -H and --hostfile out, or --slurm".into()),
             (true, _) if self.min_np.is_some() => {
@@ -158,8 +164,10 @@ impl Resources {
                 Some(format!("{nodes} nodes are more than {} ranks: ask for as many ranks as nodes, or for fewer nodes", self.np))
             }
             _ => {
-                let name = self.partition.as_ref().filter(|name| !is_name(name))?;
-                Some(format!("`{name}` is no name of a partition: `sinfo` lists them"))
+                let named = [(&self.partition, "a partition: `sinfo`"), (&self.account, "an account: `sacctmgr show assoc`")];
+                let wrong = named.into_iter().filter_map(|(name, what)| Some((name.as_ref()?, what)));
+                let (name, what) = wrong.into_iter().find(|(name, _)| !is_name(name))?;
+                Some(format!("`{name}` is no name of {what} lists them"))
             }
         }
     }

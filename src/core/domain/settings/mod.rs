@@ -35,7 +35,8 @@ mod tests {
         job.resources.network_interface = Some("eth0".into());
         job.resources.link = Some(1_000_000_000);
         let (slurm, nodes) = (&mut job.resources, Some(1));
-        (slurm.slurm, slurm.nodes, slurm.gpus_per_node, slurm.partition) = (true, nodes, nodes, Some("gpu".into()));
+        (slurm.slurm, slurm.nodes, slurm.gpus_per_node) = (true, nodes, nodes);
+        (slurm.partition, slurm.account) = (Some("gpu".into()), Some("course".into()));
         let stored = serde_json::to_value(&job).unwrap();
         let mut fields: Vec<&str> = stored.as_object().unwrap().keys().map(String::as_str).collect();
         let mut rows: Vec<String> = SETTINGS.iter().map(|setting| setting.flag.replace('-', "_")).collect();

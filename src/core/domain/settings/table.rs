@@ -59,7 +59,7 @@ fn commit_problem(job: &TrainingJob) -> Option<String> {
 
 type Row = Setting<TrainingJob>;
 
-pub static SETTINGS: [Row; 32] = [
+pub static SETTINGS: [Row; 33] = [
     Row::new("np", "N", "Number of ranks", |job| &mut job.resources.np)
         .labelled("np (ranks)", "1 to 4096 ranks")
         .stepped(Values::Count(1, MAX_RANKS))
@@ -250,6 +250,12 @@ pub static SETTINGS: [Row; 32] = [
         &mut job.resources.partition
     })
     .labelled("Slurm partition", "a partition, or none")
+    .or("none")
+    .for_launcher(),
+    Row::new("account", "NAME", "With --slurm: the account that the job is booked on [default: Slurm's own]", |job| {
+        &mut job.resources.account
+    })
+    .labelled("Slurm account", "an account, or none")
     .or("none")
     .for_launcher(),
     Row::new(

@@ -47,6 +47,7 @@ pub fn script(resources: &Resources, line: &CommandLine, name: &str) -> String {
         resources.nodes.map(|nodes| format!("--nodes={nodes}")),
         resources.gpus_per_node.map(|gpus| format!("--gpus-per-node={gpus}")),
         resources.partition.as_ref().map(|partition| format!("--partition={partition}")),
+        resources.account.as_ref().map(|account| format!("--account={account}")),
         resources.time_limit_s.map(|limit_s| format!("--time={}", units::clock(limit_s))),
         Some(format!("--output={OUTPUT}")),
         // Started again after the failure of a node, it continues from its last checkpoint and appends to its output.
@@ -130,6 +131,7 @@ mod tests {
             nodes: Some(2),
             gpus_per_node: Some(4),
             partition: Some("gpu".into()),
+            account: Some("course".into()),
             time_limit_s: Some(1800.0),
             ..Resources::ranks(8)
         };
@@ -142,12 +144,26 @@ mod tests {
         let text = script(&resources, &line, "hvd-lab-7");
         let asked: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("#SBATCH ")).collect();
         assert_eq!(
-            asked[..6],
-            ["--job-name=hvd-lab-7", "--ntasks=8", "--nodes=2", "--gpus-per-node=4", "--partition=gpu", "--time=30:00"]
+            asked[..7],
+            [
+                "--job-name=hvd-lab-7",
+                "--ntasks=8",
+                "--nodes=2",
+                "--gpus-per-node=4",
+                "--partition=gpu",
+                "--account=course",
+                "--time=30:00"
+            ]
         );
         assert!(text.ends_with("export CUDA_DEVICE_ORDER='PCI $ID'\nexec mpirun -np 8 '/a b/hvd-train'\n"), "{text}");
         let plain = script(&Resources::ranks(2), &line, "hvd-lab");
-        assert!(!plain.contains("--nodes") && !plain.contains("--time") && !plain.contains("--partition"), "{plain}");
+        assert!(
+            !plain.contains("--nodes")
+                && !plain.contains("--time")
+                && !plain.contains("--partition")
+                && !plain.contains("--account"),
+            "{plain}"
+        );
     }
 
     #[test]

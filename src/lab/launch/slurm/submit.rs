@@ -196,7 +196,7 @@ fn sentence(refusal: &str) -> String {
     let help = TABLE.refusal.iter().find(|row| row.fits(refusal)).map(|row| format!("{} ({refusal})", row.help));
     let unknown = || {
         format!(
-            "{refusal} (--partition, --nodes, --gpus-per-node and --time say what to ask for, and so do sbatch's variables, such as SBATCH_ACCOUNT)"
+            "{refusal} (--partition, --account, --nodes, --gpus-per-node and --time say what to ask for, and so do sbatch's variables, such as SBATCH_QOS)"
         )
     };
     format!("sbatch refused the job: {}", help.unwrap_or_else(unknown))
@@ -235,7 +235,7 @@ mod tests {
     fn each_refusal_says_what_to_write_and_an_unknown_one_is_told_as_it_is() {
         let failed = "sbatch: error: Batch job submission failed: ";
         let rows = [
-            ("Invalid account or account/partition combination specified", "SBATCH_ACCOUNT"),
+            ("Invalid account or account/partition combination specified", "--account"),
             ("Invalid partition name specified", "--partition"),
             ("Invalid qos specification", "SBATCH_QOS"),
             ("Memory specification can not be satisfied", "SBATCH_MEM_PER_NODE"),
