@@ -11,19 +11,57 @@ def hasher():
     return hashlib.blake2b(digest_size=8)
 
 
+class _Known:
+    """A hash of tensors. What lies on a GPU is fetched in one go: each fetch waits until the GPU has done all of its work."""
+
+    def __init__(self):
+        self.hash, self.there = hasher(), []
+
+    def update(self, text):
+        self._fetch()
+        self.hash.update(text)
+
+    def add(self, tensor):
+        tensor = tensor.contiguous()
+        if not tensor.numel():
+            return
+        if tensor.device.type != "cuda" or tensor.is_complex():
+            here = tensor.to("cpu").contiguous()
+            self.update(ctypes.string_at(here.data_ptr(), here.numel() * here.element_size()))
+            return
+        if self.there and self.there[0].device != tensor.device:
+            self._fetch()
+        self.there.append(tensor.reshape(-1).view(_WHOLE_NUMBERS[1]))
+
+    def _fetch(self):
+        import torch
+
+        if self.there:
+            there, self.there = self.there, []
+            here = torch.cat(there).to("cpu")
+            self.hash.update(ctypes.string_at(here.data_ptr(), here.numel()))
+
+    def hexdigest(self):
+        self._fetch()
+        return self.hash.hexdigest()
+
+
 def of_tensors(tensors):
     """Of PyTorch tensors, in their order; empty where there are none."""
     import torch
 
-    if not _WHOLE_NUMBERS:
-        _WHOLE_NUMBERS.update({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64})
-    known = hasher()
-    empty = True
+    known, empty = _known(torch), True
     with torch.no_grad():
         for tensor in tensors:
             _add(known, tensor.detach(), torch)
             empty = False
     return "" if empty else known.hexdigest()
+
+
+def _known(torch):
+    if not _WHOLE_NUMBERS:
+        _WHOLE_NUMBERS.update({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64})
+    return _Known()
 
 
 def address(tensor):
@@ -51,28 +89,22 @@ def _add(known, tensor, torch, is_summed=True):
             if flat.is_complex():
                 flat = torch.view_as_real(flat.resolve_conj()).reshape(-1)
             bits = flat.view(_WHOLE_NUMBERS[flat.element_size()])
-            _bytes(known, bits.sum(dtype=torch.int64 if flat.element_size() == 8 else torch.int32).reshape(1))
+            known.add(bits.sum(dtype=torch.int64 if flat.element_size() == 8 else torch.int32).reshape(1))
         step = max(1, flat.numel() // 2048)
         tensor = torch.cat([flat[:1024], flat[-1024:], flat[::step][:2048]])
-    _bytes(known, tensor)
+    known.add(tensor)
 
 
 def of_content(tensor):
     """Of a tensor that may be as large as a data set: only some of its numbers are read."""
     import torch
 
-    known = hasher()
+    known = _known(torch)
     known.update(repr(tuple(tensor.shape)).encode())
     if tensor.layout == torch.strided and not tensor.is_meta and (tensor.is_contiguous() or tensor.numel() <= WHOLE):
         with torch.no_grad():
             _add(known, tensor.detach(), torch, is_summed=False)
     return known.hexdigest()
-
-
-def _bytes(known, tensor):
-    tensor = tensor.to("cpu").contiguous()
-    if tensor.numel():
-        known.update(ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size()))
 
 
 def of_batch(batch):
