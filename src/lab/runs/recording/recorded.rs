@@ -10,11 +10,20 @@ use crate::host::read;
 use crate::process::Scratch;
 use crate::runs::{RunFolder, RunRecord};
 
-/// The recordings inside the program, in the order in which they stand in the table of runs: real runs of the real trainer on two
-/// CPU cores. There is none of a GPU yet.
-pub(super) const SHIPPED: [(&str, &[u8]); 2] = [
-    ("np-1-no-steps.hvdrun", include_bytes!("../../../../assets/recordings/np-1-no-steps.hvdrun")),
-    ("np-2-all-steps.hvdrun", include_bytes!("../../../../assets/recordings/np-2-all-steps.hvdrun")),
+/// Where the recordings inside the program were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// Two cores of a CPU.
+    Cpu,
+    /// One NVIDIA H200.
+    Gpu,
+}
+
+/// Those recordings, in the order in which they stand in the table of runs: real runs of the real trainer.
+pub(super) const SHIPPED: [(Machine, &str, &[u8]); 3] = [
+    (Machine::Cpu, "np-1-no-steps.hvdrun", include_bytes!("../../../../assets/recordings/np-1-no-steps.hvdrun")),
+    (Machine::Cpu, "np-2-all-steps.hvdrun", include_bytes!("../../../../assets/recordings/np-2-all-steps.hvdrun")),
+    (Machine::Gpu, "one-gpu.hvdrun", include_bytes!("../../../../assets/recordings/one-gpu.hvdrun")),
 ];
 
 /// A run that is over, to be played again.
@@ -49,11 +58,12 @@ impl Recording {
         Recording::unpack(file, path)
     }
 
-    /// The recordings that come with the lab: one rank, then two, of the same training.
+    /// The recordings of such a machine that come with the lab: one rank, then two, of the same training; or one rank on a GPU.
     ///
     /// # Errors
     /// No temporary folder.
-    pub fn shipped() -> Result<Vec<Recording>, RecordingError> {
-        SHIPPED.iter().map(|(name, bytes)| Recording::unpack(*bytes, Path::new(name))).collect()
+    pub fn shipped(machine: Machine) -> Result<Vec<Recording>, RecordingError> {
+        let on_it = SHIPPED.iter().filter(|(on, ..)| *on == machine);
+        on_it.map(|(_, name, bytes)| Recording::unpack(*bytes, Path::new(name))).collect()
     }
 }

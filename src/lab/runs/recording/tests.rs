@@ -291,9 +291,9 @@ fn a_run_that_left_nothing_is_not_played() {
 
 #[test]
 fn the_shipped_recordings_are_small_real_and_name_nobody() {
-    let shipped = Recording::shipped().unwrap();
-    assert_eq!(shipped.iter().map(|recording| recording.record.np()).collect::<Vec<_>>(), [1, 2]);
-    for ((name, bytes), recording) in recorded::SHIPPED.iter().zip(shipped) {
+    let [on_cpu, on_gpu] = [Machine::Cpu, Machine::Gpu].map(|machine| Recording::shipped(machine).unwrap());
+    assert_eq!(on_cpu.iter().chain(&on_gpu).map(|recording| recording.record.np()).collect::<Vec<_>>(), [1, 2, 1]);
+    for ((machine, name, bytes), recording) in recorded::SHIPPED.iter().zip(on_cpu.into_iter().chain(on_gpu)) {
         assert!(bytes.len() < 200_000, "{name} has {} bytes", bytes.len());
         assert_eq!(recording.status.state, RunState::Finished);
         assert_eq!(recording.record.data_label, "Fashion-MNIST");
@@ -301,7 +301,7 @@ fn the_shipped_recordings_are_small_real_and_name_nobody() {
         assert_eq!(recording.record.host, "node");
         assert!(argv.iter().all(|word| !word.contains('/')), "{argv:?}");
         let mut player = Player::open(recording, 1.0).unwrap();
-        assert_eq!(player.hardware, "2 CPU cores");
+        assert_eq!(player.hardware, if *machine == Machine::Gpu { "1 x NVIDIA H200" } else { "2 CPU cores" });
         player.order(PlayerOrder::ToEnd);
         let played = player.step(0.0);
         assert!(played.updates.iter().any(|update| matches!(update, RunUpdate::Telemetry(_))));

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::course::{Evidence, Judged, Reading, check_all};
 use crate::host::signals::HeldSignals;
-use crate::runs::recording::{Player, PlayerOrder, Recording, RecordingError, Unpacked};
+use crate::runs::recording::{Machine, Player, PlayerOrder, Recording, RecordingError, Unpacked};
 use crate::runs::{RunFolder, RunId, RunRecord, RunSummary, measured};
 use crate::tui::actions::Effect;
 use crate::tui::io::followed::{Followed, curves};
@@ -45,8 +45,8 @@ impl Replay {
     ///
     /// # Errors
     /// No temporary folder.
-    pub fn shipped(speed: f64) -> Result<Replay, RecordingError> {
-        Replay::open(Recording::shipped, speed)
+    pub fn shipped(machine: Machine, speed: f64) -> Result<Replay, RecordingError> {
+        Replay::open(|| Recording::shipped(machine), speed)
     }
 }
 
