@@ -80,6 +80,8 @@ HVD_INLINE void convolve_tile(const float* x, const float* kernel, const float* 
 #pragma GCC unroll 3
       for (int column = 0; column < 3; ++column, weights += VECTORS * LANES) {
         Vector weight[VECTORS];
+        // The compiler knows no longer which numbers it has read. It would keep them, and have no registers left for the sums.
+        asm("" : "+r"(numbers));
 #pragma GCC unroll 4
         for (int vector = 0; vector < VECTORS; ++vector) weight[vector] = read<Vector>(weights + vector * LANES);
 #pragma GCC unroll 16
@@ -164,7 +166,7 @@ template <typename Call>
 auto with_tiles(const Convolution& of, const Call& call) {
   switch (lanes()) {
     case 16: return of.to % 32 == 0 ? call(Tiles<16, 2, 7, 8>()) : call(Tiles<16, 1, 14, 16>());
-    case 8: return call(Tiles<8, 2, 3, 4>());
+    case 8: return call(Tiles<8, 2, 3, 4, 5, 6>());
     default: return call(Tiles<4, 4, 3, 4>());
   }
 }
