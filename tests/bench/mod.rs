@@ -166,16 +166,13 @@ fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<Str
             }
         }
     }
-    if options.wants(Section::Avx2) {
-        if has_wider_vectors() {
-            let engines: Vec<Engine> = [Engine::HvdTrain].into_iter().chain(peers(Work::Pipeline)).collect();
-            let of_np = |np| engines.iter().map(move |&engine| training(engine, scale.models[0], np, Work::Pipeline));
-            limited.extend([1, 2].into_iter().flat_map(of_np));
-            let one_rank = |measured: &Measured| measured.np == 1 && measured.precision == NumberFormat::Fp32;
-            limited.extend(models::all(scale.shapes, place.torch.is_ok()).into_iter().filter(one_rank).map(Case::Model));
-        } else {
-            left_out.push("rows limited to AVX2: this processor has no wider vectors".into());
-        }
+    let is_limited = options.wants(Section::Avx2) && has_wider_vectors();
+    if is_limited {
+        let engines: Vec<Engine> = [Engine::HvdTrain].into_iter().chain(peers(Work::Pipeline)).collect();
+        let of_np = |np| engines.iter().map(move |&engine| training(engine, scale.models[0], np, Work::Pipeline));
+        limited.extend([1, 2].into_iter().flat_map(of_np));
+        let one_rank = |measured: &Measured| measured.np == 1 && measured.precision == NumberFormat::Fp32;
+        limited.extend(models::all(scale.shapes, place.torch.is_ok()).into_iter().filter(one_rank).map(Case::Model));
     }
     if options.wants(Section::Start) {
         let engines = [Engine::HvdTrain].into_iter().chain(peers(Work::FirstStep));
@@ -217,6 +214,9 @@ fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<Str
     cases.extend(options.wants(Section::Allreduce).then_some(Case::Allreduce));
     cases.extend(options.wants(Section::Screen).then_some(Case::Screen));
     cases.extend(options.wants(Section::Scale).then_some(Case::Cluster));
+    if options.wants(Section::Avx2) && !is_limited {
+        left_out.push("rows limited to AVX2: this processor has no wider vectors".into());
+    }
     let cases = cases.into_iter().map(|case| (case, Vectors::All));
     cases.chain(limited.into_iter().map(|case| (case, Vectors::Avx2))).collect()
 }
