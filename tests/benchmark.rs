@@ -154,6 +154,7 @@ fn one_round() -> Rounds {
     for (engine, one, two) in [("hvd-train", 1000.0, 1880.0), ("DDP", 500.0, 900.0), ("tuned DDP", 1250.0, 2350.0)] {
         add(&format!("{engine} wrn-10-1 np 1 data: images_per_sec"), one);
         add(&format!("{engine} wrn-10-1 np 2 data: images_per_sec"), two);
+        add(&format!("AVX2: {engine} wrn-10-1 np 1 data: images_per_sec"), one.min(900.0));
         add(&format!("{engine} wrn-10-1 np 2 first step: first_step_s"), 1000.0 / one);
     }
     add("hvd-train wrn-10-1 np 2 fixed batch: images_per_sec", 2000.0);
@@ -168,7 +169,10 @@ fn a_ratio_above_1_means_that_ours_is_better_and_targets_are_held_against_it() {
     let rows = super::bench::rows::rows(&one_round(), &options("").scale());
     let row = |what: &str| rows.iter().find(|row| row.what.contains(what)).unwrap_or_else(|| panic!("no row {what}: {rows:#?}"));
     let said = |row: &Row| (row.ratio.map(|ratio| ratio.median), row.meets());
-    assert_eq!(said(row("np 1, against DDP as it comes")), (Some(2.0), Some(true)));
+    assert_eq!(said(row("np 1, against DDP as it comes")), (Some(2.0), Some(false)));
+    // Less is demanded of narrower vectors.
+    assert_eq!(said(row("AVX2: images/s on real data, wrn-10-1, np 1, against DDP as it comes")), (Some(1.8), Some(true)));
+    assert_eq!(said(row("AVX2: images/s on real data, wrn-10-1, np 1, against DDP at its best")), (Some(1.0), Some(false)));
     assert_eq!(said(row("np 1, against DDP at its best")), (Some(0.8), Some(false)));
     assert_eq!(said(row("scaling efficiency")), (Some(0.94), Some(false)));
     // Twice the time of DDP's: less is better.

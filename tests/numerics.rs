@@ -11,6 +11,7 @@ use tch::{Device, Kind};
 
 use crate::support::blocks::blocks;
 
+mod kernels;
 mod laws;
 mod models;
 mod optimizers;

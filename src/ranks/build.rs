@@ -59,6 +59,8 @@ fn compile_cpp() {
         // processor could do at once.
         .opt_level(3)
         .flag_if_supported("-ffp-contract=off")
+        // Vectors are never handed from one function to another.
+        .flag_if_supported("-Wno-psabi")
         .file(SOURCE)
         .compile("hvd_libtorch");
 }

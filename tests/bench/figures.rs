@@ -39,6 +39,15 @@ impl Rounds {
         Spread::of(self.0.iter().filter_map(value).collect())
     }
 
+    /// The figures whose names begin with these words, without them.
+    pub fn of(&self, prefix: &str) -> Rounds {
+        let of = |round: &Round| {
+            let figures = round.iter().filter_map(|(name, value)| Some((name.strip_prefix(prefix)?.to_owned(), *value)));
+            figures.collect()
+        };
+        Rounds(self.0.iter().map(of).collect())
+    }
+
     pub fn figure(&self, name: &str) -> Option<Spread> {
         self.each(|round| round.get(name).copied())
     }

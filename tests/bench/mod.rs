@@ -22,8 +22,9 @@ use std::time::Instant;
 
 use bound::Bound;
 use figures::{Round, Rounds};
+use hvd_lab_terminal::domain::benchmark::NumberFormat;
 use models::Measured;
-use options::{Options, Scale, Section};
+use options::{Options, Scale, Section, Vectors};
 use place::{Load, Place};
 use serde_json::json;
 use table::Report;
@@ -91,13 +92,16 @@ pub fn run(options: &Options, with_peer: bool) -> Result<Report, String> {
             order.reverse();
         }
         let mut round = Round::new();
-        for (at, case) in order.iter().enumerate() {
-            eprintln!("bench: round {}/{}, {}/{}: {}", index + 1, scale.rounds, at + 1, order.len(), case.name());
-            match case.run(&place, &scale) {
-                Ok(figures) => round.extend(figures),
+        for (at, &(case, vectors)) in order.iter().enumerate() {
+            let name = format!("{}{}", vectors.prefix(), case.name());
+            eprintln!("bench: round {}/{}, {}/{}: {name}", index + 1, scale.rounds, at + 1, order.len());
+            match case.run(&place, &Scale { vectors, ..scale }) {
+                Ok(figures) => {
+                    round.extend(figures.into_iter().map(|(what, value)| (format!("{}{what}", vectors.prefix()), value)));
+                }
                 Err(why) => {
                     eprintln!("bench: {why}");
-                    failures.push(format!("{}, round {}: {}", case.name(), index + 1, place.shown(&why)));
+                    failures.push(format!("{name}, round {}: {}", index + 1, place.shown(&why)));
                 }
             }
         }
@@ -124,9 +128,10 @@ pub fn run(options: &Options, with_peer: bool) -> Result<Report, String> {
     })
 }
 
-/// What there is to run, and what is left out and why.
-fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<String>) -> Vec<Case> {
+/// What there is to run, by which vectors, and what is left out and why.
+fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<String>) -> Vec<(Case, Vectors)> {
     let mut cases = Vec::new();
+    let mut limited = Vec::new();
     let mut peers = |work: Work| {
         let mut engines = Vec::new();
         let all = [("PyTorch DDP", vec![Engine::Ddp, Engine::TunedDdp]), ("Keras on Horovod", vec![Engine::Keras])];
@@ -160,6 +165,14 @@ fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<Str
                 cases.extend(engines.iter().filter(wanted).map(|&engine| training(engine, model, np, work)));
             }
         }
+    }
+    let is_limited = options.wants(Section::Avx2) && has_wider_vectors();
+    if is_limited {
+        let engines: Vec<Engine> = [Engine::HvdTrain].into_iter().chain(peers(Work::Pipeline)).collect();
+        let of_np = |np| engines.iter().map(move |&engine| training(engine, scale.models[0], np, Work::Pipeline));
+        limited.extend([1, 2].into_iter().flat_map(of_np));
+        let one_rank = |measured: &Measured| measured.np == 1 && measured.precision == NumberFormat::Fp32;
+        limited.extend(models::all(scale.shapes, place.torch.is_ok()).into_iter().filter(one_rank).map(Case::Model));
     }
     if options.wants(Section::Start) {
         let engines = [Engine::HvdTrain].into_iter().chain(peers(Work::FirstStep));
@@ -201,7 +214,18 @@ fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<Str
     cases.extend(options.wants(Section::Allreduce).then_some(Case::Allreduce));
     cases.extend(options.wants(Section::Screen).then_some(Case::Screen));
     cases.extend(options.wants(Section::Scale).then_some(Case::Cluster));
-    cases
+    if options.wants(Section::Avx2) && !is_limited {
+        left_out.push("rows limited to AVX2: this processor has no wider vectors".into());
+    }
+    let cases = cases.into_iter().map(|case| (case, Vectors::All));
+    cases.chain(limited.into_iter().map(|case| (case, Vectors::Avx2))).collect()
+}
+
+fn has_wider_vectors() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx512f");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 fn warnings(options: &Options, place: &Place, load: &Load) -> Vec<String> {
@@ -219,30 +243,32 @@ fn warnings(options: &Options, place: &Place, load: &Load) -> Vec<String> {
 }
 
 /// One command line of each program, as others would type it.
-fn lines(cases: &[Case], place: &Place, scale: &Scale) -> Vec<String> {
-    let mut lines: Vec<(Engine, String)> = Vec::new();
-    for case in cases {
+fn lines(cases: &[(Case, Vectors)], place: &Place, scale: &Scale) -> Vec<String> {
+    let mut lines: Vec<((Engine, Vectors), String)> = Vec::new();
+    for &(case, vectors) in cases {
         let Case::Training(training) = case else { continue };
-        let is_first = training.np == 2 && !lines.iter().any(|(engine, _)| *engine == training.engine);
+        let (kind, scale) = ((training.engine, vectors), &Scale { vectors, ..*scale });
+        let is_first = training.np == 2 && !lines.iter().any(|(other, _)| *other == kind);
         let line = match (place.peer(training.engine), training.engine.is_peer()) {
             (Ok(peer), true) => Some(training.peer_line(place, peer, scale)),
             _ => training.line(place, scale).ok(),
         };
-        lines.extend(line.filter(|_| is_first).map(|line| (training.engine, place.shown(&line.to_shell()))));
+        lines.extend(line.filter(|_| is_first).map(|line| (kind, place.shown(&line.to_shell()))));
     }
-    for case in cases {
+    for (case, vectors) in cases {
         let Case::Bound(bound) = case else { continue };
         let alone = bound.sides().iter().map(|&side| bound.line(side, place, scale));
         let all = bound.training().line(place, scale).into_iter().chain(alone);
-        lines.extend(all.map(|line| (bound.training().engine, place.shown(&line.to_shell()))));
+        lines.extend(all.map(|line| ((bound.training().engine, *vectors), place.shown(&line.to_shell()))));
     }
-    let mut models: Vec<(models::Engine, String)> = Vec::new();
-    for case in cases {
+    let mut models: Vec<((models::Engine, Vectors), String)> = Vec::new();
+    for &(case, vectors) in cases {
         let Case::Model(measured) = case else { continue };
-        if models.iter().all(|(engine, _)| *engine != measured.engine)
-            && let Ok(line) = measured.line(place, scale)
+        let kind = (measured.engine, vectors);
+        if models.iter().all(|(other, _)| *other != kind)
+            && let Ok(line) = measured.line(place, &Scale { vectors, ..*scale })
         {
-            models.push((measured.engine, place.shown(&line.to_shell())));
+            models.push((kind, place.shown(&line.to_shell())));
         }
     }
     let of_training = lines.into_iter().map(|(_, line)| line);

@@ -178,6 +178,7 @@ impl Measured {
         let line = command_line(&spec, "", &setup, "", Path::new("logs"), true);
         let mut line = line.map_err(|error| error.to_string())?;
         line.argv.extend(self.engine.flags().iter().map(|flag| (*flag).to_owned()));
+        line.env.extend(scale.vectors.env());
         Ok(line)
     }
 
@@ -190,7 +191,7 @@ impl Measured {
         add("batches", self.batches(scale).to_string());
         add("precision", self.precision.to_string());
         argv.extend(self.engine.flags().iter().map(|flag| (*flag).to_owned()));
-        CommandLine { argv, env: Vec::new(), notes: Vec::new(), directory: None }
+        CommandLine { argv, env: scale.vectors.env(), notes: Vec::new(), directory: None }
     }
 }
 

@@ -51,6 +51,8 @@ pub enum Section {
     Data,
     /// The same on one fixed batch
     Synthetic,
+    /// Training with the data pipeline and models by name once more, all programs limited to AVX2, the vectors of most laptops
+    Avx2,
     /// Launch to the first finished training step
     Start,
     /// Overlap and fusion of the allreduce, on against off
@@ -73,6 +75,7 @@ pub enum Section {
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     pub rounds: usize,
+    pub vectors: Vectors,
     pub models: &'static [Model],
     /// The first epoch is warm-up and does not count.
     pub epochs: usize,
@@ -95,6 +98,28 @@ pub struct Scale {
     pub cluster_seconds: u64,
 }
 
+/// The vectors that a program may compute with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vectors {
+    /// All that the processor has.
+    All,
+    Avx2,
+}
+
+impl Vectors {
+    /// Begins the names of cases, figures and rows.
+    pub fn prefix(self) -> &'static str {
+        if self == Vectors::Avx2 { "AVX2: " } else { "" }
+    }
+
+    /// Variables that limit our kernels, libtorch's own and those of oneDNN, which TensorFlow has as well.
+    pub fn env(self) -> Vec<(String, String)> {
+        let limits = [("HVD_LAB_VECTORS", "8"), ("ATEN_CPU_CAPABILITY", "avx2"), ("ONEDNN_MAX_CPU_ISA", "AVX2")];
+        let limits = limits.into_iter().filter(|_| self == Vectors::Avx2);
+        limits.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+}
+
 /// A network and the optimizer steps of one epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
@@ -114,6 +139,7 @@ impl Options {
         match self.quick {
             true => Scale {
                 rounds: 1,
+                vectors: Vectors::All,
                 models: &QUICK_MODELS,
                 epochs: 2,
                 shapes: &[models::QUICK],
@@ -128,6 +154,7 @@ impl Options {
             },
             false => Scale {
                 rounds: self.rounds.into(),
+                vectors: Vectors::All,
                 models: &MODELS,
                 epochs: 4,
                 shapes: if self.large { &models::WITH_LARGE } else { &models::SHAPES },

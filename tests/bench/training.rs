@@ -149,6 +149,7 @@ impl Training {
             line.argv.splice(at..at + 2, ["--synthetic".to_owned()]);
         }
         line.argv.extend(self.engine.flags().iter().map(|flag| (*flag).to_owned()));
+        line.env.extend(scale.vectors.env());
         Ok(line)
     }
 
@@ -217,7 +218,7 @@ impl Training {
             add("epochs", scale.epochs.to_string());
             add("train-images", self.train_images().unwrap_or(60_000).to_string());
         }
-        let mut env = Vec::new();
+        let mut env = scale.vectors.env();
         if self.engine == Engine::TunedDdp {
             argv.push("--channels-last".into());
             let keep = |name: &str| (name.to_owned(), "4000000000".to_owned());

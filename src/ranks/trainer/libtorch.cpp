@@ -137,7 +137,6 @@ struct FusedNorm : torch::autograd::Function<FusedNorm> {
   }
 };
 
-#if defined(HVD_CHOOSES_VECTORS)
 // The convolution of `x`, [n, channels, height, width], to so many channels.
 hvd::Convolution convolution(const at::Tensor& x, int64_t to) { return {x.size(0), x.size(2), x.size(3), x.size(1), to}; }
 
@@ -186,7 +185,7 @@ struct SmallConvolution : torch::autograd::Function<SmallConvolution> {
     const torch::autograd::variable_list saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &kernel = saved[1], dy = pixel_by_pixel(gradient, x);
     const hvd::Convolution back = convolution(dy, x.size(1));
-    const bool needs_dx = context->needs_input_grad(0), is_ours = needs_dx && back.is_known();
+    const bool needs_dx = context->needs_input_grad(0), is_ours = needs_dx && hvd::is_known(back);
     auto [dx, d_kernel, d_bias] = at::convolution_backward(
         dy, x, kernel, at::IntArrayRef{kernel.size(0)}, {1, 1}, {1, 1}, {1, 1}, false, {0, 0}, 1,
         {needs_dx && !is_ours, context->needs_input_grad(1), context->saved_data["trains_bias"].toBool()});
@@ -204,7 +203,6 @@ struct SmallConvolution : torch::autograd::Function<SmallConvolution> {
     return {dx, d_kernel, d_bias, none};
   }
 };
-#endif
 
 // Max-pooling over windows of 2 x 2 on a CPU: see max_pool.hpp.
 struct FusedPool : torch::autograd::Function<FusedPool> {
@@ -293,11 +291,7 @@ char* hvd_batch_norm(const at::Tensor* x, const at::Tensor* scale, const at::Ten
 
 // Whether hvd_convolution takes less time than libtorch's convolution, for numbers of float32.
 bool hvd_knows_convolution(const at::Tensor* x, const at::Tensor* kernel) {
-#if defined(HVD_CHOOSES_VECTORS)
-  return convolution(*x, kernel->size(0)).is_known();
-#else
-  return false;
-#endif
+  return hvd::is_known(convolution(*x, kernel->size(0)));
 }
 
 // The convolution of `x`, which is on a CPU with its channels last, with a kernel 3 x 3, its stride 1 and a border of zeros, plus `bias`,
@@ -305,7 +299,6 @@ bool hvd_knows_convolution(const at::Tensor* x, const at::Tensor* kernel) {
 // [2, to], float64, if it is not null. `result` and what is returned: as above.
 char* hvd_convolution(const at::Tensor* x, const at::Tensor* kernel, const at::Tensor* bias, at::Tensor** same,
                       at::Tensor** statistics, at::Tensor** result) try {
-#if defined(HVD_CHOOSES_VECTORS)
   std::optional<at::Tensor> added;
   if (bias != nullptr) added = *bias;
   const torch::autograd::variable_list made = SmallConvolution::apply(*x, *kernel, added, statistics != nullptr);
@@ -313,9 +306,6 @@ char* hvd_convolution(const at::Tensor* x, const at::Tensor* kernel, const at::T
   *same = new at::Tensor(made[1]);
   if (statistics != nullptr) *statistics = new at::Tensor(made[2]);
   return nullptr;
-#else
-  TORCH_CHECK(false, "all convolutions are libtorch's here");
-#endif
 } catch (const std::exception& error) {
   return strdup(error.what());
 }

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "vectors.hpp"
 
@@ -43,16 +42,6 @@ struct Lanes<Bf16> {
   using Bits = Halves;
   static HVD_INLINE Floats numbers(const Halves& bits) { return (Floats)(__builtin_convertvector(bits, Words) << 16); }
 };
-template <typename T>
-HVD_INLINE typename Lanes<T>::Bits read(const T* from) {
-  typename Lanes<T>::Bits bits;
-  std::memcpy(&bits, from, sizeof bits);
-  return bits;
-}
-template <typename T, typename Bits>
-HVD_INLINE void write(T* to, const Bits& bits) {
-  std::memcpy(to, &bits, sizeof bits);
-}
 
 // One line of windows: `x` and `below` are its two lines of pixels.
 template <typename T>
@@ -61,7 +50,7 @@ HVD_INLINE void pool(const T* x, const T* below, T* y, T* places, int64_t window
   for (int64_t window = 0; window < windows; ++window, x += 2 * channels, below += 2 * channels, y += channels, places += channels) {
     for (int64_t at = 0; at < channels; at += LANES) {
       // In the order in which libtorch looks at them: the first of equal numbers wins, and what is not a number is greater than all.
-      const Bits pixels[4] = {read(x + at), read(x + channels + at), read(below + at), read(below + channels + at)};
+      const Bits pixels[4] = {read<Bits>(x + at), read<Bits>(x + channels + at), read<Bits>(below + at), read<Bits>(below + channels + at)};
       Bits best = pixels[0], place = {};
       for (uint16_t pixel = 1; pixel < 4; ++pixel) {
         const Floats mine = Lanes<T>::numbers(best), other = Lanes<T>::numbers(pixels[pixel]);
@@ -80,7 +69,7 @@ HVD_INLINE void unpool(const T* dy, const T* places, T* dx, T* below, int64_t wi
   using Bits = typename Lanes<T>::Bits;
   for (int64_t window = 0; window < windows; ++window, dy += channels, places += channels, dx += 2 * channels, below += 2 * channels) {
     for (int64_t at = 0; at < channels; at += LANES) {
-      const Bits gradient = read(dy + at), place = read(places + at);
+      const Bits gradient = read<Bits>(dy + at), place = read<Bits>(places + at);
       T* const to[4] = {dx + at, dx + channels + at, below + at, below + channels + at};
       for (uint16_t pixel = 0; pixel < 4; ++pixel) write(to[pixel], (Bits)(place == pixel) & gradient);
     }

@@ -1,7 +1,7 @@
 //! Convolutions, each by whichever way is fastest here.
 //!
 //! Most are libtorch's. On a CPU, a 1x1 convolution of few pixels is one product of matrices, and the C++ in `convolution.hpp` is faster for
-//! 3x3 convolutions of few channels, in float32 on a processor with AVX-512.
+//! 3x3 convolutions of few channels, in float32 on a processor that multiplies and adds at once.
 
 use std::ffi::c_char;
 
@@ -170,19 +170,21 @@ mod tests {
         Conv::new(kernel.shallow_clone(), bias.map(Tensor::shallow_clone), 1, [1, 1])
     }
 
+    /// Whether the vectors that may be used multiply and add at once; without that, all convolutions are libtorch's.
     #[cfg(target_arch = "x86_64")]
-    fn has_wide_vectors() -> bool {
-        std::arch::is_x86_feature_detected!("avx512f")
+    fn has_ours() -> bool {
+        let is_limited = std::env::var("HVD_LAB_VECTORS").as_deref() == Ok("4");
+        !is_limited && std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2")
     }
 
     #[cfg(not(target_arch = "x86_64"))]
-    fn has_wide_vectors() -> bool {
-        false
+    fn has_ours() -> bool {
+        cfg!(target_arch = "aarch64")
     }
 
     #[test]
     fn ours_gives_the_results_and_gradients_of_libtorch() {
-        if !has_wide_vectors() {
+        if !has_ours() {
             return;
         }
         // Channels and widths of every way to cut a line, one line, one tile, many tiles, one image, a single channel.
@@ -229,7 +231,7 @@ mod tests {
 
     #[test]
     fn what_needs_no_gradient_gets_none() {
-        if !has_wide_vectors() {
+        if !has_ours() {
             return;
         }
         let (x, kernel, bias) = (random(&[2, 14, 14, 16]).permute([0, 3, 1, 2]), random(&[16, 16, 3, 3]), random(&[16]));
@@ -248,7 +250,7 @@ mod tests {
 
     #[test]
     fn any_number_of_threads_gives_the_same_bits() {
-        if !has_wide_vectors() {
+        if !has_ours() {
             return;
         }
         let (x, kernel) = (random(&[5, 14, 14, 32]).permute([0, 3, 1, 2]), random(&[64, 32, 3, 3]));
@@ -266,7 +268,7 @@ mod tests {
         let images = |sides: &[i64]| random(sides).permute([0, 3, 1, 2]);
         let (x, kernel) = (images(&[2, 14, 14, 32]), random(&[64, 32, 3, 3]));
         let is_ours = |x: &Tensor, kernel: &Tensor| keeping_sides(kernel, None).is_ours(x, kernel);
-        assert_eq!(is_ours(&x, &kernel), has_wide_vectors());
+        assert_eq!(is_ours(&x, &kernel), has_ours());
         for (stride, padding) in [(2, [1, 1]), (1, [0, 0]), (1, [1, 0])] {
             assert!(!Conv::new(kernel.shallow_clone(), None, stride, padding).is_ours(&x, &kernel));
         }
@@ -278,7 +280,7 @@ mod tests {
             (x.shallow_clone(), random(&[64, 16, 3, 3])),
             // Channels that are no whole vector, lines that are no whole tiles, lines that the first cache does not hold.
             (x.shallow_clone(), random(&[24, 32, 3, 3])),
-            (images(&[2, 5, 13, 32]), kernel.shallow_clone()),
+            (images(&[2, 5, 2, 32]), kernel.shallow_clone()),
             (images(&[1, 56, 56, 32]), kernel),
         ] {
             assert!(!is_ours(&x, &kernel), "{x:?} {kernel:?}");

@@ -1,0 +1,54 @@
+//! The C++ kernels with vectors of 16, 8 and 4 numbers, on this processor and on an emulated ARM: all give the same bits.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::support::needs::skip;
+
+/// Compiles `kernels.cpp` as build.rs compiles the trainer's; `None` if this compiler does not start.
+fn build(compiler: &str, flags: &[&str], folder: &TempDir) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = folder.path().join("kernels");
+    let built = Command::new(compiler)
+        .args(["-O3", "-std=c++17", "-ffp-contract=off", "-Wno-psabi"])
+        .args(flags)
+        .arg("-I")
+        .arg(root.join("src/ranks/trainer"))
+        .arg(root.join("tests/numerics/kernels.cpp"))
+        .arg("-o")
+        .arg(&program)
+        .status();
+    assert!(built.as_ref().map_or(true, |status| status.success()), "{compiler} does not compile the kernels");
+    built.is_ok().then_some(program)
+}
+
+/// How many numbers its vectors had, and the digests that it printed.
+fn results(command: &mut Command) -> (usize, String) {
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "not as the plain loop:\n{text}{}", String::from_utf8_lossy(&output.stderr));
+    let (numbers, digests) = text.split_once(" numbers\n").unwrap();
+    (numbers.parse().unwrap(), digests.to_owned())
+}
+
+#[test]
+fn vectors_of_every_width_give_the_bits_of_the_plain_loop() {
+    let folder = TempDir::new().unwrap();
+    let Some(program) = build("c++", &[], &folder) else { return skip("cc", "c++ does not start") };
+    let widest = results(Command::new(&program).env_remove("HVD_LAB_VECTORS"));
+    for limit in [16, 8, 4].into_iter().filter(|&limit| limit <= widest.0) {
+        let limited = results(Command::new(&program).env("HVD_LAB_VECTORS", limit.to_string()));
+        assert_eq!(limited, (limit, widest.1.clone()));
+    }
+    // Anything else is no limit.
+    assert_eq!(results(Command::new(&program).env("HVD_LAB_VECTORS", "12")), widest);
+
+    let arm = TempDir::new().unwrap();
+    let emulator = Command::new("qemu-aarch64").arg("--version").output().is_ok();
+    let Some(program) = build("aarch64-linux-gnu-g++", &["-static"], &arm).filter(|_| emulator) else {
+        return skip("neon", "no qemu-aarch64, or no aarch64-linux-gnu-g++");
+    };
+    assert_eq!(results(Command::new("qemu-aarch64").arg(&program)), (4, widest.1));
+}
