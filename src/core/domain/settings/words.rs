@@ -38,8 +38,9 @@ fn named(word: &str) -> String {
 }
 
 /// Settings of the other workloads that no learner would guess from the flag or from the name in the record.
-const LABELS: [(&str, &str); 13] = [
+const LABELS: [(&str, &str); 15] = [
     ("bad-records", "bad images"),
+    ("bind", "binding"),
     ("data-dir", "image folder"),
     ("fp16-allreduce", "float16 allreduce"),
     ("log-dir", "checkpoint folder"),
@@ -50,6 +51,7 @@ const LABELS: [(&str, &str); 13] = [
     ("num-batches", "batches"),
     ("num-batches-per-iter", "batches per iteration"),
     ("num-epochs", "epochs"),
+    ("num-intra-threads", "threads"),
     ("num-iters", "iterations"),
     ("num-warmup-batches", "warmup batches"),
 ];
