@@ -267,7 +267,7 @@ fn alone(shared: &Shared, run: &RunSummary) -> Vec<Part> {
     let need = match (rate, shared.gain(run)) {
         (None, _) if !shared.run_state(run).is_over() => "  images/s appear after the first seconds".to_owned(),
         (None, _) if has_steps(run) => format!("  no images/s: {status}"),
-        (None, _) => format!("  {status}, and reported no images/s"),
+        (None, _) => format!("  {status}"),
         (Some(_), _) if is_first => match other {
             Some(other) => format!(". Its gain may come with run {other}"),
             None => format!(". Its gain needs a run on {}", if run.figures.np > 1 { "1 rank" } else { "2 ranks" }),
@@ -276,5 +276,8 @@ fn alone(shared: &Shared, run: &RunSummary) -> Vec<Part> {
         (Some(_), Ok(_)) => String::new(),
     };
     parts.push(Part::new(rank::ANSWER, Span::styled(need, theme.text())));
+    if !may_measure && !has_steps(run) {
+        parts.push(words(rank::MORE, ", and reported no images/s"));
+    }
     parts
 }

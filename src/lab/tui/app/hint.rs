@@ -58,7 +58,7 @@ pub fn hint(state: &State) -> Option<String> {
     let with = |of: fn(usize) -> bool| measured().any(|run| of(run.figures.np));
     Some(match () {
         () if is_trouble(shared) => "`i`: why it failed".to_owned(),
-        () if is_own(last) => "`J`: which of the ten steps it does right".to_owned(),
+        () if of_own(last).is_some() => of_own(last).unwrap_or_default(),
         () if measured().next().is_none() && is_of_collectives(last) => "`C`: what the ranks sent; `r` trains".to_owned(),
         () if measured().next().is_none() => "`r`: starts another run".to_owned(),
         () if !with(|np| np > 1) && np == 1 => "`+`, then `r`: how much faster 2 ranks are".to_owned(),
@@ -113,8 +113,8 @@ fn to_repeat(shared: &Shared, last: &RunSummary) -> Option<String> {
     }
     // The run is named beside the key: what stands behind the colon goes first where there is no room.
     Some(match wanted == shared.spec {
-        true => format!("`r` repeats run {}: with the machine for itself", run.id),
-        false => format!("`a` in Runs on run {}, then `r`: repeats it with the machine for itself", run.id),
+        true => format!("`r` repeats run {}: with the machine to itself", run.id),
+        false => format!("`a` in Runs on run {}, then `r`: repeats it with the machine to itself", run.id),
     })
 }
 
@@ -123,8 +123,10 @@ fn same_steps<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> bool {
     steps.next().is_none_or(|first| steps.all(|other| other == first))
 }
 
-fn is_own(run: &RunSummary) -> bool {
-    run.record.as_ref().is_some_and(|record| record.spec.command().is_some())
+/// The run of a learner's own program: what the inspector found in it, or how it looks into one.
+fn of_own(run: &RunSummary) -> Option<String> {
+    let is_inspected = run.record.as_ref()?.spec.command()?.inspect;
+    Some(if is_inspected { "`J`: which of the ten steps it does right" } else { "`J`: how its ten steps are judged" }.to_owned())
 }
 
 fn is_before_and_after(run: &RunSummary) -> bool {

@@ -277,13 +277,13 @@ fn a_run_that_shared_its_machine_is_repeated_by_the_key_that_the_hint_names() {
         let [_, wide] = header(state, 200);
         assert!(narrow.contains(key) && wide.contains(&format!("{key} {what_for}")), "{narrow}\n{wide}");
     };
-    says(&state, "next: a in Runs on run 1, then r", "repeats it with the machine for itself");
+    says(&state, "next: a in Runs on run 1, then r", "repeats it with the machine to itself");
     samples::say(&mut state, Message::Started(RunId(1)));
     state.focus = Pane::Runs;
     type_text(&mut state, "a");
     assert_eq!(state.shared.spec, wanted);
     samples::say(&mut state, Message::Started(RunId(2)));
-    says(&state, "next: r repeats run 1", "with the machine for itself");
+    says(&state, "next: r repeats run 1", "with the machine to itself");
     // Where a second try shared the machine as well, the next thing is said.
     let mut tries = state.shared.runs.clone();
     tries.push(RunSummary { id: RunId(3), ..tries[0].clone() });
@@ -336,7 +336,8 @@ fn an_own_program_without_figures_is_told_once_how_it_ended() {
         for width in [60, 80, 120, 200] {
             let [first, _] = header(&state, width);
             assert_eq!(first.matches("ended well").count(), 1, "{first}");
-            assert!(width == 60 || first.contains("and reported no images/s"), "{first}");
+            assert!(first.contains("run 3 ✓") && (width == 60 || first.contains("and reported no images/s")), "{first}");
+            assert!(header(&state, 80)[1].contains("next: J how its ten steps are judged"), "{:?}", header(&state, 80));
         }
     }
 }
