@@ -4,7 +4,7 @@ SETUP := python3 assets/setup/setup.py
 # Opens the lab before all is built: see there.
 BEHIND := python3 assets/setup/behind.py target/release/build.log
 
-.PHONY: run test setup check lab programs build dist bench gpu-proof pictures lint audit install
+.PHONY: run test setup check lab programs build dist bench gpu-proof pictures recordings lint audit install
 
 # The first time, the screen opens as soon as it can. What runs need is built meanwhile, and a run that comes too early waits for it.
 # PATH as it is: a python3 of pyenv changes it, and then cargo would build again what looks for Python on it.
@@ -57,6 +57,17 @@ pictures:
 	HVD_LAB_PICTURES=write cargo test --locked --test lab pictures_of_the_readme
 	HVD_LAB_PICTURES=write cargo test --locked -p hvd-lab --lib pictures_of_every_state
 	@echo "every state: target/pictures/index.html"
+
+# The two runs of `hvd-lab demo` with the default settings, and the pictures of them. Only a quiet machine gives fair figures.
+DEMO := HVD_LAB_HOME=target/demo target/release/hvd-lab
+recordings: build
+	@rm -rf target/demo
+	@$(DEMO) run --np 1 --steps none
+	@$(DEMO) run --np 2 --steps 1-10
+	@! $(DEMO) runs | grep '^\*' || { echo "recordings: nothing was recorded. Try again when the machine is quiet."; exit 1; }
+	@$(DEMO) record 1 --anonymous --force --out assets/recordings/np-1-no-steps.hvdrun
+	@$(DEMO) record 2 --anonymous --force --out assets/recordings/np-2-all-steps.hvdrun
+	@$(MAKE) --no-print-directory pictures
 
 lint: setup
 	cargo fmt --check

@@ -65,7 +65,7 @@ fn one_rank_against_two_is_a_speed_up_and_an_efficiency_in_every_format() {
     let text = stdout(&lab.run(&["compare", "1", "2", "3"]));
     let of_two = text.lines().nth(2).unwrap().replace('*', "");
     assert_eq!(of_two.split_whitespace().collect::<Vec<_>>()[..5], ["2", "2", "64.0", "2.00x", "100"], "{text}");
-    assert!(text.lines().nth(3).unwrap().contains("(other batch size than the baseline)"), "{text}");
+    assert!(text.lines().nth(3).unwrap().contains("(other batch per rank than the baseline)"), "{text}");
     for (format, words) in [("md", "100 %"), ("csv", "benchmark wrn-10-1"), ("json", "\"speedup\":2.0"), ("svg", "run 2")] {
         let file = lab.home().join(format!("runs.{format}"));
         assert_eq!(lab.run(&["compare", "1", "2", "--out", file.to_str().unwrap()]).status.code(), Some(0));

@@ -9,17 +9,12 @@ use crate::support::pty::{Home, Options};
 /// Name, size, keys one by one each with what shows that it was obeyed, and what must be on the picture.
 type Picture = (&'static str, (u16, u16), &'static [(&'static str, &'static str)], &'static [&'static str]);
 const PICTURES: [Picture; 3] = [
-    (
-        "screen",
-        (140, 40),
-        &[("}", ":10 finished")],
-        &["Steps", "Devices", "training loss", "1.82x of 2x, 91 %", "compared with run 1"],
-    ),
-    ("lesson", (100, 36), &[("}", ":10 finished"), ("4", "[ ]  4"), ("4", "[x]  4"), ("w", "The problem")], &["Step 4/10"]),
+    ("screen", (140, 40), &[("}", "run 2 ✓")], &["Steps", "Devices", "training loss", "x of 2x, ", "compared with run 1"]),
+    ("lesson", (100, 36), &[("}", "run 2 ✓"), ("4", "[ ]  4"), ("4", "[x]  4"), ("w", "The problem")], &["Step 4/10"]),
     (
         "timeline",
         (120, 30),
-        &[("}", ":10 finished"), ("\t\t\t", "Chart"), ("z", "by training time"), ("h", "backward")],
+        &[("}", "run 2 ✓"), ("\t\t\t", "Chart"), ("z", "by training time"), ("h", "backward")],
         &["forward", "optimizer"],
     ),
 ];

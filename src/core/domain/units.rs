@@ -163,6 +163,16 @@ pub fn percent(fraction: f64) -> String {
     format!("{:.0} %", fraction * 100.0)
 }
 
+/// `69.4 %` for 0.694: the accuracy of a run.
+pub fn accuracy(fraction: f64) -> String {
+    format!("{:.1} %", fraction * 100.0)
+}
+
+/// `69.40 %`: the accuracy of one rank, which differs from that of another one by a few images.
+pub fn accuracy_of_rank(fraction: f64) -> String {
+    format!("{:.2} %", fraction * 100.0)
+}
+
 /// `62.5 %` for 0.625: a share that was chosen, with all its digits.
 pub fn share(fraction: f64) -> String {
     format!("{} %", (fraction * 1e6).round() / 1e4)

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bounds::{Bounded, count, figure};
 use super::speedup::median;
+use super::units;
 
 /// One line, one file's scalars of a step, or one call. Losses may be no numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -236,7 +237,7 @@ impl LoggedSoFar {
             epoch.map(|epoch| format!("epoch {epoch}{}", of(epochs))),
             step.filter(|_| epoch.is_none() || steps.is_some()).map(|step| format!("step {step}{}", of(steps))),
             loss.map(|loss| format!("loss {loss:.3}")),
-            accuracy.map(|accuracy| format!("accuracy {:.1} %", accuracy * 100.0)),
+            accuracy.map(|accuracy| format!("accuracy {}", units::accuracy(accuracy))),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
     }

@@ -78,7 +78,7 @@ fn ablation(rows: &[Without]) -> String {
             dash(row.run.map(|run| run.to_string())),
             dash(row.images_per_sec.map(units::rate)),
             dash(row.seconds.map(units::seconds)),
-            dash(row.test_accuracy.map(|accuracy| format!("{accuracy:.4}"))),
+            dash(row.test_accuracy.map(units::accuracy)),
         );
     }
     text

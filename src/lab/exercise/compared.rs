@@ -71,6 +71,6 @@ fn line(run: &RunSummary, first: Option<&RunSummary>) -> String {
         parts.push(format!("{}{}", units::seconds(own), faster.unwrap_or_default()));
     }
     parts.extend(run.shown_rate().map(|rate| format!("{rate} images/s")));
-    parts.extend(run.test.map(|test| format!("test accuracy {:.4}", test.accuracy)));
+    parts.extend(run.test.map(|test| format!("test accuracy {}", units::accuracy(test.accuracy))));
     format!("run {}, {}: {}\n", run.id, units::counted(run.figures.np, "rank"), parts.join("; "))
 }

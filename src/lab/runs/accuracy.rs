@@ -6,6 +6,7 @@ use super::{RunSummary, differences};
 use crate::domain::run::RunState;
 use crate::domain::step::Step;
 use crate::domain::training::TrainingSpec;
+use crate::domain::units;
 
 /// Percentage points by which two runs may differ because of their seeds alone. Smaller differences are not explained.
 pub const POINTS_OF_SEEDS: f64 = 3.0;
@@ -38,9 +39,8 @@ impl AccuracyChange {
 impl RunSummary {
     /// The accuracy as a table shows it: of the test, or else of the validation, which is marked.
     pub fn shown_accuracy(&self) -> Option<String> {
-        let in_words = |accuracy: f64| format!("{:.1} %", accuracy * 100.0);
-        let validated = || Some(in_words(self.validation?.accuracy) + " val");
-        self.test.map(|test| in_words(test.accuracy)).or_else(validated)
+        let validated = || Some(units::accuracy(self.validation?.accuracy) + " val");
+        self.test.map(|test| units::accuracy(test.accuracy)).or_else(validated)
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
                 "282 updates instead of 564, and the ranks started from different weights (step 4 is off)".into(),
             ),
             (broken, two(), "the loss is no longer a number: the rate is too high".into()),
-            (trained(2, 2, 60.0, |t| (warm(t), t.base_lr = 0.1).1), two(), "base lr 0.1 instead of 0.01".into()),
+            (trained(2, 2, 60.0, |t| (warm(t), t.base_lr = 0.1).1), two(), "base LR 0.1 instead of 0.01".into()),
             (trained(2, 2, 60.0, warm), two(), "the settings give no cause".into()),
             (trained(2, 2, 60.0, |t| (warm(t), without(Step::NovoGrad)(t)).1), two(), "SGD instead of NovoGrad".into()),
             (trained(2, 2, 78.0, as_it_is), one(), String::new()),

@@ -244,7 +244,7 @@ impl ModelWork {
             (self.model != baseline.model, "other model than the baseline"),
             (self.input != baseline.input, "other image size than the baseline"),
             (self.data != baseline.data, "other data than the baseline"),
-            (self.batch_size != baseline.batch_size, "other batch size than the baseline"),
+            (self.batch_size != baseline.batch_size, "other batch per rank than the baseline"),
             (self.images != baseline.images, "other number of images than the baseline"),
             (self.flags != baseline.flags, "other trainer flags than the baseline"),
             (differs(|(style, ..)| style as usize), "other style than the baseline, which times and averages in another way"),

@@ -36,7 +36,7 @@ fn every_difference_in_the_work_is_a_reason() {
         (with(2, |training| training.model = "wrn-16-4".parse().unwrap()), "other model than the baseline"),
         (data, "other data than the baseline"),
         (with(2, |training| training.train_images = Some(77)), "other number of images than the baseline"),
-        (with(2, |training| training.batch_size = 77), "other batch size than the baseline"),
+        (with(2, |training| training.batch_size = 77), "other batch per rank than the baseline"),
         (flagged("--backward-passes-per-step 2"), "other trainer flags than the baseline"),
         (flagged("--optimizer=sgd --compression=fp16"), "other trainer flags than the baseline"),
         (RunSummary { record: None, ..run(2, 2) }, "its record cannot be read"),
@@ -79,7 +79,7 @@ fn benchmarks_are_compared_with_benchmarks_of_the_same_work() {
     assert!(gained(&benchmark(2, 2, |spec| spec.iterations = 9), &one).is_ok(), "longer is no other work");
     assert!(gained(&benchmark(2, 2, |spec| spec.style = Style::Json), &one).is_ok(), "timed alike, printed otherwise");
     for (other, reason) in [
-        (benchmark(2, 2, |spec| spec.batch_size = 7), "other batch size than the baseline"),
+        (benchmark(2, 2, |spec| spec.batch_size = 7), "other batch per rank than the baseline"),
         (benchmark(2, 2, |spec| spec.model = "wrn-16-1".parse().unwrap()), "other model than the baseline"),
         (benchmark(2, 2, |spec| spec.optimizer = UpdateRule::Momentum), "other trainer flags than the baseline"),
         (

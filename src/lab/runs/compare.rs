@@ -128,9 +128,9 @@ impl fmt::Display for Difference {
 }
 
 impl Difference {
-    /// The setting in words.
+    /// The setting in the words of the screen.
     pub fn label(&self) -> String {
-        self.setting.trim_end_matches("_s").replace('_', " ")
+        crate::domain::settings::label(self.setting.trim_end_matches("_s"))
     }
 
     /// Which steps went or came, each by its title; nothing for other settings.

@@ -37,10 +37,31 @@ fn named(word: &str) -> String {
     format!("{before}{}{after}", label(flag))
 }
 
-/// The name of a setting on the screen, by its flag.
+/// Settings of the other workloads that no learner would guess from the flag or from the name in the record.
+const LABELS: [(&str, &str); 15] = [
+    ("bad-records", "bad images"),
+    ("bind", "binding"),
+    ("data-dir", "image folder"),
+    ("fp16-allreduce", "float16 allreduce"),
+    ("log-dir", "checkpoint folder"),
+    ("max-bytes", "largest buffer"),
+    ("mem-node", "NUMA node"),
+    ("min-bytes", "smallest buffer"),
+    ("no-cuda", "CPU only"),
+    ("num-batches", "batches"),
+    ("num-batches-per-iter", "batches per iteration"),
+    ("num-epochs", "epochs"),
+    ("num-intra-threads", "threads"),
+    ("num-iters", "iterations"),
+    ("num-warmup-batches", "warmup batches"),
+];
+
+/// The name of a setting on the screen, by its flag, or by its name in a run's record.
 pub fn label(flag: &str) -> String {
-    let known = SETTINGS.iter().find(|setting| setting.flag == flag).map(|setting| setting.label);
-    known.map_or_else(|| flag.replace(['-', '_'], " "), |label| label.split(" (").next().unwrap_or(label).to_owned())
+    let flag = flag.replace('_', "-");
+    let of_training = || SETTINGS.iter().find(|setting| setting.flag == flag).map(|setting| setting.label);
+    let known = LABELS.iter().find(|(name, _)| *name == flag).map(|(_, label)| *label).or_else(of_training);
+    known.map_or_else(|| flag.replace('-', " "), |label| label.split(" (").next().unwrap_or(label).to_owned())
 }
 
 #[cfg(test)]
@@ -51,9 +72,10 @@ mod tests {
     fn a_screen_says_settings_and_leaves_commands_as_they_are() {
         for (said, shown) in [
             ("use --np 8, or lower --train-images", "use np 8, or lower train images"),
-            ("the same --log_dir, (--min-np) works", "the same log dir, (min np) works"),
+            ("the same --log_dir, (--min-np) works", "the same checkpoint folder, (min np) works"),
             ("--batch-size: 5 - 3 -- x", "batch per rank: 5 - 3 -- x"),
             ("`hvd-lab run --np 2` starts one: --seed", "`hvd-lab run --np 2` starts one: seed"),
+            ("--num-iters is 0, and --max_bytes", "iterations is 0, and largest buffer"),
         ] {
             assert_eq!(without_flags(said), shown);
         }

@@ -6,6 +6,7 @@ use crate::course::check::terms::list;
 use crate::course::evidence::Evidence;
 use crate::domain::event::{ConfigReport, DigestMoment, EpochReport, TopologyReport};
 use crate::domain::history::{Attempt, Process};
+use crate::domain::units;
 
 /// Names in one list before it is cut short.
 const NAMES: usize = 4;
@@ -101,7 +102,7 @@ impl<'a> Side<'a> {
     /// On the test set, one for all or one for each.
     pub fn accuracies(&self) -> Option<String> {
         let tests: Vec<String> =
-            self.processes().filter_map(|(_, process)| process.test).map(|test| format!("{:.4}", test.accuracy)).collect();
+            self.processes().filter_map(|(_, process)| process.test).map(|test| units::accuracy_of_rank(test.accuracy)).collect();
         let distinct: BTreeSet<&String> = tests.iter().collect();
         match (tests.first(), distinct.len()) {
             (None, _) => None,

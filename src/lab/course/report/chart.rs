@@ -208,7 +208,7 @@ pub static COLUMNS: [Column; 13] = [
         if row.is_baseline() { "1 (baseline)".into() } else { or_dash(row.speedup.map(|times| format!("{times:.2}x"))) }
     }),
     ("efficiency", true, |row| or_dash(row.scaling_efficiency.filter(|_| !row.is_baseline()).map(units::percent))),
-    ("accuracy", true, |row| or_dash(row.accuracy.map(|accuracy| format!("{accuracy:.4}")))),
+    ("accuracy", true, |row| or_dash(row.accuracy.map(units::accuracy))),
     ("training", true, |row| or_dash(row.training_seconds.map(units::seconds))),
     ("to target", true, |row| or_dash(row.seconds_to_target.map(units::seconds))),
 ];

@@ -79,7 +79,7 @@ fn measured(row: &Row, run: &RunSummary) -> Vec<String> {
         dash(run.figures.seconds_to_target.map(units::seconds)),
         dash(row.comparison.speedup_to_target.map(times)),
         dash(cost),
-        dash(run.test.or(run.validation).map(|metrics| format!("{:.4}", metrics.accuracy))),
+        dash(run.shown_accuracy()),
     ]
 }
 

@@ -136,7 +136,9 @@ fn markdown_tables_have_as_many_cells_in_each_row() {
         assert!(text.contains("- run 3: other model than the baseline;"), "{text}");
         assert!(text.contains("## Published elsewhere"));
         assert!(!text.contains("<b>"), "a name is text: {text}");
+        assert!(text.contains("81.2 %") && !text.contains("0.8125"), "people read per cent: {text}");
     });
+    with("csv", &[], |text| assert!(text.contains("0.8125"), "programs read fractions: {text}"));
 }
 
 /// Every element closed, every attribute quoted, every `&` an entity: what a reader of XML asks for.

@@ -19,7 +19,7 @@ use crate::tui::widgets::{bar, sign};
 const BARS: [usize; 4] = [24, 16, 10, 6];
 
 /// What goes first where there is no room, from the name of the program to what belongs to the answer.
-mod rank {
+pub mod rank {
     pub const BAR: u8 = 9;
     pub const LAB: u8 = 8;
     pub const STATE: u8 = 7;
@@ -78,8 +78,10 @@ fn how_it_stands(shared: &Shared, watched: &Watched) -> Vec<Part> {
     let mut parts = vec![Part::new(rank::RUN, Span::styled(format!(" run {} ", watched.id), theme.strong()))];
     let Some(status) = shared.status(watched.id) else { return parts };
     parts.push(Part::new(rank::RUN, Span::styled(sign(status.state), theme.state(status.state))));
-    // Why a run failed begins with that word.
-    if status.state != RunState::Failed {
+    // Why a run failed begins with that word, and is long: rather than which run it was, its end goes.
+    if status.state == RunState::Failed {
+        parts.iter_mut().for_each(|part| part.rank = rank::ANSWER);
+    } else {
         parts.push(Part::new(rank::STATE, Span::styled(format!(" {}", status.state.name()), theme.state(status.state))));
     }
     if status.state == RunState::Running
@@ -214,11 +216,11 @@ fn gained(shared: &Shared, gain: &Gain, is_fair: bool) -> Vec<Part> {
 }
 
 /// `2 ranks without step 4: accuracy 61.2 % instead of 74.8 %, 5581/s instead of 5600/s`
-fn of_as_many_ranks(shared: &Shared, pair: Pair) -> Vec<Part> {
+pub fn of_as_many_ranks(shared: &Shared, pair: Pair) -> Vec<Part> {
     let mut parts = vec![words(rank::ANSWER, format!("  {} {}", ranks(pair.after), pair.difference()))];
     let accuracy = accuracy_change(pair.after, pair.before);
     if let Some(change) = &accuracy {
-        let text = format!(": accuracy {:.1} % instead of {:.1} %", change.accuracy * 100.0, change.before * 100.0);
+        let text = format!(": accuracy {} instead of {}", units::accuracy(change.accuracy), units::accuracy(change.before));
         parts.push(Part::new(rank::ANSWER, Span::styled(text, shared.theme.key())));
     }
     // A colon goes with what follows it: a line never ends in one.
@@ -244,23 +246,28 @@ fn of_as_many_ranks(shared: &Shared, pair: Pair) -> Vec<Part> {
 /// A run that cannot be compared with any other: its own figure, and what an answer takes.
 fn alone(shared: &Shared, run: &RunSummary) -> Vec<Part> {
     let theme = shared.theme;
-    let going = shared.watched.as_ref().filter(|watched| watched.id == run.id && watched.is_going());
-    if let Some(logged) = going.and_then(Watched::logged) {
+    let rate = shared.figures(run).images_per_sec;
+    let own = shared.watched.as_ref().filter(|watched| watched.id == run.id && (watched.is_going() || rate.is_none()));
+    if let Some(logged) = own.and_then(Watched::logged) {
         return vec![words(rank::ANSWER, format!("  {}", logged.in_short()))];
     }
-    if let Some(reason) = shared_machine(shared, &[run]) {
+    // A run that ended before it measured anything has a better reason.
+    let may_measure = rate.is_some() || !shared.run_state(run).is_over();
+    if let Some(reason) = shared_machine(shared, &[run]).filter(|_| may_measure) {
         return reason;
     }
     let mut parts = if run.figures.np > 0 { measured(shared, run, None) } else { Vec::new() };
     let status = shared.status(run.id).map_or(String::new(), |status| status.message.clone());
-    if !has_steps(run) {
+    // Else the reason says it.
+    if !has_steps(run) && may_measure {
         parts.push(words(rank::MORE, format!("  {status}")));
     }
     let is_first = shared.baseline().is_none_or(|baseline| baseline.id == run.id);
     let other = shared.going().filter(|going| *going != run.id);
-    let need = match (shared.figures(run).images_per_sec, shared.gain(run)) {
+    let need = match (rate, shared.gain(run)) {
         (None, _) if !shared.run_state(run).is_over() => "  images/s appear after the first seconds".to_owned(),
-        (None, _) => format!("  no images/s: {status}"),
+        (None, _) if has_steps(run) => format!("  no images/s: {status}"),
+        (None, _) => format!("  {status}"),
         (Some(_), _) if is_first => match other {
             Some(other) => format!(". Its gain may come with run {other}"),
             None => format!(". Its gain needs a run on {}", if run.figures.np > 1 { "1 rank" } else { "2 ranks" }),
@@ -269,5 +276,8 @@ fn alone(shared: &Shared, run: &RunSummary) -> Vec<Part> {
         (Some(_), Ok(_)) => String::new(),
     };
     parts.push(Part::new(rank::ANSWER, Span::styled(need, theme.text())));
+    if !may_measure && !has_steps(run) {
+        parts.push(words(rank::MORE, ", and reported no images/s"));
+    }
     parts
 }

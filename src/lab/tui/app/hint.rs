@@ -58,6 +58,7 @@ pub fn hint(state: &State) -> Option<String> {
     let with = |of: fn(usize) -> bool| measured().any(|run| of(run.figures.np));
     Some(match () {
         () if is_trouble(shared) => "`i`: why it failed".to_owned(),
+        () if of_own(last).is_some() => of_own(last).unwrap_or_default(),
         () if measured().next().is_none() && is_of_collectives(last) => "`C`: what the ranks sent; `r` trains".to_owned(),
         () if measured().next().is_none() => "`r`: starts another run".to_owned(),
         () if !with(|np| np > 1) && np == 1 => "`+`, then `r`: how much faster 2 ranks are".to_owned(),
@@ -77,6 +78,9 @@ pub fn hint(state: &State) -> Option<String> {
     })
 }
 
+/// Runs among which a repetition is looked for.
+const RECENT: usize = 16;
+
 /// Where all was seen.
 const ALL_KEYS: &str = "`?`: all keys";
 
@@ -94,19 +98,35 @@ fn can_compare(shared: &Shared) -> bool {
 /// How to repeat the run of the answer that shared its machine, which may be the other one. `None` where no key does it.
 fn to_repeat(shared: &Shared, last: &RunSummary) -> Option<String> {
     let shown = shared.summary_on_screen().filter(|run| run.id == last.id)?;
-    let both = shared.pair().map_or([shown; 2], |pair| pair.runs());
+    // Two runs on as many ranks answer by their accuracy, which a busy machine leaves as it is.
+    let both = match shared.pair() {
+        Some(pair) if pair.has_other_ranks() => pair.runs(),
+        Some(_) => return None,
+        None => [shown; 2],
+    };
     let run = both.into_iter().find(|run| shared.shared_machine(run).is_some())?;
     let wanted = repeatable(run)?;
+    // On a machine that stays busy a second try would not be the last.
+    let tries = shared.runs.iter().rev().take(RECENT).filter(|other| repeatable(other).as_ref() == Some(&wanted));
+    if tries.count() > 1 {
+        return None;
+    }
     // The run is named beside the key: what stands behind the colon goes first where there is no room.
     Some(match wanted == shared.spec {
-        true => format!("`r` repeats run {}: with the machine for itself", run.id),
-        false => format!("`a` in Runs on run {}, then `r`: repeats it with the machine for itself", run.id),
+        true => format!("`r` repeats run {}: with the machine to itself", run.id),
+        false => format!("`a` in Runs on run {}, then `r`: repeats it with the machine to itself", run.id),
     })
 }
 
 fn same_steps<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> bool {
     let mut steps = runs.filter_map(|run| Some(run.record.as_ref()?.training()?.steps));
     steps.next().is_none_or(|first| steps.all(|other| other == first))
+}
+
+/// The run of a learner's own program: what the inspector found in it, or how it looks into one.
+fn of_own(run: &RunSummary) -> Option<String> {
+    let is_inspected = run.record.as_ref()?.spec.command()?.inspect;
+    Some(if is_inspected { "`J`: which of the ten steps it does right" } else { "`J`: how its ten steps are judged" }.to_owned())
 }
 
 fn is_before_and_after(run: &RunSummary) -> bool {

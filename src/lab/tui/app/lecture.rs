@@ -5,15 +5,17 @@ use std::collections::BTreeSet;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::gain::cause;
+use super::gain::{cause, of_as_many_ranks, rank};
+use super::meaning::meaning;
 use crate::columns::{self, cut, wrap};
 use crate::course::{Answer as Answers, Prediction};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::domain::{printable, units};
-use crate::runs::{RunId, RunSummary, busy_host};
-use crate::tui::shared::gain::Gain;
+use crate::runs::{RunId, RunSummary, accuracy_change, busy_host};
+use crate::tui::shared::gain::{Gain, Pair};
 use crate::tui::shared::{Shared, ranks};
+use crate::tui::widgets::Part;
 
 /// The signs of a digest that are shown: enough to see whether two are equal.
 const DIGEST: usize = 6;
@@ -24,8 +26,10 @@ const ROOMY: usize = 17;
 const NEXT_RUN: &str = "`-` and `+` change the ranks of the next run, `r` starts it.";
 
 /// What there is to say first.
-enum Answer {
+enum Answer<'a> {
     Gain(Gain),
+    /// Two runs on as many ranks differ in their accuracy.
+    Accuracy(Pair<'a>),
     /// The run failed.
     Trouble,
     /// No two runs can be compared.
@@ -39,7 +43,7 @@ pub struct Lecture<'a> {
     shown: Option<RunId>,
     /// The run that is spoken of: another one where the shown run has finished and cannot be compared.
     pub run: Option<RunId>,
-    answer: Answer,
+    answer: Answer<'a>,
 }
 
 /// The step to speak of: the one under the cursor if the run left it out or the next run changes it, else the first one that the
@@ -67,16 +71,17 @@ impl<'a> Lecture<'a> {
         let shown = going.or(shared.watched.as_ref().map(|watched| watched.id));
         let has_failed = |run| shared.status(run).is_some_and(|status| status.state == RunState::Failed);
         // The pair of the first line on top, so that both say the same.
-        let own = shared.pair().filter(|pair| pair.has_other_ranks() && pair.runs().iter().any(|run| Some(run.id) == shown));
-        let own = own.and_then(|pair| shared.gain_over(pair.after, pair.before).ok());
-        let gain = own.or_else(|| shared.best_gain().filter(|_| going.is_none()));
+        let pair = shared.pair().filter(|pair| pair.runs().iter().any(|run| Some(run.id) == shown));
+        let own = pair.filter(|pair| pair.has_other_ranks()).and_then(|pair| shared.gain_over(pair.after, pair.before).ok());
+        let as_many = pair.filter(|pair| !pair.has_other_ranks() && accuracy_change(pair.after, pair.before).is_some());
+        let gain = own.or_else(|| shared.best_gain().filter(|_| going.is_none() && as_many.is_none()));
         let (run, answer) = match gain {
             _ if shown.is_some_and(has_failed) => (shown, Answer::Trouble),
             Some(gain) => {
                 let is_in_pair = |run: &RunId| [gain.run, gain.baseline].contains(run);
                 (shown.filter(is_in_pair).or(Some(gain.run)), Answer::Gain(gain))
             }
-            None => (shown, Answer::Alone),
+            None => (shown, as_many.map_or(Answer::Alone, Answer::Accuracy)),
         };
         Lecture { shared, shown, run, answer }
     }
@@ -97,6 +102,7 @@ impl<'a> Lecture<'a> {
                 let so_far = if gain.so_far { " so far" } else { "" };
                 format!("{}{so_far} against {}", self.named(gain.run), self.named(gain.baseline))
             }
+            (Answer::Accuracy(pair), _) => format!("{} against {}", self.named(pair.after.id), self.named(pair.before.id)),
             (_, Some(run)) => {
                 let state = self.shared.status(run).map_or("", |status| status.state.name());
                 let ranks = self.row().map_or(String::new(), |row| format!(" on {}", units::counted(row.figures.np, "rank")));
@@ -127,7 +133,11 @@ impl<'a> Lecture<'a> {
         let is_early = self.is_going() && self.row().is_none_or(|row| row.figures.images_per_sec.is_none());
         let style = if is_early { colour.patch(theme.dim()) } else { colour };
         match &self.answer {
+            // A figure of a busy machine steps back.
+            Answer::Gain(gain) if gain.disturbed.is_some() => Some((gain.times(), style.patch(theme.dim()))),
             Answer::Gain(gain) => Some((gain.times(), style)),
+            // Without its space it is larger.
+            Answer::Accuracy(pair) => Some((units::accuracy(pair.after.test?.accuracy).replace(' ', ""), style)),
             Answer::Trouble => {
                 let rank = self.failed_ranks().first().map_or("failed".to_owned(), |rank| format!("rank {rank}"));
                 Some((rank, theme.warn()))
@@ -152,6 +162,7 @@ impl<'a> Lecture<'a> {
     pub fn facts(&self, width: usize) -> Vec<Line<'static>> {
         match &self.answer {
             Answer::Gain(gain) => self.gained(gain, width),
+            Answer::Accuracy(pair) => self.changed(*pair, width),
             Answer::Trouble => self.trouble(width),
             Answer::Alone => self.missing(width),
         }
@@ -179,12 +190,27 @@ impl<'a> Lecture<'a> {
         lines
     }
 
+    /// What the two lines on top say, with all of the causes.
+    fn changed(&self, pair: Pair, width: usize) -> Vec<Line<'static>> {
+        let text = |parts: Vec<Part>| parts.into_iter().map(|part| part.span.content).collect::<String>();
+        let theme = self.shared.theme;
+        let mut answer = of_as_many_ranks(self.shared, pair);
+        answer.retain(|part| part.rank <= rank::IDEAL);
+        let mut lines = styled(text(answer).trim(), width, theme.strong());
+        let why = text(meaning(self.shared));
+        lines.extend(styled(why.trim_end_matches([' ', '|']).trim(), width, theme.text()));
+        lines
+    }
+
     /// Which rank failed, and why: in the words of the launcher, then in its own.
     fn trouble(&self, width: usize) -> Vec<Line<'static>> {
         let (shared, theme) = (self.shared, self.shared.theme);
         let Some(status) = self.run.and_then(|run| shared.status(run)) else { return Vec::new() };
         let failed = self.failed_ranks();
-        let own = failed.first().and_then(|rank| shared.watched.as_ref()?.fatal(*rank)).or(status.last_lines.last().cloned());
+        // Where the rank printed nothing, the launcher's notice stands there, which says the cause once more.
+        let is_notice = status.last_lines.iter().any(|line| line.contains("noticed that process"));
+        let last_line = || status.last_lines.last().filter(|_| !is_notice).cloned();
+        let own = failed.first().and_then(|rank| shared.watched.as_ref()?.fatal(*rank)).or_else(last_line);
         let mut lines = styled(&cause(status), width, theme.strong());
         lines.extend(own.into_iter().flat_map(|own| styled(&own, width, theme.text())));
         if let [_, others @ ..] = &failed[..]
@@ -247,7 +273,9 @@ impl<'a> Lecture<'a> {
         let left = rows.saturating_sub(lines.len());
         let whole = self.question(step, width, true);
         lines.extend((!whole.is_empty() && whole.len() < left).then(Line::default));
-        lines.extend(if whole.len() <= left { whole } else { self.question(step, width, false) });
+        // A question without its last answer would be another question.
+        let fits = |question: &Vec<Line>| question.len() <= left;
+        lines.extend([whole, self.question(step, width, false)].into_iter().find(fits).unwrap_or_default());
         lines.truncate(rows);
         lines
     }

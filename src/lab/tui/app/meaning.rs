@@ -28,7 +28,11 @@ mod rank {
 
 pub fn parts(state: &State) -> Vec<Part> {
     let shared = &state.shared;
-    let (meaning, next) = (meaning(shared), next(state));
+    let (mut meaning, next) = (meaning(shared), next(state));
+    if next.is_empty() {
+        // Its last part keeps both apart.
+        meaning.pop();
+    }
     let mut parts = marks(shared);
     // Figures of a program that does something else than was meant can wait.
     if inspection::worst(shared).is_some() && !hint::is_trouble(shared) {
@@ -81,11 +85,11 @@ fn next(state: &State) -> Vec<Part> {
     let mut parts = vec![words(rank::STAYS, " next: ", theme.dim())];
     parts.extend(spans(rank::STAYS, keys));
     parts.extend(spans(rank::WHAT_FOR, what_for));
-    parts.push(words(rank::STAYS, " ", theme.text()));
     parts
 }
 
-fn meaning(shared: &Shared) -> Vec<Part> {
+/// Without the next key; its last part is what stands between both.
+pub fn meaning(shared: &Shared) -> Vec<Part> {
     let Some(watched) = shared.watched.as_ref().filter(|_| !shared.is_starting()) else { return Vec::new() };
     if watched.is_going() {
         return so_far(shared, watched);
@@ -103,7 +107,7 @@ fn meaning(shared: &Shared) -> Vec<Part> {
 /// `accuracy 60.1 %, -9.9 points: 282 updates instead of 564, and the rate was still climbing: epoch 3 of 5 of the warm-up`
 fn changed(shared: &Shared, change: &AccuracyChange) -> Vec<Part> {
     let theme = shared.theme;
-    let mut parts = vec![words(rank::FIGURE, format!(" accuracy {:.1} %,", change.accuracy * 100.0), theme.text())];
+    let mut parts = vec![words(rank::FIGURE, format!(" accuracy {},", units::accuracy(change.accuracy)), theme.text())];
     if change.is_small() {
         parts.push(words(rank::MEANING, format!(" {:+.1} points", change.points()), theme.text()));
         parts.push(words(rank::CAUSES[0], ": no more than another seed makes", theme.text()));
@@ -127,7 +131,7 @@ fn accuracy(shared: &Shared, watched: &Watched) -> Vec<Part> {
     let Some(test) = test else { return Vec::new() };
     let early = watched.early_stop().map_or(String::new(), |epoch| format!(", stopped early after epoch {epoch}"));
     vec![
-        words(rank::MEANING, format!(" test accuracy {:.1} %", test * 100.0), theme.text()),
+        words(rank::MEANING, format!(" test accuracy {}", units::accuracy(test)), theme.text()),
         words(rank::CAUSES[0], early, theme.text()),
         words(rank::MEANING, " |", theme.dim()),
     ]
@@ -143,7 +147,7 @@ fn so_far(shared: &Shared, watched: &Watched) -> Vec<Part> {
         let accuracy = report.validated().unwrap_or(report.train).accuracy;
         parts.push(words(
             rank::CAUSES[0],
-            format!("  accuracy {:.1} % after epoch {}", accuracy * 100.0, report.epoch),
+            format!("  accuracy {} after epoch {}", units::accuracy(accuracy), report.epoch),
             theme.text(),
         ));
     }

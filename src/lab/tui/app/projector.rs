@@ -99,8 +99,10 @@ fn rooms(area: Rect, lecture: &Lecture, theme: Theme) -> Rooms {
         return Rooms { figure: left, curves: Some(right), words: None };
     }
     let facts = lecture.facts(area.width.saturating_sub(curves + GAP).into()).len();
-    let least = FIGURE_ROWS + if facts <= FACTS { facts as u16 } else { 0 };
-    let needed = lecture.words(area.width.into(), usize::MAX).len() as u16;
+    // Many facts stand among the words.
+    let [above, among] = if facts <= FACTS { [facts, 0] } else { [0, lecture.facts(area.width.into()).len()] };
+    let least = FIGURE_ROWS + above as u16;
+    let needed = (among + lecture.words(area.width.into(), usize::MAX).len()) as u16;
     let above = Constraint::Length(least.max(area.height.saturating_sub(needed)));
     let [above, words] = Layout::vertical([above, Constraint::Fill(1)]).areas(area);
     let [left, right] = beside(above, curves);

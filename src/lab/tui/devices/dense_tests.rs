@@ -90,12 +90,14 @@ fn the_sum_stands_there_however_many_there_are() {
     for count in [8, 16, 72] {
         for size in SIZES {
             let screen = pane(&lab(ramp(count)), Pane::Devices, size.0, size.1);
-            assert!(screen.contains(&format!("node {count} GPUs · mean 50 %")), "{count} at {size:?}:\n{screen}");
+            // Cells have no head of their own.
+            let sum = ["", ", use %"].map(|head| format!("node {count} GPUs{head} · mean 50 %"));
+            assert!(sum.iter().any(|sum| screen.contains(sum)), "{count} at {size:?}:\n{screen}");
         }
     }
     for size in SIZES {
         let screen = pane(&hosts(), Pane::Devices, size.0, size.1);
-        assert!(screen.contains("26 hosts 208 GPUs · mean 5"), "{size:?}:\n{screen}");
+        assert!(screen.contains("26 hosts 208 GPUs, use % · mean 5"), "{size:?}:\n{screen}");
     }
     let screen = pane(&hosts(), Pane::Devices, 200, 60);
     assert!((0..26).all(|host| screen.contains(&format!("node-{host:02} "))), "a line a host where there is room:\n{screen}");

@@ -70,8 +70,10 @@ fn each_rank_has_a_lane_with_its_step_and_the_slowest_is_named() {
         // What the bar is, and its signs in words.
         let words = ["epoch 2", "step", "computes", "loads data", "waits"];
         assert!(words.iter().all(|word| screen.contains(word)), "{screen}");
-        let title = ["a mean step", "mean step: 70 ms", "a step, mean of epoch 2: 70 ms"];
-        assert!(screen.contains(title[if width == 80 { 0 } else { usize::from(width >= 120) + 1 }]), "{screen}");
+        let title = ["a step", "mean step: 70 ms", "a step, mean of epoch 2: 70 ms"];
+        let head = line(screen, "rank");
+        assert!(head.contains(title[if width == 80 { 0 } else { usize::from(width >= 120) + 1 }]), "{screen}");
+        assert!(head.trim_end_matches(['"', '│', '|', ' ']).ends_with("waits"), "the figures have a head:\n{screen}");
     };
     for (width, height) in SIZES {
         let space = if width >= 120 { "        " } else { "" };
@@ -192,6 +194,15 @@ fn sixteen_ranks_of_a_cpu_fold_as_gpus_do() {
         for rank in 1..16 {
             assert!(screen.contains(&format!("{} ", 5 * rank)), "rank {rank} at {width}x{height}:\n{screen}");
         }
+    }
+    // What the numbers are stands above them; behind the end of the run, that there are none.
+    let over = TelemetrySample { devices: samples::cpu_sample(&[]).devices, ..cpu_ranks(16) };
+    let over = lab(16, over);
+    for (width, height) in [(80, 24), (120, 36)] {
+        let screen = pane(&lab(16, cpu_ranks(16)), Pane::Devices, width, height);
+        assert!(screen.contains("16 ranks, use %"), "{screen}");
+        let screen = pane(&over, Pane::Devices, width, height);
+        assert!(screen.contains("16 ranks, not running"), "{screen}");
     }
     let packed = pane(&lab(48, cpu_ranks(48)), Pane::Devices, 80, 24);
     assert!(packed.contains("48 ranks") && packed.contains(" 32 "), "{packed}");

@@ -60,7 +60,8 @@ pub static KEYS: &[Binding] = &[
     row(&[Char('b')], Command::RunBefore, "b", "run before", ""),
     row(&[Char('a')], Command::RunAfter, "a", "run after", ""),
     row(&[Char('d')], Command::Diff, "d", "diff", ""),
-    row(&[Char('f')], Command::Fold, "f", "fold", ""),
+    // The text of the lesson names it.
+    row(&[Char('f')], Command::Fold, "f", "fold", "").ranked(1),
     row(ENTER, Command::Accept, "", "", ""),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
     row(&[Code(K::Esc), Char('w'), Char('q'), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),

@@ -210,6 +210,7 @@ fn steps_are_marked_done_seen_failed_or_not_yet() {
         screen.lines().find(|line| line.contains(title)).unwrap().to_owned()
     };
     assert!(row(&state, "4 Broadcast").contains("✗[x]"), "{}", row(&state, "4 Broadcast"));
+    assert!(text(&state, 80, 24).contains("╰ · seen in a run  ✗ failed ─"), "{}", text(&state, 80, 24));
     assert!(row(&state, "5 Fewer").contains("·[x]"), "seen once is seen");
     assert!(row(&state, "6 Average").contains("│ [x]"));
     judged.reading.progress.note_pair(Step::FewerSteps, RunId(1), watched);
@@ -219,6 +220,30 @@ fn steps_are_marked_done_seen_failed_or_not_yet() {
     judged.record.spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
     samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged)));
     assert!(row(&state, "4 Broadcast").contains("│ [x]"));
+}
+
+/// What the text of a lesson asks for is never the key that has no room.
+#[test]
+fn the_footer_names_the_key_that_unfolds_wherever_the_text_does() {
+    let mut state = samples::never_used();
+    state.shared.course.lessons = crate::course::Catalog::embedded().unwrap();
+    let mut seen = 0;
+    for number in 0..30 {
+        if state.shared.course.lessons.lesson(number).is_none() {
+            continue;
+        }
+        let mut state = state.clone();
+        crate::tui::lesson::reading::open_number(&mut state, number);
+        for (width, height) in [(60, 16), (80, 24), (120, 36)] {
+            let whole = text(&state, width, 400);
+            let footer = text(&state, width, height).lines().last().unwrap().to_owned();
+            let is_named = whole.contains("Press f");
+            assert_eq!(footer.contains(" f fold"), is_named, "lesson {number}: {footer}");
+            assert!(footer.contains("Esc"), "lesson {number}: {footer}");
+            seen += usize::from(is_named);
+        }
+    }
+    assert!(seen > 20, "{seen}");
 }
 
 #[test]

@@ -16,8 +16,11 @@ use crate::domain::step::{Step, StepSet};
 pub fn draw(frame: &mut Frame, area: Rect, shared: &Shared, focus: Focus) {
     let theme = shared.theme;
     let steps = shared.spec.workload.steps;
-    let block =
+    let mut block =
         frame::pane(shared.theme, Pane::Steps.title(), focus, vec![Span::styled(format!("{} ", summary(steps)), theme.dim())]);
+    if let Some(legend) = legend(shared) {
+        block = block.title_bottom(Line::styled(legend, theme.dim()));
+    }
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let [list, about] = Layout::vertical([Constraint::Length(10), Constraint::Fill(1)]).areas(inner);
@@ -39,6 +42,14 @@ pub struct Hit {
 pub fn hit(inner: Rect, at: Position) -> Option<Hit> {
     let step = *Step::ALL.get(usize::from(at.y - inner.y))?;
     Some(Hit { step, mark: (1..=3).contains(&(at.x - inner.x)) })
+}
+
+/// The marks before the steps in words, as far as there are any.
+fn legend(shared: &Shared) -> Option<String> {
+    let words = [(Mark::Seen, "seen in a run"), (Mark::Done, "done"), (Mark::Failed, "failed")];
+    let is_shown = |mark: Mark| Step::ALL.into_iter().any(|step| shared.course.mark(step) == mark);
+    let shown = words.into_iter().filter(|(mark, _)| is_shown(*mark)).map(|(mark, word)| format!(" {} {word} ", mark.sign()));
+    Some(shown.collect::<String>()).filter(|legend| !legend.is_empty())
 }
 
 fn summary(steps: StepSet) -> String {

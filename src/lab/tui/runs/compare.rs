@@ -166,7 +166,7 @@ fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary)
     figure(page, "to target", pair(&|run| run.figures.seconds_to_target.map(units::seconds)), &sooner.unwrap_or_default());
     figure(page, "training", pair(&|run| run.training_seconds.map(units::seconds)), "");
     figure(page, cost_name(run), pair(&|run| run.device_seconds().map(units::rate)), "devices times seconds");
-    let accuracy = |run: &RunSummary| run.test.map(|test| format!("{:.2} %", test.accuracy * 100.0));
+    let accuracy = |run: &RunSummary| run.test.map(|test| units::accuracy(test.accuracy));
     figure(page, "test accuracy", pair(&accuracy), "");
     if let Some(note) = busy_host::notes([baseline, run]) {
         page.text(&note, page.theme.warn());

@@ -298,7 +298,7 @@ fn results(page: &mut Sheet, shared: &Shared, run: &RunSummary) {
     }
     for (name, metrics) in [("train", run.train), ("validation", run.validation), ("test", run.test)] {
         if let Some(metrics) = metrics {
-            page.fact(name, &format!("loss {:.4}, accuracy {:.2} %", metrics.loss, metrics.accuracy * 100.0));
+            page.fact(name, &format!("loss {:.4}, accuracy {}", metrics.loss, units::accuracy(metrics.accuracy)));
         }
     }
 }
@@ -308,7 +308,7 @@ fn logged_results(page: &mut Sheet, logged: &LoggedTally) {
     let fraction = |name: &str| name.ends_with("accuracy");
     for field in FIGURES {
         if let Some(value) = (field.get)(&logged.last) {
-            let value = if fraction(field.name) { format!("{:.2} %", value * 100.0) } else { units::figure(value) };
+            let value = if fraction(field.name) { units::accuracy(value) } else { units::figure(value) };
             page.fact(in_words(field.name), &value);
         }
     }

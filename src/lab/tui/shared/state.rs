@@ -198,7 +198,7 @@ impl Shared {
 
     /// The run others are compared with: the user's choice, else the first with one rank and a measured rate, else the
     /// first with a measured rate; of those that do what the shown run does, for a training gains nothing over a benchmark. One
-    /// that had the machine for itself comes before one that shared it.
+    /// that had the machine to itself comes before one that shared it.
     pub fn baseline(&self) -> Option<&RunSummary> {
         let measured = |run: &&RunSummary| run.figures.images_per_sec.is_some();
         let shown = self.watched.as_ref().and_then(|watched| self.summary(watched.id)).filter(|run| measured(run));

@@ -3,8 +3,10 @@
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
+use crate::domain::command::CommandSpec;
 use crate::domain::device::Reading;
 use crate::domain::event::{ConfigReport, Event, EventLine, Metrics};
+use crate::domain::job::{Job, Resources, Workload};
 use crate::domain::model::ModelSpec;
 use crate::domain::run::RunState;
 use crate::domain::speedup::Figures;
@@ -275,13 +277,18 @@ fn a_run_that_shared_its_machine_is_repeated_by_the_key_that_the_hint_names() {
         let [_, wide] = header(state, 200);
         assert!(narrow.contains(key) && wide.contains(&format!("{key} {what_for}")), "{narrow}\n{wide}");
     };
-    says(&state, "next: a in Runs on run 1, then r", "repeats it with the machine for itself");
+    says(&state, "next: a in Runs on run 1, then r", "repeats it with the machine to itself");
     samples::say(&mut state, Message::Started(RunId(1)));
     state.focus = Pane::Runs;
     type_text(&mut state, "a");
     assert_eq!(state.shared.spec, wanted);
     samples::say(&mut state, Message::Started(RunId(2)));
-    says(&state, "next: r repeats run 1", "with the machine for itself");
+    says(&state, "next: r repeats run 1", "with the machine to itself");
+    // Where a second try shared the machine as well, the next thing is said.
+    let mut tries = state.shared.runs.clone();
+    tries.push(RunSummary { id: RunId(3), ..tries[0].clone() });
+    let [_, second] = header(&watching(tries, 3), 120);
+    assert!(second.contains("next: ") && !second.contains("repeats"), "{second}");
     // Repeated, the quiet run answers in its place.
     let mut runs = state.shared.runs.clone();
     runs.push(samples::finished(3, 1, 910.0));
@@ -296,11 +303,41 @@ fn the_first_line_names_no_next_key_after_one_run_and_never_ends_in_a_colon() {
     other_steps.tally.figures.images_per_sec = None;
     (other_steps.tally.test, other_steps.tally.validation) = (None, None);
     other_steps.record.as_mut().unwrap().spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
-    for (runs, run) in [(vec![samples::finished(1, 2, 900.0)], 1), (vec![samples::finished(1, 2, 900.0), other_steps], 2)] {
+    // Whatever has a name has a long one.
+    let long = "a name: that goes on for much longer than the line: ".repeat(4);
+    let mut other_hosts = samples::finished(2, 2, 850.0);
+    other_hosts.record.as_mut().unwrap().spec.resources.hosts = Some(long.clone());
+    let mut broken = samples::summary(2, 2, samples::status(RunState::Failed, &long), None);
+    broken.record.as_mut().unwrap().name = Some(long);
+    let before = || samples::finished(1, 2, 900.0);
+    let others = [other_steps, other_hosts, broken].map(|other| (vec![before(), other], 2));
+    for (runs, run) in [(vec![before()], 1)].into_iter().chain(others) {
         let state = watching(runs, run);
         for width in 40..160 {
             let [first, _] = header(&state, width);
-            assert!(!first.trim_end().ends_with(':') && !first.contains("then r"), "{width}: {first}");
+            assert!(!first.trim_end().ends_with([':', ',', ';']) && !first.contains("then r"), "{width}: {first}");
+            // What is cut says so: else the line has whole words only.
+            let is_cut = first.trim_end().chars().count() == usize::from(width);
+            assert!(!is_cut || first.contains('…') || first.ends_with(|end: char| "%/sxk".contains(end)), "{width}: {first}");
+        }
+    }
+}
+
+/// Nothing is said twice of a program that prints no figures.
+#[test]
+fn an_own_program_without_figures_is_told_once_how_it_ended() {
+    let mut own = samples::finished(3, 2, 0.0);
+    own.status.message = "the program has ended well".into();
+    (own.tally.figures.images_per_sec, own.tally.test, own.tally.validation) = (None, None, None);
+    let command = CommandSpec::sample("torchrun --nproc_per_node 2 train.py");
+    own.record.as_mut().unwrap().spec = Job { resources: Resources::ranks(2), workload: Workload::Command(command) };
+    for runs in [vec![own.clone()], vec![samples::finished(1, 1, 1000.0), own]] {
+        let state = watching(runs, 3);
+        for width in [60, 80, 120, 200] {
+            let [first, _] = header(&state, width);
+            assert_eq!(first.matches("ended well").count(), 1, "{first}");
+            assert!(first.contains("run 3 ✓") && (width == 60 || first.contains("and reported no images/s")), "{first}");
+            assert!(header(&state, 80)[1].contains("next: J how its ten steps are judged"), "{:?}", header(&state, 80));
         }
     }
 }

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 use ratatui::style::Modifier;
 
 use crate::course::{Catalog, Prediction, QuestionId};
-use crate::domain::event::{DigestMoment, Event, EventLine};
+use crate::domain::event::{DigestMoment, Event, EventLine, Metrics};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::{RunId, RunSummary, RunUpdate};
@@ -179,6 +179,58 @@ fn a_rank_that_failed_is_named_with_its_reason() {
         assert!(width == 60 || below.contains("out of memory: 812 MiB asked"), "{shown}");
         assert!(shown.lines().filter(|line| line.contains('█')).count() >= 7, "large:\n{shown}");
     }
+}
+
+/// The figure is the accuracy where the ranks are as many, as on the first line: a speed-up would be about another run.
+#[test]
+fn a_run_without_a_step_is_about_its_accuracy() {
+    let without = StepSet::ALL.without(Step::Broadcast);
+    let mut worse = with_steps(samples::finished(3, 2, 1900.0), without);
+    worse.tally.test = Some(Metrics { loss: 1.0, accuracy: 0.55 });
+    let mut state = samples::never_used();
+    let status = worse.status.clone();
+    samples::say(&mut state, Message::Runs(vec![samples::finished(1, 1, 1000.0), samples::finished(2, 2, 1950.0), worse]));
+    samples::say(&mut state, Message::Started(RunId(3)));
+    samples::say(&mut state, Message::Updates(RunId(3), vec![RunUpdate::Status(status)]));
+    type_text(&mut state, "P");
+    for (width, height) in SIZES {
+        let shown = text(&state, width, height);
+        let below: String = lines(&state, width, height)[2..].join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(below.starts_with("run 3 against run 2 "), "{shown}");
+        assert!(below.contains("2 ranks without step 4: accuracy 55.0 % instead of 69.4 %"), "{shown}");
+        assert!(below.contains("step 4 off in run 3") && !below.contains("1.90x"), "{shown}");
+        assert!(shown.lines().filter(|line| line.contains('█')).count() >= 7, "large:\n{shown}");
+    }
+}
+
+/// What the launcher says of a killed rank is the cause once more; and a question has all of its answers, or is not asked.
+#[test]
+fn a_failure_is_told_once_and_no_answer_is_left_out() {
+    let mut state = samples::failed();
+    let mut status = state.shared.watched.as_ref().and_then(|watched| state.shared.status(watched.id)).unwrap().clone();
+    status.message += &" in epoch 1 after batch 12: killed by hand, or by the system because memory ran out".repeat(2);
+    status.last_lines = vec!["prterun noticed that process rank 1 exited on".into(), "signal 9 (Killed).".into()];
+    samples::say(&mut state, Message::Updates(RunId(2), vec![RunUpdate::Status(status)]));
+    state.shared.course.lessons = Catalog::embedded().unwrap();
+    type_text(&mut state, "P");
+    let mut asked = 0;
+    for step in Step::ALL {
+        state.shared.step = step;
+        for (width, height) in [(80, 24), (120, 36), (200, 60)] {
+            let shown = text(&state, width, height);
+            assert!(!shown.contains("signal 9 (Killed)"), "{shown}");
+            let [first, last] = [" a) ", " c) "].map(|answer| shown.contains(answer));
+            assert!(!first || last || step_has_two_answers(&state, step), "{step} at {width}x{height}:\n{shown}");
+            asked += usize::from(first);
+        }
+    }
+    assert!(asked > 5, "{asked}");
+}
+
+fn step_has_two_answers(state: &State, step: Step) -> bool {
+    use crate::course::Answer;
+    let lesson = state.shared.course.lessons.of_step(step).unwrap();
+    matches!(&lesson.questions[0].answer, Answer::Choice { options, .. } if options.len() == 2)
 }
 
 #[test]

@@ -79,6 +79,7 @@ fn common<'a>(chart: &Chart, shared: &Shared, runs: &'a [ShownRun<'a>]) -> Commo
         magnification: range.magnification(),
         cursor: range.cursor,
         thick: false,
+        is_over: runs.iter().all(|run| shared.status(run.run).is_some_and(|status| status.state.is_over())),
         runs,
     }
 }

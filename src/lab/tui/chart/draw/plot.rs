@@ -41,6 +41,8 @@ pub struct Common<'a> {
     pub cursor: Option<f64>,
     /// Curves take one dot more than at a desk.
     pub thick: bool,
+    /// No run goes on: what is not there does not come.
+    pub is_over: bool,
     /// The first is drawn in front.
     pub runs: &'a [ShownRun<'a>],
 }
@@ -107,7 +109,11 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     };
     let traces: Vec<(Trace, Option<Trace>)> = common.runs.iter().map(trace).collect();
     if traces.iter().all(|(measured, _)| *measured == Trace::default()) {
-        let text = if common.magnification > 1 { "nothing was measured here" } else { graph.row().nothing_yet };
+        let text = match common.magnification {
+            1 if common.is_over => "none was reported",
+            1 => graph.row().nothing_yet,
+            _ => "nothing was measured here",
+        };
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         Paragraph::new(Line::styled(text, theme.dim()).centered()).render(middle, buffer);
     }

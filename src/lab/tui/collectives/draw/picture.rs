@@ -47,10 +47,15 @@ pub fn lines(own: &Collectives, log: &Log, theme: Theme, width: usize, height: u
         ),
     }
     let left = height.saturating_sub(lines.len());
-    let legend = legend(log, theme, width);
-    // What the signs mean, where there is room for it besides the whole round.
-    let has_legend = left > listed + legend.len() + 1;
-    let below = if has_legend { left - legend.len() - 1 } else { left };
+    let whole_legend = legend(log, theme, width);
+    // In sentences where there is room for them besides the whole round, else on one line, which takes that of a message.
+    let has_room = left > listed + whole_legend.len() + 1;
+    let legend = match log.messages.is_empty() {
+        true => Vec::new(),
+        false if has_room => whole_legend,
+        false => vec![short_legend(log, theme, width)],
+    };
+    let below = left.saturating_sub(legend.len() + usize::from(has_room));
     lines.extend(round::lines(log, &own.player, theme, width, below));
     let spare = below.saturating_sub(listed + 1);
     if log.is_measured && log.end_s > 0.0 && spare > ranks + 1 {
@@ -58,10 +63,8 @@ pub fn lines(own: &Collectives, log: &Log, theme: Theme, width: usize, height: u
         let thick = ((spare - 2) / ranks).clamp(1, 3);
         lines.extend(whole::lines(log, &own.player, first..first + ranks, thick, theme, width));
     }
-    if has_legend {
-        lines.resize(height - legend.len(), Line::raw(""));
-        lines.extend(legend);
-    }
+    lines.resize(height.saturating_sub(legend.len()), Line::raw(""));
+    lines.extend(legend);
     lines
 }
 
@@ -122,14 +125,17 @@ fn grid(
         let of = columns.parts(column, parts);
         let text = match (parts, of.len()) {
             (1, _) => "whole".to_owned(),
-            (_, 1) if columns.width > CELL + 1 => format!("part {}", of.start),
             (_, 1) => of.start.to_string(),
             _ => format!("{}-{}", of.start, of.end - 1),
         };
         format!(" {}", left(&text, columns.width - 1))
     };
     let heads: String = (0..columns.count).map(head).collect();
-    let of = if ranks.len() < log.ranks { format!("of {}", log.ranks) } else { String::new() };
+    let of = match parts {
+        _ if ranks.len() < log.ranks => format!("of {}", log.ranks),
+        1 => String::new(),
+        _ => "part".to_owned(),
+    };
     let mut lines = vec![Line::styled(cut(&format!("{of:<RANK$}{heads}{:>SENT$}", "sent"), width), theme.dim())];
     let changed = just_arrived(log, arrived);
     for rank in ranks {
@@ -161,7 +167,10 @@ fn cell(parts: &[Who], sign: Option<Operation>, ranks: usize, width: usize, them
     let room = width - 2;
     let text = match parts.iter().all(|who| *who == least) {
         true => least.text(ranks, room),
-        false => cut(&format!("~{}/{ranks}", least.count()), room),
+        // Half a number would be wrong, and the heading says how many ranks there are.
+        false => Some(format!("~{}/{ranks}", least.count()))
+            .filter(|text| text.len() <= room)
+            .unwrap_or_else(|| cut(&format!("~{}", least.count()), room)),
     };
     let complete = parts.iter().all(|who| who.is_complete(ranks));
     let style = match (complete, least.count()) {
@@ -178,6 +187,27 @@ fn cell(parts: &[Who], sign: Option<Operation>, ranks: usize, width: usize, them
     [Span::styled(sign, theme.strong()), Span::styled(text, style), Span::raw(" ".repeat(fill + 1))]
 }
 
+/// As many of the signs as fit, the first of them first.
+fn short_legend(log: &Log, theme: Theme, width: usize) -> Line<'static> {
+    let grouped = grouped(log, width).map(|_| format!("~2: 2 or more of {}", log.ranks));
+    let signs = ["Cell 0..2: ranks 0 to 2 added up".to_owned()].into_iter().chain(grouped);
+    let signs = signs.chain(["all: finished", "+ adds", "= copies"].map(str::to_owned));
+    let mut text = String::new();
+    for sign in signs {
+        let longer = if text.is_empty() { sign } else { format!("{text}  {sign}") };
+        if longer.len() > width && !text.is_empty() {
+            break;
+        }
+        text = longer;
+    }
+    Line::styled(cut(&text, width), theme.dim())
+}
+
+/// How many parts share a column, where any do.
+fn grouped(log: &Log, width: usize) -> Option<usize> {
+    log.contents(0).map(|contents| Columns::of(contents.parts.len(), width).together).filter(|together| *together > 1)
+}
+
 fn legend(log: &Log, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let numbers = if log.elements == 1 { "1 number".to_owned() } else { format!("{} numbers", units::count(log.elements)) };
     let text = format!(
@@ -185,11 +215,8 @@ fn legend(log: &Log, theme: Theme, width: usize) -> Vec<Line<'static>> {
          all is finished. + has just been added, = has just been copied.",
         units::bytes(4 * log.elements as u64)
     );
-    let grouped = match log.contents(0).map(|contents| contents.parts.len()) {
-        Some(parts) if Columns::of(parts, width).together > 1 => {
-            format!(" {} parts share a column: ~2/8 means that each has 2 of 8 or more.", Columns::of(parts, width).together)
-        }
-        _ => String::new(),
-    };
+    let grouped = grouped(log, width).map_or(String::new(), |together| {
+        format!(" {together} parts share a column: ~2/{0} means that each has 2 of {0} or more.", log.ranks)
+    });
     wrap(&format!("{text}{grouped}"), width).into_iter().map(|line| Line::styled(line, theme.dim())).collect()
 }

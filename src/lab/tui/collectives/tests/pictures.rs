@@ -64,6 +64,20 @@ fn it_fills_the_body_and_nothing_is_cut_off_at_its_end() {
     }
 }
 
+/// Whatever the number of ranks and the size: what a cell means stands below, and no number in a cell is cut.
+#[test]
+fn the_cells_have_a_legend() {
+    for np in [2, 4, 8, 16, 33] {
+        for (width, height) in [(60, 16), (80, 24), (120, 36), (200, 60)] {
+            let shown = window(&midway(np, (width, height)), width, height);
+            assert!(shown.contains("added up"), "{np} at {width}x{height}:\n{shown}");
+            assert!(!shown.contains("/…"), "{np} at {width}x{height}:\n{shown}");
+            let is_grouped = shown.contains(" 0-1 ") || shown.contains(" 0-2 ") || shown.contains(" 0-3 ");
+            assert!(!is_grouped || shown.contains(&format!("2 or more of {np}")) || shown.contains("~2/"), "{np}:\n{shown}");
+        }
+    }
+}
+
 #[test]
 fn more_ranks_than_rows_are_scrolled_to() {
     let mut state = midway(16, (60, 16));
@@ -120,15 +134,16 @@ fn predictions_are_points_with_their_error_and_refusals_have_a_reason() {
 fn messages_that_have_no_room_are_counted() {
     let mut state = midway(4, (60, 16));
     let shown = window(&state, 60, 16);
-    assert!(shown.contains("6.0 µs+1 more") && !shown.contains("above") && !shown.contains("3 → 0"), "{shown}");
-    // Wherever the player is, three of the four show, and where the fourth is.
+    assert!(shown.contains("6.0 µs+2 more") && !shown.contains("above") && !shown.contains("3 → 0"), "{shown}");
+    // Wherever the player is, two of the four show, and where the others are.
     press(&mut state, KeyCode::Home);
     let mut seen = [0; 2];
     for _ in 0..24 {
         let shown = window(&state, 60, 16);
-        let is = ["+1 more", "+1 above"].map(|text| shown.contains(text));
-        assert!(is[0] != is[1], "{shown}");
-        seen[usize::from(is[1])] += 1;
+        let hidden =
+            [" more", " above"].map(|side| (1..=2).find(|count| shown.contains(&format!("+{count}{side}"))).unwrap_or(0));
+        assert_eq!(hidden[0] + hidden[1], 2, "{shown}");
+        (seen[0], seen[1]) = (seen[0] + hidden[0], seen[1] + hidden[1]);
         type_text(&mut state, ".");
     }
     assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");

@@ -7,6 +7,7 @@ use super::parts::{Segment, View, is_gpu, marked};
 use super::totals;
 use crate::columns::cut;
 use crate::domain::device::{DeviceSample, Reading};
+use crate::domain::units;
 use crate::tui::devices::lane::DeviceRow;
 use crate::tui::widgets::Theme;
 
@@ -33,7 +34,7 @@ pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Opt
     let mut lines = Vec::new();
     let mut from = 0;
     for host in rows.chunk_by(|a, b| a.sample.host == b.sample.host) {
-        lines.push(Segment::line(None, totals::line(view.theme, &[host[0].sample], width)));
+        lines.push(Segment::line(None, totals::line(view.theme, &[host[0].sample], Some(what(host)), width)));
         let down = host.len().div_ceil(across);
         let cell_width = width / across;
         for line in 0..down {
@@ -46,15 +47,33 @@ pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Opt
     Some(lines)
 }
 
+/// What the number of each cell is: `16 ranks, use %`.
+pub fn what(rows: &[DeviceRow]) -> String {
+    let ranks = rows.iter().filter(|row| row.rank.is_some()).count();
+    let gpus = rows.iter().filter(|row| is_gpu(&row.device) && row.slice().is_none()).count();
+    let count = match (gpus, ranks) {
+        (0, 0) => String::new(),
+        (0, ranks) => format!("{}, ", units::counted(ranks, "rank")),
+        (gpus, _) => format!("{}, ", units::counted(gpus, "GPU")),
+    };
+    let has_load = rows.iter().any(|row| row.device.utilization_percent.value().is_some());
+    format!("{count}{}", if has_load { "use %" } else { "not running" })
+}
+
 fn height_of(rows: &[DeviceRow], across: usize) -> usize {
     rows.chunk_by(|a, b| a.sample.host == b.sample.host).map(|host| 1 + host.len().div_ceil(across)).sum()
 }
 
 fn segment(view: View, row: &DeviceRow, place: usize, width: usize) -> Segment {
     let (theme, device) = (view.theme, &*row.device);
+    // The head says that no rank is running.
+    let is_over = !is_gpu(device) && row.rank.is_some() && device.processes.is_empty();
     if width < LEAST {
         let mut spans = vec![marked(view, place, &row.number(), TIGHT_INDEX)];
-        spans.extend(tight(theme, device, width - TIGHT_INDEX));
+        spans.extend(match is_over {
+            true => vec![cells::right("–", width - TIGHT_INDEX - 1, theme.dim())],
+            false => tight(theme, device, width - TIGHT_INDEX),
+        });
         return Segment::new(Some(place), Line::from(spans), width);
     }
     let mut spans = vec![marked(view, place, &row.number(), INDEX)];
@@ -62,11 +81,13 @@ fn segment(view: View, row: &DeviceRow, place: usize, width: usize) -> Segment {
     let mut left = width.saturating_sub(INDEX + 1);
     if let Some(why) = device.lost() {
         spans.push(Span::styled(cut(&format!(" ✗ {why}"), left), theme.warn()));
+    } else if is_over {
+        spans.push(Span::styled(" –", theme.dim()));
     } else {
         let mut takes = |wanted: usize, keep: usize| left.checked_sub(wanted + keep).map(|_| left -= wanted).is_some();
         let rank = is_gpu(device) && takes(RANK, cells::NUMBER + LEAST_BAR + 1);
         let memory = takes(cells::MEMORY, cells::NUMBER + LEAST_BAR + 1);
-        let temperature = takes(TEMPERATURE, cells::NUMBER + 2 * LEAST_BAR + 2);
+        let temperature = is_gpu(device) && takes(TEMPERATURE, cells::NUMBER + 2 * LEAST_BAR + 2);
         let bars = left.saturating_sub(cells::NUMBER + 1);
         let of_memory = if memory && bars > 2 * LEAST_BAR { bars / 2 } else { 0 };
         spans.push(Span::raw(" "));

@@ -2,6 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
+use super::brief;
 use super::cells;
 use super::parts::{Segment, View};
 use super::totals;
@@ -57,7 +58,8 @@ fn by_host(view: View, hosts: &[&[DeviceRow]], width: usize, height: usize, cell
 
 /// All hosts together.
 fn total(theme: Theme, hosts: &[&[DeviceRow]], width: usize) -> Line<'static> {
-    totals::line(theme, &hosts.iter().map(|rows| rows[0].sample).collect::<Vec<_>>(), width)
+    let what = brief::what(&hosts.concat());
+    totals::line(theme, &hosts.iter().map(|rows| rows[0].sample).collect::<Vec<_>>(), Some(what), width)
 }
 
 /// The place of each host's first device among all.

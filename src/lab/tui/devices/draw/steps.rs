@@ -56,19 +56,17 @@ impl Steps {
         self.by_rank.is_empty()
     }
 
-    /// What the bars are, in the longest words that fit; above the figures what those are.
+    /// What the bars are, in the longest words that leave the head of the figures its room.
     pub fn title(&self, width: usize) -> String {
         if self.is_empty() {
             return "a step".to_owned();
         }
         let (epoch, total) = (self.epoch, in_ms(self.longest_ms));
-        let titles = [format!("a step, mean of epoch {epoch}: {total}"), format!("mean step: {total}"), "a mean step".to_owned()];
-        let title = titles.into_iter().find(|title| columns::width(title) <= width);
-        let title = title.unwrap_or_else(|| "a step".to_owned());
-        match width.checked_sub(FIGURE).filter(|left| columns::width(&title) <= *left) {
-            Some(left) => format!("{title:<left$}{:>FIGURE$}", "waits"),
-            None => title,
-        }
+        let long = [format!("a step, mean of epoch {epoch}: {total}"), format!("mean step: {total}")];
+        let mut titles = long.into_iter().chain(["a mean step", "a step"].map(str::to_owned));
+        let left = width.saturating_sub(FIGURE);
+        let title = titles.find(|title| columns::width(title) <= left).unwrap_or_default();
+        format!("{title:<left$}{:>FIGURE$}", "waits")
     }
 
     pub fn legend(&self, theme: Theme) -> Line<'static> {

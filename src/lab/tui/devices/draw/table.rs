@@ -119,7 +119,7 @@ impl Table {
         for (place, row) in rows.iter().enumerate() {
             let is_first = place == 0 || rows[place - 1].sample.host != row.sample.host;
             if is_first && headings(view) > 0 {
-                body.push(Segment::line(None, totals::line(view.theme, &[row.sample], self.width())));
+                body.push(Segment::line(None, totals::line(view.theme, &[row.sample], None, self.width())));
             }
             let lines = 0..self.lines.len();
             body.extend(lines.map(|line| Segment::line(Some(place), self.row(view, row, line, place == cursor))));

@@ -11,15 +11,15 @@ use crate::domain::units;
 use crate::tui::devices::draw::cells::gib;
 use crate::tui::widgets::Theme;
 
-/// One host by its name, several by their number.
-pub fn line(theme: Theme, samples: &[&TelemetrySample], width: usize) -> Line<'static> {
+/// One host by its name, several by their number. `cells` says what the cells below it are, which have no head of their own.
+pub fn line(theme: Theme, samples: &[&TelemetrySample], cells: Option<String>, width: usize) -> Line<'static> {
     let hosts = match samples {
         // A long name leaves the figures their room.
         [sample] => cut(&format!(" {} ", cut(&sample.host, width / 3)), width),
         several => format!(" {} ", units::counted(several.len(), "host")),
     };
     let left = width.saturating_sub(columns::width(&hosts));
-    Line::from(vec![Span::styled(hosts, theme.strong()), Span::styled(text(samples, left), theme.dim())])
+    Line::from(vec![Span::styled(hosts, theme.strong()), Span::styled(text(samples, cells, left), theme.dim())])
 }
 
 /// One host with what its ranks have around them: CPU, memory, driver, and GPU processes that are no ranks.
@@ -73,7 +73,7 @@ pub fn mean(devices: &[&DeviceSample]) -> String {
 }
 
 /// As many figures as fit: half a figure would be wrong.
-fn text(samples: &[&TelemetrySample], width: usize) -> String {
+fn text(samples: &[&TelemetrySample], cells: Option<String>, width: usize) -> String {
     let all: Vec<&DeviceSample> = samples.iter().flat_map(|sample| &sample.devices).collect();
     let whole: Vec<&DeviceSample> = all.iter().copied().filter(|device| is_gpu(device) && !device.is_slice()).collect();
     let ranks = all.iter().flat_map(|device| &device.processes).filter(|process| process.rank.is_some()).count();
@@ -81,12 +81,14 @@ fn text(samples: &[&TelemetrySample], width: usize) -> String {
         let cores: usize = all.iter().map(|device| device.core_percent.len()).sum();
         return match samples {
             [sample] => {
-                fitted(Some(units::counted(ranks, "rank")).filter(|_| ranks > 0).into_iter().chain(around(sample)), width)
+                let ranks = || Some(units::counted(ranks, "rank")).filter(|_| ranks > 0);
+                fitted(cells.or_else(ranks).into_iter().chain(around(sample)), width)
             }
-            _ => cut(&format!("no GPU · {}", units::counted(cores, "core")), width),
+            _ => fitted(cells.into_iter().chain(["no GPU".to_owned(), units::counted(cores, "core")]), width),
         };
     }
-    let first = [units::counted(whole.len(), "GPU"), mean_of(&whole)];
+    let gpus = cells.unwrap_or_else(|| units::counted(whole.len(), "GPU"));
+    let first = [gpus, mean_of(&whole)];
     fitted(first.into_iter().chain(whole_figures(&whole)).chain([units::counted(ranks, "rank")]), width)
 }
 
