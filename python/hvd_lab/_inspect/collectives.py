@@ -123,14 +123,16 @@ def _after(name, args, kwargs, began):
     if tensor is None or name not in ("all_reduce", "broadcast") or len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
     if not (tensor.is_sparse or tensor.is_meta):
-        averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor)
+        call = averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor)
+        if call.first is not None and tensor.is_floating_point():
+            averaging.summed.append((tensor.numel(), call.first))
 
 
 class Call:
     """A collective that changed a tensor, with what it left there."""
 
     def __init__(self, name, args, kwargs, tensor):
-        self.name, self.place = name, place(sys._getframe(4))
+        self.name, self.place, self.steps = name, place(sys._getframe(4)), State.steps
         is_whole = name == "all_reduce" and not (kwargs.get("async_op") or len(args) > 3 and args[3])
         op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()
         self.is_sum = is_whole and "SUM" in op and "PRE" not in op
