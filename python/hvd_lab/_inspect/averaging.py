@@ -339,6 +339,8 @@ def _tell_update(optimizer, number):
         device=core.name_of(parameters[0].device, torch) if parameters else "cpu",
         threads=torch.get_num_threads(),
         samples=samples[0],
+        batches=State.loader[0],
+        loader_made=State.loader[1],
     )
 
 

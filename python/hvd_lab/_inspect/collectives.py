@@ -87,6 +87,7 @@ def count(name, where, numbers, is_told=True):
     State.progress += 1
     number, key = State.calls, (name, where["file"], where["line"])
     State.calls += 1
+    State.meetings += is_told and ("reduce" in name or "gather" in name)
     times = _of_line.get(key, 0)
     if len(_of_line) < 10_000 or times:
         _of_line[key] = times + 1
@@ -99,9 +100,18 @@ def count(name, where, numbers, is_told=True):
         send("collective", name=name, place=where, numbers=numbers, call=number, updates=State.updates)
 
 
+# What Lightning asks of all ranks about itself, rather than about results.
+_ABOUT_ITSELF = {"reduce_boolean_decision", "has_len_all_ranks"}
+
+
 def _is_inside(caller):
-    """Whether PyTorch itself calls, as synchronized batch norm does: that is no decision of the program."""
+    """Whether a library calls for itself, as synchronized batch norm does: that is no decision of the program."""
     name = caller.f_globals.get("__name__", "")
+    frame, left = caller, 16
+    while left and frame is not None and frame.f_globals.get("__name__", "").startswith(("lightning", "pytorch_lightning")):
+        if frame.f_code.co_name in _ABOUT_ITSELF:
+            return True
+        frame, left = frame.f_back, left - 1
     return name.startswith("torch.") and not name.startswith("torch.distributed.nn")
 
 

@@ -29,7 +29,9 @@ class Pass:
         self.index = _index_of(loader, self.made, where)
         self.number = _passes.get(self.index, 0)
         _passes[self.index] = self.number + 1
-        self.began, self.steps = time.perf_counter(), State.steps
+        self.began, self.steps, self.meetings = time.perf_counter(), State.steps, State.meetings
+        # As they were when the last batch came.
+        self.last_steps, self.last_meetings = State.steps, State.meetings
         self.batches = self.samples = self.ordered = 0
         self.waited = 0.0
         self.first, self.order, self.picked = [], digest.hasher(), []
@@ -205,6 +207,7 @@ def _begin(loader):
     if getattr(loader, "num_workers", 0):
         workers.prepare()
     begun = Pass(loader, place())
+    State.loader = (_length(loader) or 0 if begun.sampler["sampler"] else 0), begun.made
     _current[loader] = begun
     _open.append(begun)
     State.progress += 1
@@ -298,6 +301,7 @@ def _took(iterator, batch, waited):
     if begun is None:
         return
     State.progress += 1
+    begun.last_steps, begun.last_meetings = State.steps, State.meetings
     begun.waited += waited
     State.times["data"] += waited
     tensors, samples = digest.of_batch(batch)
@@ -322,7 +326,10 @@ def _finish(begun, is_whole):
         _current.pop(loader, None)
     if begun.batches == 0:
         return
-    trains = State.steps > begun.steps
+    # Of a pass that was left early the end is not known: what came behind its last batch may be of another one.
+    is_known = is_whole or begun.batches == 1
+    trains = (State.steps if is_known else begun.last_steps) > begun.steps
+    met = (State.meetings if is_whole else begun.last_meetings) - begun.meetings
     if not trains:
         State.behind_validation = True
     if begun.is_own_sampler:
@@ -338,7 +345,7 @@ def _finish(begun, is_whole):
         is_whole=is_whole, dataset=begun.dataset, batch_size=begun.batch_size, drops_last=begun.drops_last,
         batches=begun.batches, samples=begun.samples, first=begun.first, order=order, picked=picked, every=every,
         workers=begun.workers, seconds=round(time.perf_counter() - begun.began, 6), waited=round(begun.waited, 6),
-        content=content, repeated=repeated, **dict(begun.sampler, **{"pass": begun.number}),
+        content=content, repeated=repeated, met=met, **dict(begun.sampler, **{"pass": begun.number}),
     )
     workers.tell()
     if begun.number < 64 or core.sampled(begun.number):

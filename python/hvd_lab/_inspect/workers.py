@@ -113,13 +113,23 @@ class _Fetcher:
             _tell_states(self._index, self._made, [_drawn(before)])
 
 
+def _is_run_by_library():
+    """Whether the loop is of a library that seeds all ranks alike by itself: the program does not decide that."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(("transformers.", "lightning.", "pytorch_lightning.", "accelerate.")):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def expect(loader, index, made, iterator):
     """A pass over this loader begins: random numbers may be drawn for its samples."""
     if index in _told:
         return
     if getattr(loader, "num_workers", 0):
         _expected[index] = (made, int(loader.num_workers))
-    elif hasattr(iterator, "_dataset_fetcher") and getattr(iterator, "_dataset_kind", 1) == 0:
+    elif hasattr(iterator, "_dataset_fetcher") and getattr(iterator, "_dataset_kind", 1) == 0 and not _is_run_by_library():
         # An iterable data set may draw alike on all ranks, of which each takes a share.
         _told.add(index)
         iterator._dataset_fetcher = _Fetcher(iterator, iterator._dataset_fetcher, index, made)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, ranks as names, stalled};
+use super::inspection::{Inspection, differ, known, pass, ranks as names, stalled};
 use crate::domain::event::{PassReport, Place};
 
 const TOPIC: Topic = Topic::Data;
@@ -23,6 +23,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let passes = seen.passes(true);
     let Some((_, first)) = passes.iter().next() else {
+        if let Some(finding) = unequal(seen) {
+            return vec![finding];
+        }
         return vec![Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks")];
     };
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 5] = [sampler, same, whole, overlap, uneven];
@@ -189,7 +192,11 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let is_comparable =
         reports.values().all(|pass| pass.every == one.every && pass.picked.len() > 8 && pass.dataset == one.dataset);
     // Ranks that are in different epochs are another mistake.
-    if !is_comparable || differ(reports.values().map(|pass| pass.epoch)) || differ(contents()) || contents().any(str::is_empty) && one.replicas.is_none() {
+    if !is_comparable
+        || differ(reports.values().map(|pass| pass.epoch))
+        || differ(contents())
+        || contents().any(str::is_empty) && one.replicas.is_none()
+    {
         return None;
     }
     let all: Vec<(usize, BTreeSet<u32>)> =
@@ -224,10 +231,28 @@ fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     {
         return twice(reports);
     }
-    let counts: Vec<String> = reports.iter().map(|(rank, pass)| format!("{} on rank {rank}", pass.batches)).take(8).collect();
+    different_numbers(reports.iter().map(|(rank, pass)| (*rank, pass.batches)), made(reports))
+}
+
+/// Loaders of different lengths, where a rank has not come to the end of its pass, and waits or is gone.
+fn unequal(seen: &Inspection) -> Option<Finding> {
+    let updates = seen.updates();
+    let reports = updates.values().find(|ranks| differ(ranks.values().map(|update| update.batches)))?;
+    let is_through = seen.of_all(pass).any(|(_, pass)| pass.trains && pass.is_whole);
+    let has_stood = seen.of_all(stalled).next().is_some();
+    let is_cut_off = (has_stood || seen.is_over && is_through) && !seen.have_all_ended();
+    if !is_cut_off || seen.wrappers().next().is_none() || seen.has("join") {
+        return None;
+    }
+    let place = reports.values().find_map(|update| known(&update.loader_made));
+    different_numbers(reports.iter().map(|(rank, update)| (*rank, update.batches)), place)
+}
+
+fn different_numbers(batches: impl Iterator<Item = (usize, usize)>, place: Option<Place>) -> Option<Finding> {
+    let counts: Vec<String> = batches.map(|(rank, count)| format!("{count} on rank {rank}")).take(8).collect();
     wrong(
         format!("a pass has different numbers of batches: {}", counts.join(", ")),
-        made(reports),
+        place,
         "the rank with more batches waits for the others at the end of the pass, for ever or with an error",
         "make the shares equal: DistributedSampler pads them, drop_last=True cuts them, and model.join() covers for ranks that are done",
     )
@@ -263,8 +288,10 @@ fn same_order(passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding>
         let stays = |rank: &usize, now: &PassReport| {
             let then = before.get(rank)?;
             // Of a pass that was left early the order is known as far as it came: equal orders are of equal parts.
-            let is_known =
-                (now.replicas.is_some() || now.shuffles && !now.picked.is_empty()) && now.batches > 1 && now.batches == then.batches && now.shuffles == then.shuffles;
+            let is_known = (now.replicas.is_some() || now.shuffles && !now.picked.is_empty())
+                && now.batches > 1
+                && now.batches == then.batches
+                && now.shuffles == then.shuffles;
             (is_known && now.order == then.order && now.epoch == then.epoch).then_some(now.shuffles)
         };
         let shuffles: Vec<bool> = reports.iter().filter_map(|(rank, pass)| stays(rank, pass)).collect();

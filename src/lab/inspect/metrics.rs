@@ -81,7 +81,8 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
             if pass.trains || pass.updates == 0 || !(is_share(&passes, pass) || has_own) {
                 continue;
             }
-            match meets(&reports[at + 1..]) {
+            let within = (pass.met > 0).then_some(true);
+            match within.or_else(|| meets(&reports[at + 1..])) {
                 Some(true) => return None,
                 Some(false) => _ = alone.entry(pass.place.clone()).or_default().insert(*rank),
                 // The run was stopped here, or has not got any further yet.

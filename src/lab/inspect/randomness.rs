@@ -54,7 +54,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             }
         }
     }
-    if all.is_empty() { Vec::new() } else { Finding::ok(TOPIC, "no two workers or ranks draw the same random numbers for their samples") }
+    if all.is_empty() {
+        Vec::new()
+    } else {
+        Finding::ok(TOPIC, "no two workers or ranks draw the same random numbers for their samples")
+    }
 }
 
 fn workers(report: &InspectorReport) -> Option<&WorkersReport> {

@@ -160,6 +160,9 @@ pub struct InspectedUpdate {
     pub threads: usize,
     /// Training samples that went through data loaders in training passes since the update before.
     pub samples: usize,
+    /// Batches that the loader says to have over which the last pass began, 0 where it does not; and where it was made.
+    pub batches: usize,
+    pub loader_made: Place,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -210,6 +213,8 @@ pub struct PassReport {
     /// Samples without numbers that came again in the same pass.
     pub repeated: usize,
     pub workers: usize,
+    /// Collectives within the pass by which results may have come together.
+    pub met: usize,
     /// Seconds of the pass, and those that it waited for batches.
     pub seconds: f64,
     pub waited: f64,

@@ -281,6 +281,24 @@ fn each_mistake_is_named_with_its_line() {
             }),
             (Data, Wrong, 15),
         ),
+        (
+            "loaders of different lengths, and the rank with more stands",
+            {
+                let mut all = updates(|rank, update| (update.batches, update.loader_made) = (16 + rank, at(15)));
+                all.retain(|line| {
+                    let is_of_the_rest = |report: &InspectorReport| {
+                        matches!(
+                            report,
+                            InspectorReport::Pass(_) | InspectorReport::Collective(_) | InspectorReport::Ended { .. }
+                        )
+                    };
+                    line.process == 0 || !matches!(&line.event, Event::Inspected(report) if is_of_the_rest(report))
+                });
+                all.push(line(1, stalled(30, "backward")));
+                all
+            },
+            (Data, Wrong, 15),
+        ),
         ("uneven", passes(|rank, pass| pass.batches = 16 + rank), (Data, Wrong, 15)),
         ("equal workers", with(right(), 12, &[0, 1], &workers(&["a", "a"], true)), (Randomness, Wrong, 15)),
         ("equal ranks", with(right(), 12, &[0, 1], &workers(&["a", "b"], true)), (Randomness, Look, 15)),
@@ -309,7 +327,9 @@ fn each_mistake_is_named_with_its_line() {
             "two that open a file",
             right()
                 .into_iter()
-                .chain((0..2).flat_map(|rank| [("open", 48), ("torch.save", 49)].map(|(by, place)| line(rank, written(by, place)))))
+                .chain(
+                    (0..2).flat_map(|rank| [("open", 48), ("torch.save", 49)].map(|(by, place)| line(rank, written(by, place)))),
+                )
                 .collect(),
             (Checkpoint, Wrong, 49),
         ),

@@ -98,6 +98,7 @@ fn more() -> Vec<(&'static str, Vec<EventLine>)> {
                 pass.picked = (0..32).collect();
             }),
         ),
+        ("results that meet batch by batch", validations(&|_, pass| pass.met = 16)),
         ("averaged by something unknown", {
             let mut all = right();
             all.retain(|line| !matches!(&line.event, Event::Inspected(report) if matches!(**report, InspectorReport::Wrapped(_) | InspectorReport::Group(_) | InspectorReport::Collective(_))));
