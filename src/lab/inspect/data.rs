@@ -30,6 +30,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     };
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 5] = [sampler, same, whole, overlap, uneven];
     let of_passes = passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
+    let of_passes = of_passes.or_else(|| unequal(seen));
     let found: Vec<Finding> = [of_passes, same_order(&passes)].into_iter().flatten().collect();
     if !found.is_empty() {
         return found;

@@ -94,7 +94,7 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
     let remedy = seen.in_words(
         "append hvd.callbacks.MetricAverageCallback() to the callbacks, in front of those that print or decide",
         "average it: hvd.allreduce(value, name=\"accuracy\")",
-        "add the counts of all ranks up with dist.all_reduce before you divide or print",
+        "add the counts of all ranks up with dist.all_reduce before you divide or print (Lightning: sync_dist=True)",
     );
     Some(Finding::objection(
         (TOPIC, told(seen)),
