@@ -42,6 +42,8 @@ def tell():
     if _is_told[0] or State.has_loaders:
         return
     _is_told[0] = True
-    picked = seen.rows.picked()
+    # Ranks that all take the same tensors in each step may each have a share of the targets, as with a graph.
+    is_constant = len(seen.first) > 1 and len(set(seen.first)) == 1
+    picked = [] if is_constant else seen.rows.picked()
     send("pass", loader=_NUMBER, made=NO_PLACE, place=seen.where, trains=True, updates=State.updates, is_whole=False, batches=seen.batches,
          samples=seen.samples, first=seen.first, picked=picked, every=1, content="rows" if picked else "", **{"pass": 0})

@@ -65,10 +65,10 @@ def main():
     test_loader = DataLoader(test, batch_size=16, sampler=test_sampler)
     model = Net()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01 * hvd.size(), momentum=0.9)
+    optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters(), compression=hvd.Compression.fp16)
     start = resume(model, optimizer, "none.pt")
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
-    optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters(), compression=hvd.Compression.fp16)
     for epoch in range(start, args.epochs):
         model.train()
         sampler.set_epoch(epoch)
