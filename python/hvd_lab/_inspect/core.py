@@ -129,7 +129,7 @@ def join(rank):
     if os.getpid() != State.pid:
         # A lock that another thread held when this process was forked stays locked.
         State.pid, State.lock, State.waiting, State.has_spoken = os.getpid(), threading.RLock(), [], False
-        State.is_child = True
+        State.is_child, State.has_loaders = True, False
     if not State.has_spoken:
         State.rank = rank
     if is_child and State.at_end is not None:

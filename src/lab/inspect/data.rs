@@ -293,11 +293,11 @@ fn same_order(passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding>
                 && now.batches > 1
                 && now.batches == then.batches
                 && now.shuffles == then.shuffles;
-            (is_known && now.order == then.order && now.epoch == then.epoch).then_some(now.shuffles)
+            (is_known && now.order == then.order && (now.epoch == then.epoch || !now.shuffles)).then_some(now.shuffles)
         };
         let shuffles: Vec<bool> = reports.iter().filter_map(|(rank, pass)| stays(rank, pass)).collect();
         if shuffles.len() == reports.len() && !shuffles.contains(&true) {
-            return never_shuffled(reports);
+            return never_shuffled(reports, before);
         }
         (shuffles.len() == reports.len() && !shuffles.contains(&false)).then(|| {
             let who = names(reports.keys());
@@ -315,15 +315,19 @@ fn same_order(passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding>
     })
 }
 
-/// A distributed sampler that leaves the order of the data set as it is.
-fn never_shuffled(reports: &Reports<'_>) -> Option<Finding> {
-    let is_its_own = reports.values().all(|pass| pass.sampler.contains("Distributed"));
+/// A distributed sampler that is told the epoch, and leaves the order of the data set as it is. Without an epoch the order may be meant.
+fn never_shuffled(reports: &Reports<'_>, before: &Reports<'_>) -> Option<Finding> {
+    let is_told = |(rank, pass): (&usize, &&PassReport)| before.get(rank).is_some_and(|then| then.epoch != pass.epoch);
+    let is_its_own = reports.values().all(|pass| pass.sampler.contains("Distributed")) && reports.iter().all(is_told);
     let finding = Finding::objection(
         (TOPIC, Outcome::Look),
-        format!("{} train on their samples in the order of the data set, in every pass", names(reports.keys())),
+        format!(
+            "{} train on their samples in the order of the data set, though their sampler is told the epoch",
+            names(reports.keys())
+        ),
         sampler_made(reports),
         "samples that stand side by side always come into the same batch",
-        "leave shuffle=False out of the DistributedSampler, and call sampler.set_epoch(epoch) before each pass",
+        "leave shuffle=False out of the DistributedSampler",
     );
     is_its_own.then_some(finding)
 }

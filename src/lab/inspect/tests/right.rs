@@ -136,6 +136,10 @@ fn more() -> Vec<(&'static str, Vec<EventLine>)> {
             ),
         ),
         (
+            "windows of a series in their order",
+            passes(|_, pass| (pass.shuffles, pass.epoch, pass.order) = (false, Some(0), "o".into())),
+        ),
+        (
             "a part of the data set on each rank",
             passes(|_, pass| {
                 (pass.replicas, pass.sampler) = (None, "RandomSampler".into());
