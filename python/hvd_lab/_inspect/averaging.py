@@ -4,7 +4,7 @@ import sys
 import time
 import weakref
 
-from . import core, digest, kinds, past_wrapper, watching
+from . import core, digest, kinds, past_wrapper, unloaded, watching
 from .core import State, guard, place, replace, sampled, send
 
 
@@ -31,6 +31,8 @@ wrappers = []
 averaged = []
 # Optimizers by the order of their first steps, and where they were made.
 _indices, _made, _updates = core.Marks(), core.Marks(), core.Marks()
+# Steps of all optimizers when an optimizer has made its last one.
+_stepped = core.Marks()
 # An optimizer that is gone leaves its number to no other.
 _numbers = itertools.count()
 # Wrappers that hold parameters of an optimizer, and how many wrappers there were when it was looked for.
@@ -40,6 +42,8 @@ _no_sync_place = [None]
 samples = [0]
 # Addresses of tensors that the program has put through a collective since the update that used them before.
 by_hand = {}
+# Sums since then of tensors that may hold several gradients: how many numbers, and the first of each.
+summed = []
 
 
 def install(torch):
@@ -163,7 +167,7 @@ def _counts_forward(old):
         if core.is_compiling():
             return old(self, *args, **kwargs)
         began = time.perf_counter()
-        _count_forward(self)
+        _count_forward(self, args, kwargs)
         past_wrapper.inside[0] += 1
         try:
             return old(self, *args, **kwargs)
@@ -175,11 +179,12 @@ def _counts_forward(old):
 
 
 @guard
-def _count_forward(wrapped):
+def _count_forward(wrapped, args, kwargs):
     import torch
 
     State.progress += 1
     if torch.is_grad_enabled():
+        samples[0] += unloaded.look(args, kwargs)
         for wrapper in wrappers:
             if wrapper.wrapped() is wrapped:
                 wrapper.forwards += 1
@@ -262,6 +267,7 @@ def before_update(optimizer):
 
 def _forget_by_hand(optimizer):
     """What the program averaged for this optimizer; another one may be about to use the rest."""
+    del summed[:]
     if by_hand:
         for parameter in _parameters(optimizer):
             if parameter.grad is not None:
@@ -284,6 +290,8 @@ def _look_at_kind(optimizer):
 
 
 def _tell_update(optimizer, number):
+    import torch
+
     parameters = _parameters(optimizer)
     with_gradient = [parameter for parameter in parameters if parameter.grad is not None]
     alive = [wrapper for wrapper in wrappers if wrapper.wrapped() is not None]
@@ -291,7 +299,8 @@ def _tell_update(optimizer, number):
     known = frozenset().union(*(wrapper.parameters for wrapper in alive), *averaged)
     unwrapped = [parameter for parameter in with_gradient if id(parameter) not in known]
     names = getattr(optimizer, "_parameter_names", {}) or {}
-    exchanged = [parameter for parameter in with_gradient if by_hand and getattr(by_hand.get(digest.address(parameter.grad)), "name", "") == "all_reduce"]
+    since = _stepped.get(optimizer, 0)
+    exchanged = [parameter for parameter in with_gradient if by_hand and _is_reduced(parameter.grad, since)]
     calls = [wrapper.since_update(_indices[optimizer]) for wrapper in own]
     forwards, without_sync = sum(count for count, _ in calls), sum(count for _, count in calls)
     if own and forwards == 0 and not _is_compiled[0]:
@@ -326,15 +335,32 @@ def _tell_update(optimizer, number):
         without_sync=without_sync,
         without_sync_place=_no_sync_place[0] or core.NO_PLACE,
         averaged_by_hand=len(exchanged),
-        summed_by_hand=bool(exchanged) and all(_is_as_summed(parameter.grad) for parameter in exchanged),
-        device=str(parameters[0].device) if parameters else "cpu",
+        summed_by_hand=all(_is_as_summed(parameter.grad) for parameter in exchanged) if exchanged else _are_as_summed(with_gradient),
+        device=core.name_of(parameters[0].device, torch) if parameters else "cpu",
+        threads=torch.get_num_threads(),
         samples=samples[0],
+        batches=State.loader[0],
+        loader_made=State.loader[1],
     )
+
+
+def _is_reduced(gradient, since):
+    """Whether the program has averaged it since; what lay in its place before may be gone."""
+    call = by_hand.get(digest.address(gradient))
+    return call is not None and call.name == "all_reduce" and call.steps >= since
 
 
 def _is_as_summed(gradient):
     call = by_hand[digest.address(gradient)]
     return call.is_sum and gradient.numel() > 0 and float(gradient.reshape(-1)[0]) == call.first
+
+
+def _are_as_summed(with_gradient):
+    """Whether these gradients were taken as they came from sums over tensors that hold all of them, one behind the other."""
+    if not summed or sum(count for count, _ in summed) != sum(parameter.grad.numel() for parameter in with_gradient):
+        return False
+    firsts = {float(parameter.grad.reshape(-1)[0]) for parameter in with_gradient if parameter.grad.numel() and not parameter.grad.is_sparse}
+    return all(first in firsts and first != 0.0 for _, first in summed)
 
 
 def _look_at_weights(parameters, number):
@@ -356,6 +382,7 @@ def after_update(optimizer):
     _updates[optimizer] = number + 1
     State.progress += 1
     State.steps += 1
+    _stepped[optimizer] = State.steps
     State.updates = max(State.updates, number + 1)
     State.behind_validation = False
     State.times["optimizer"] += time.perf_counter() - _began[0]

@@ -87,6 +87,7 @@ def count(name, where, numbers, is_told=True):
     State.progress += 1
     number, key = State.calls, (name, where["file"], where["line"])
     State.calls += 1
+    State.meetings += is_told and ("reduce" in name or "gather" in name)
     times = _of_line.get(key, 0)
     if len(_of_line) < 10_000 or times:
         _of_line[key] = times + 1
@@ -99,9 +100,18 @@ def count(name, where, numbers, is_told=True):
         send("collective", name=name, place=where, numbers=numbers, call=number, updates=State.updates)
 
 
+# What Lightning asks of all ranks about itself, rather than about results.
+_ABOUT_ITSELF = {"reduce_boolean_decision", "has_len_all_ranks"}
+
+
 def _is_inside(caller):
-    """Whether PyTorch itself calls, as synchronized batch norm does: that is no decision of the program."""
+    """Whether a library calls for itself, as synchronized batch norm does: that is no decision of the program."""
     name = caller.f_globals.get("__name__", "")
+    frame, left = caller, 16
+    while left and frame is not None and frame.f_globals.get("__name__", "").startswith(("lightning", "pytorch_lightning")):
+        if frame.f_code.co_name in _ABOUT_ITSELF:
+            return True
+        frame, left = frame.f_back, left - 1
     return name.startswith("torch.") and not name.startswith("torch.distributed.nn")
 
 
@@ -123,14 +133,16 @@ def _after(name, args, kwargs, began):
     if tensor is None or name not in ("all_reduce", "broadcast") or len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
     if not (tensor.is_sparse or tensor.is_meta):
-        averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor)
+        call = averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor)
+        if call.first is not None and tensor.is_floating_point():
+            averaging.summed.append((tensor.numel(), call.first))
 
 
 class Call:
     """A collective that changed a tensor, with what it left there."""
 
     def __init__(self, name, args, kwargs, tensor):
-        self.name, self.place = name, place(sys._getframe(4))
+        self.name, self.place, self.steps = name, place(sys._getframe(4)), State.steps
         is_whole = name == "all_reduce" and not (kwargs.get("async_op") or len(args) > 3 and args[3])
         op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()
         self.is_sum = is_whole and "SUM" in op and "PRE" not in op

@@ -44,7 +44,13 @@ class State:
     steps = 0
     # Collective calls so far, and seconds of each phase since the last report of them.
     calls = 0
+    # Those by which results come together.
+    meetings = 0
     times = {"data": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0, "exchange": 0.0}
+    # A pass over a data loader has begun, and how many batches and which line are those of the last one.
+    has_loaders, loader = False, (0, NO_PLACE)
+    # Since then, the line that logs a result of this rank alone where a library runs the loop.
+    logged_at = None
     # A pass that did not train has ended since the last update.
     behind_validation = False
     # The collective that the main thread is in, and since when.
@@ -123,7 +129,7 @@ def join(rank):
     if os.getpid() != State.pid:
         # A lock that another thread held when this process was forked stays locked.
         State.pid, State.lock, State.waiting, State.has_spoken = os.getpid(), threading.RLock(), [], False
-        State.is_child = True
+        State.is_child, State.has_loaders = True, False
     if not State.has_spoken:
         State.rank = rank
     if is_child and State.at_end is not None:
@@ -354,6 +360,18 @@ def device(torch):
     if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
         return "cuda:%d" % torch.cuda.current_device()
     return "cpu"
+
+
+def name_of(device, torch):
+    """A device as the host knows it: ranks to which different GPUs are shown number them alike."""
+    if device.type != "cuda":
+        return str(device)
+    number = torch.cuda.current_device() if device.index is None else device.index
+    shown = [word.strip() for word in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")]
+    own = shown[number] if number < len(shown) else ""
+    if not own.startswith("MIG"):
+        own = str(getattr(torch.cuda.get_device_properties(number), "uuid", own))
+    return "cuda:%d %s" % (number, own)
 
 
 def replace(owner, name, make):

@@ -3,7 +3,7 @@ import collections
 import time
 import weakref
 
-from . import averaging, core, digest, watching, workers
+from . import averaging, core, digest, rows, watching, workers
 from .core import State, guard, place, replace, send
 
 # Of a data set: its own values, and how deep they are looked into.
@@ -16,6 +16,7 @@ _passes = {}
 _indices = core.Marks()
 _count, _like = [0], {}
 _open = []
+# Where samplers and subsets were made.
 _samplers = core.Marks()
 
 
@@ -28,21 +29,34 @@ class Pass:
         self.index = _index_of(loader, self.made, where)
         self.number = _passes.get(self.index, 0)
         _passes[self.index] = self.number + 1
-        self.began, self.steps = time.perf_counter(), State.steps
+        self.began, self.steps, self.meetings = time.perf_counter(), State.steps, State.meetings
+        # As they were when the last batch came.
+        self.last_steps, self.last_meetings = State.steps, State.meetings
         self.batches = self.samples = self.ordered = 0
         self.waited = 0.0
         self.first, self.order, self.picked = [], digest.hasher(), []
         self.dataset = _length(loader.dataset)
-        self.every = 1
-        while self.dataset and self.every * _PICKED // 2 < self.dataset:
+        # Numbers are those of samples of the innermost data set: ranks that split it in different ways show by them.
+        self.root, self.subsets = _root(loader.dataset)
+        self.every, size = 1, _length(self.root) or 0
+        while self.every * _PICKED // 2 < size:
             self.every *= 2
-        self.sampler = _sampler_of(loader)
+        self.sampler, self.is_own_sampler = _sampler_of(loader)
+        self.expected = _length(loader) or 0 if self.sampler["sampler"] else 0
+        # Whether the numbers of the sampler have come in another order than that of the data set.
+        self.last, self.is_mixed = -1, False
         self.repeats = _draws_again(loader)
         # Samples of the batches that are on their way, and whether the sampler's numbers are those of samples.
         self.sizes, self.counts = collections.deque(), self.dataset is not None and self.sampler["sampler"] != ""
         if loader not in _contents:
-            _contents[loader] = content_of(loader.dataset)
+            _contents[loader] = content_of(self.root)
         self.content = _contents[loader]
+        # Samples without numbers are known by their values.
+        self.rows = None if self.sampler["sampler"] else rows.Rows()
+
+    def has_all(self):
+        """Whether no batch is missing: a loop that counts them, as Lightning's does, never asks for the one behind the last."""
+        return 0 < self.expected <= self.batches
 
 
 # Digests of what the data sets hold.
@@ -63,6 +77,17 @@ def _index_of(loader, made, where):
     return before[1]
 
 
+def _root(dataset):
+    """The data set that subsets are taken of, and their lists of numbers, the innermost last."""
+    from torch.utils.data import Subset
+
+    numbers = []
+    while isinstance(dataset, Subset) and len(numbers) < 8:
+        numbers.append(dataset.indices)
+        dataset = dataset.dataset
+    return dataset, numbers
+
+
 def _length(of):
     try:
         return len(of)
@@ -76,17 +101,25 @@ def _draws_again(loader):
 
 
 def _sampler_of(loader):
-    """What says which samples come next, as it stands when the pass begins."""
+    """What says which samples come next, as it stands when the pass begins; and whether it is a class of the program's own."""
     batches = getattr(loader, "batch_sampler", None)
-    sampler = getattr(batches, "sampler", None) or getattr(loader, "sampler", None) or batches
+    sampler = getattr(batches, "sampler", None)
+    if sampler is None:
+        # Beside a batch sampler of the program's own the loader has another sampler, which it does not ask.
+        is_asked = batches is None or hasattr(batches, "batch_sampler")
+        sampler = is_asked and getattr(loader, "sampler", None) or batches
     if sampler is None or type(sampler).__name__ == "_InfiniteConstantSampler":
-        return {"sampler": ""}
+        return {"sampler": ""}, False
     inner = getattr(batches, "batch_sampler", None)
     if inner is not None and sampler is getattr(loader, "sampler", None):
         sampler = getattr(inner, "sampler", sampler)
     fields = {"sampler": type(sampler).__name__}
-    if sampler in _samplers:
-        fields["sampler_made"] = _samplers.get(sampler)
+    made = _samplers.get(sampler)
+    if made is not None:
+        fields["sampler_made"] = made
+    split = _samplers.get(loader.dataset)
+    if split is not None:
+        fields["split_made"] = split
     for name, owner, attribute in (
         ("replicas", sampler, "num_replicas"), ("replica", sampler, "rank"), ("seed", sampler, "seed"), ("epoch", sampler, "epoch"),
         ("replicas", batches, "num_processes"), ("replica", batches, "process_index"),
@@ -97,7 +130,7 @@ def _sampler_of(loader):
     if any(fields.get(name, 0) < 0 for name in ("replicas", "replica")):
         fields.pop("replicas", None), fields.pop("replica", None)
     fields["shuffles"] = bool(getattr(sampler, "shuffle", type(sampler).__name__ in ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")))
-    return fields
+    return fields, not hasattr(sampler, "shuffle") and not type(sampler).__module__.startswith("torch.")
 
 
 def content_of(dataset):
@@ -140,9 +173,10 @@ def _add_content(known, found, value, depth):
 
 
 def install(torch):
-    from torch.utils.data import DataLoader, DistributedSampler, dataloader
+    from torch.utils.data import DataLoader, DistributedSampler, Subset, dataloader
 
     replace(DistributedSampler, "__init__", core.remembers_making(_samplers))
+    replace(Subset, "__init__", core.remembers_making(_samplers))
     replace(DataLoader, "__init__", core.remembers_making(_made))
     replace(DataLoader, "__iter__", _begins)
     replace(dataloader._BaseDataLoaderIter, "__next__", _next)
@@ -171,12 +205,16 @@ def _begins(old):
 def _begin(loader):
     if not core.may_speak():
         return
+    State.has_loaders = True
     before = _current.pop(loader, None)
     if before is not None:
         _finish(before, False)
     if getattr(loader, "num_workers", 0):
         workers.prepare()
+    for other in [other for other in _open if other.has_all()]:
+        _finish(other, False)
     begun = Pass(loader, place())
+    State.loader, State.logged_at = (begun.expected, begun.made), None
     _current[loader] = begun
     _open.append(begun)
     State.progress += 1
@@ -187,7 +225,7 @@ def _attach(loader, iterator):
     begun = _current.get(loader)
     if begun is not None:
         iterator._hvd_lab_pass = begun
-        workers.expect(loader, begun.index, begun.made)
+        workers.expect(loader, begun.index, begun.made, iterator)
 
 
 class _Watched:
@@ -236,6 +274,9 @@ def _see(begun, indices):
         if begun.ordered < _ORDER:
             begun.order.update(b"%d," % index)
         begun.ordered += 1
+        begun.is_mixed, begun.last = begun.is_mixed or index < begun.last, index
+        for numbers in begun.subsets:
+            index = int(numbers[index])
         if not begun.repeats and len(begun.picked) < _PICKED and ((index * 2654435761) >> 7) % begun.every == 0 and 0 <= index < 1 << 32:
             begun.picked.append(index)
 
@@ -267,6 +308,7 @@ def _took(iterator, batch, waited):
     if begun is None:
         return
     State.progress += 1
+    begun.last_steps, begun.last_meetings = State.steps, State.meetings
     begun.waited += waited
     State.times["data"] += waited
     tensors, samples = digest.of_batch(batch)
@@ -275,6 +317,8 @@ def _took(iterator, batch, waited):
         samples = begun.sizes.popleft()
     if begun.batches < _FIRST:
         begun.first.append(digest.of_tensors(tensors))
+    if begun.rows is not None and begun.number == 0:
+        begun.rows.add(tensors)
     begun.batches += 1
     begun.samples += samples
     averaging.samples[0] += samples
@@ -289,16 +333,28 @@ def _finish(begun, is_whole):
         _current.pop(loader, None)
     if begun.batches == 0:
         return
-    trains = State.steps > begun.steps
+    # Of a pass that was left early the end is not known: what came behind its last batch may be of another one.
+    is_known = is_whole or begun.batches == 1
+    trains = (State.steps if is_known else begun.last_steps) > begun.steps
+    is_whole = is_whole or begun.has_all()
+    met = (State.meetings if is_whole else begun.last_meetings) - begun.meetings
     if not trains:
         State.behind_validation = True
+    if begun.is_own_sampler:
+        begun.sampler["shuffles"] = begun.is_mixed
     order = begun.order.hexdigest() if begun.ordered else digest.of_text(" ".join(begun.first))
+    picked, every, content, repeated = sorted(begun.picked), begun.every, begun.content, 0
+    if trains and begun.rows is not None:
+        repeated = begun.rows.repeated
+        if begun.rows.picked():
+            picked, every, content = begun.rows.picked(), 1, "rows"
+    where = not trains and State.logged_at or begun.where
     send(
-        "pass", loader=begun.index, made=begun.made, place=begun.where, trains=trains, updates=State.updates,
+        "pass", loader=begun.index, made=begun.made, place=where, trains=trains, updates=State.updates,
         is_whole=is_whole, dataset=begun.dataset, batch_size=begun.batch_size, drops_last=begun.drops_last,
-        batches=begun.batches, samples=begun.samples, first=begun.first, order=order, picked=sorted(begun.picked), every=begun.every,
+        batches=begun.batches, samples=begun.samples, first=begun.first, order=order, picked=picked, every=every,
         workers=begun.workers, seconds=round(time.perf_counter() - begun.began, 6), waited=round(begun.waited, 6),
-        content=begun.content, **dict(begun.sampler, **{"pass": begun.number}),
+        content=content, repeated=repeated, met=met, **dict(begun.sampler, **{"pass": begun.number}),
     )
     workers.tell()
     if begun.number < 64 or core.sampled(begun.number):

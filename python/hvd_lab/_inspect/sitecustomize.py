@@ -14,6 +14,8 @@ _PACKAGE = "_hvd_lab_inspect"
 _WATCHED = {
     "torch": "torch_hooks",
     "safetensors.torch": "safetensors_hooks",
+    "lightning.pytorch.core.module": "lightning_hooks",
+    "pytorch_lightning.core.module": "lightning_hooks",
     "horovod.torch": "horovod_torch",
     "horovod.keras": "horovod_keras",
     "horovod.tensorflow.keras": "horovod_keras",

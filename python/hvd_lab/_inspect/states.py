@@ -1,5 +1,6 @@
 """Files that are written, states that are loaded, decisions by a value, and prints."""
 import builtins
+import io
 import logging
 import os
 import re
@@ -21,6 +22,8 @@ def install(torch):
     if plateau is not None:
         replace(plateau, "step", _tells_decision)
     replace(builtins, "print", _told_print)
+    for owner in (builtins, io):
+        replace(owner, "open", _tells_open)
     replace(logging.StreamHandler, "emit", _told_record)
 
 
@@ -41,6 +44,34 @@ def _tell_file(by, file):
     path = file if isinstance(file, (str, os.PathLike)) else getattr(file, "name", None)
     if isinstance(path, (str, os.PathLike)) and core.may_speak():
         send("state", action="written", by=by, path=os.path.abspath(os.fspath(path)), place=place(sys._getframe(3)), updates=State.updates)
+
+
+def _tells_open(old):
+    """A file that the program itself opens to write it anew, as before `pickle.dump`."""
+
+    def open(*args, **kwargs):
+        mode = args[1] if len(args) > 1 else kwargs.get("mode")
+        if mode.__class__ is str and mode[:1] == "w":
+            _tell_open(args[0] if args else kwargs.get("file"))
+        return old(*args, **kwargs)
+
+    return open
+
+
+@guard
+def _tell_open(file):
+    caller = sys._getframe(3)
+    if caller.f_globals.get("__name__") in ("pathlib", "pathlib._local"):
+        caller = caller.f_back
+    if not State.has_spoken or not isinstance(file, (str, os.PathLike)) or core._is_own(caller.f_code.co_filename) is None:
+        return
+    path = os.path.abspath(os.fspath(file))
+    if path not in _opened and len(_opened) < 1000 and not str(path).startswith(("/dev/", "/proc/", "/sys/")):
+        _opened.add(path)
+        _tell_file("open", path)
+
+
+_opened = set()
 
 
 def _tells_load(action):

@@ -1,4 +1,4 @@
-"""Random states of a loader's worker processes, which tell their rank through a file.
+"""Random states where a loader takes its samples: in the rank itself, or in worker processes, which tell their rank through a file.
 
 In a worker this module is imported by name, whether it was forked or spawned; it never speaks to the lab there.
 """
@@ -62,6 +62,12 @@ def states():
     return found
 
 
+def _drawn(before):
+    """States as they were, and which have changed since."""
+    after = states()
+    return {"states": before, "draws": {name: after.get(name) != state for name, state in before.items()}}
+
+
 class _Look:
     def __init__(self, path, number):
         self.path, self.number, self.before = path, number, None
@@ -78,19 +84,55 @@ class _Look:
         if self.before is not None:
             before, self.before = self.before, None
             try:
-                after = states()
-                draws = {name: after.get(name) != state for name, state in before.items()}
                 with open(self.path, "w") as file:
-                    json.dump({"worker": self.number, "states": before, "draws": draws}, file)
+                    json.dump(dict(_drawn(before), worker=self.number), file)
             except Exception:
                 pass
         return collate(data)
 
 
-def expect(loader, index, made):
-    """A pass over this loader begins: its workers may tell something."""
-    if getattr(loader, "num_workers", 0) and index not in _told:
+class _Fetcher:
+    """Stands before the one of a loader without workers until its first batch has been taken."""
+
+    def __init__(self, iterator, fetcher, index, made):
+        self._iterator, self._fetcher, self._index, self._made = iterator, fetcher, index, made
+
+    def __getattr__(self, name):
+        return getattr(self._fetcher, name)
+
+    def fetch(self, indices):
+        self._iterator._dataset_fetcher = self._fetcher
+        before = guard(states)()
+        data = self._fetcher.fetch(indices)
+        self._tell(before)
+        return data
+
+    @guard
+    def _tell(self, before):
+        if before is not None:
+            _tell_states(self._index, self._made, [_drawn(before)])
+
+
+def _is_run_by_library():
+    """Whether the loop is of a library that seeds all ranks alike by itself: the program does not decide that."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(("transformers.", "lightning.", "pytorch_lightning.", "accelerate.")):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def expect(loader, index, made, iterator):
+    """A pass over this loader begins: random numbers may be drawn for its samples."""
+    if index in _told:
+        return
+    if getattr(loader, "num_workers", 0):
         _expected[index] = (made, int(loader.num_workers))
+    elif hasattr(iterator, "_dataset_fetcher") and getattr(iterator, "_dataset_kind", 1) == 0 and not _is_run_by_library():
+        # An iterable data set may draw alike on all ranks, of which each takes a share.
+        _told.add(index)
+        iterator._dataset_fetcher = _Fetcher(iterator, iterator._dataset_fetcher, index, made)
 
 
 def prepare():
@@ -120,6 +162,10 @@ def tell():
     _expected.pop(index)
     _told.add(index)
     seen.sort(key=lambda one: one["worker"])
+    _tell_states(index, made, seen)
+
+
+def _tell_states(index, made, seen):
     fields = {kind: [one["states"].get(kind, "") for one in seen][:256] for kind in ("numpy", "python", "torch")}
     draws = {"draws_" + kind: any(one["draws"].get(kind) for one in seen) for kind in ("numpy", "python", "torch")}
     send("workers", loader=index, made=made or core.NO_PLACE, **fields, **draws)

@@ -18,7 +18,12 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         seen.of_all(state).filter(|(_, report)| report.action == StateAction::Written && !report.path.starts_with("/dev/"))
     {
         let host = hosts.get(&rank).copied().unwrap_or_default();
-        files.entry((host, &report.path)).or_insert_with(|| (BTreeSet::new(), &report.place)).0.insert(rank);
+        let file = files.entry((host, &report.path)).or_insert_with(|| (BTreeSet::new(), &report.place));
+        file.0.insert(rank);
+        if report.by != "open" {
+            // The line that writes says more than the one that opened the file for it.
+            file.1 = &report.place;
+        }
     }
     if let Some(((_, path), (writers, place))) = files.iter().find(|(_, (ranks, _))| ranks.len() > 1) {
         let name = path.rsplit('/').next().unwrap_or(path);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, ranks as names};
+use super::inspection::{Inspection, differ, known, pass, ranks as names};
 use crate::domain::event::{PassReport, Place};
 
 const TOPIC: Topic = Topic::Data;
@@ -23,10 +23,14 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let passes = seen.passes(true);
     let Some((_, first)) = passes.iter().next() else {
+        if let Some(finding) = unequal(seen) {
+            return vec![finding];
+        }
         return vec![Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks")];
     };
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 5] = [sampler, same, whole, overlap, uneven];
     let of_passes = passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
+    let of_passes = of_passes.or_else(|| unequal(seen));
     let found: Vec<Finding> = [of_passes, same_order(&passes)].into_iter().flatten().collect();
     if !found.is_empty() {
         return found;
@@ -54,6 +58,14 @@ fn give_sampler(seen: &Inspection) -> &'static str {
         "give the DataLoader sampler=DistributedSampler(dataset, num_replicas=hvd.size(), rank=hvd.rank())"
     } else {
         "give the DataLoader sampler=DistributedSampler(dataset), and leave shuffle out"
+    }
+}
+
+fn share_out(seen: &Inspection, pass: &PassReport) -> &'static str {
+    if pass.sampler.is_empty() {
+        "let each rank skip what the others take: samples[rank::world_size], or itertools.islice(samples, rank, None, world_size)"
+    } else {
+        give_sampler(seen)
     }
 }
 
@@ -113,23 +125,29 @@ fn same(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let Some((rank, together)) = reports.iter().find_map(alike) else { return streams(reports) };
     let (who, one) = (names(&together), reports.get(&rank)?);
     let said = format!("{who} train on the same samples: their first {} batches are equal", one.first.len());
-    let remedy = if one.sampler.is_empty() {
-        "let each rank skip what the others take: itertools.islice(samples, rank, None, world_size)"
-    } else {
-        give_sampler(seen)
-    };
-    wrong(said, made(reports), "the ranks do the same work, and a pass takes as long as on one", remedy)
+    wrong(said, made(reports), "the ranks do the same work, and a pass takes as long as on one", share_out(seen, one))
 }
 
 /// Workers of one rank that go through the same stream.
 fn streams(reports: &Reports<'_>) -> Option<Finding> {
     let (rank, pass) = reports.iter().find(|(_, pass)| {
         let distinct: BTreeSet<&String> = pass.first.iter().collect();
-        pass.sampler.is_empty() && pass.workers > 1 && pass.first.len() > 1 && distinct.len() < pass.first.len()
+        let comes_again = pass.first.len() > 1 && distinct.len() < pass.first.len();
+        // Each worker has gone through all samples, if in an order of its own.
+        let expected = pass.samples - pass.samples / pass.workers.max(1);
+        let all_come_again = pass.repeated > 0 && pass.repeated.abs_diff(expected) * 20 < pass.samples;
+        pass.sampler.is_empty() && pass.workers > 1 && (comes_again || all_come_again)
     })?;
-    let said = format!("the {} workers of rank {rank} read the same stream: batches come twice", pass.workers);
+    let said = format!("the {} workers of rank {rank} read the same stream: samples come several times", pass.workers);
     let remedy = "let each worker skip what the others take: torch.utils.data.get_worker_info() says which one it is";
     wrong(said, made(reports), "each sample is trained on once for each worker", remedy)
+}
+
+/// Whether each rank has other samples of the same data set.
+pub(super) fn are_parts<'a>(passes: impl Iterator<Item = &'a PassReport> + Clone) -> bool {
+    let sets: Vec<BTreeSet<u32>> = passes.clone().map(|pass| pass.picked.iter().copied().collect()).collect();
+    let are_comparable = !differ(passes.map(|pass| pass.every)) && sets.len() > 1;
+    are_comparable && sets.windows(2).all(|two| !two[0].is_empty() && two[0].is_disjoint(&two[1]))
 }
 
 /// All of the data on each rank, if in another order.
@@ -139,6 +157,9 @@ fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let one = reports.values().next()?;
     let contents = || reports.values().map(|pass| pass.content.as_str());
     if !reports.values().all(|pass| is_all(pass)) || one.replicas.is_some() || differ(reports.values().map(|pass| pass.dataset)) {
+        return None;
+    }
+    if are_parts(reports.values().copied()) {
         return None;
     }
     let all = one.dataset.unwrap_or(0);
@@ -171,7 +192,12 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let contents = || reports.values().map(|pass| pass.content.as_str());
     let is_comparable =
         reports.values().all(|pass| pass.every == one.every && pass.picked.len() > 8 && pass.dataset == one.dataset);
-    if !is_comparable || differ(contents()) || contents().any(str::is_empty) && one.replicas.is_none() {
+    // Ranks that are in different epochs are another mistake.
+    if !is_comparable
+        || differ(reports.values().map(|pass| pass.epoch))
+        || differ(contents())
+        || contents().any(str::is_empty) && one.replicas.is_none()
+    {
         return None;
     }
     let all: Vec<(usize, BTreeSet<u32>)> =
@@ -184,12 +210,16 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let is_drawn = one.sampler.contains("Weighted");
     (part > OVERLAP && common >= reports.len() && !is_drawn).then(|| {
         let said = format!("{:.0} % of the samples of rank {first} go to rank {other} as well", part * 100.0);
-        wrong(
-            said,
-            sampler_made(reports),
-            "these samples count several times, and the pass takes longer than it should",
-            give_sampler(seen),
-        )
+        if let Some(split) = known(&one.split_made).filter(|_| one.replicas.is_some()) {
+            return wrong(
+                format!("{said}: each rank divides another part of the data set"),
+                Some(split),
+                "samples count several times, and what one rank trains on another may validate with",
+                "split alike on all ranks: random_split(..., generator=torch.Generator().manual_seed(0))",
+            );
+        }
+        let cost = "these samples count several times, and the pass takes longer than it should";
+        wrong(said, sampler_made(reports), cost, share_out(seen, one))
     })?
 }
 
@@ -203,14 +233,28 @@ fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     if !are_whole || !reports.values().any(|pass| goes_on(pass)) || !meet || is_covered(seen) {
         return twice(reports);
     }
-    let counts: Vec<String> = reports
-        .iter()
-        .map(|(rank, pass)| format!("{}{} on rank {rank}", if pass.is_whole { "" } else { "at least " }, pass.batches))
-        .take(8)
-        .collect();
+    let counted = |pass: &PassReport| if pass.is_whole { pass.batches.to_string() } else { format!("at least {}", pass.batches) };
+    different_numbers(reports.iter().map(|(rank, pass)| (*rank, counted(pass))), made(reports))
+}
+
+/// Loaders of different lengths, where a rank has not come to the end of its pass, and waits or is gone.
+fn unequal(seen: &Inspection) -> Option<Finding> {
+    let updates = seen.updates();
+    let reports = updates.values().find(|ranks| differ(ranks.values().map(|update| update.batches)))?;
+    let is_through = seen.of_all(pass).any(|(_, pass)| pass.trains && pass.is_whole);
+    let is_cut_off = seen.has_stood() || seen.is_over && is_through && !seen.have_all_ended();
+    if !is_cut_off || seen.wrappers().next().is_none() || seen.has("join") {
+        return None;
+    }
+    let place = reports.values().find_map(|update| known(&update.loader_made));
+    different_numbers(reports.iter().map(|(rank, update)| (*rank, update.batches.to_string())), place)
+}
+
+fn different_numbers(batches: impl Iterator<Item = (usize, String)>, place: Option<Place>) -> Option<Finding> {
+    let counts: Vec<String> = batches.map(|(rank, count)| format!("{count} on rank {rank}")).take(8).collect();
     wrong(
         format!("a pass has different numbers of batches: {}", counts.join(", ")),
-        made(reports),
+        place,
         "the rank with more batches waits for the others at the end of the pass, for ever or with an error",
         "make the shares equal: DistributedSampler pads them, drop_last=True cuts them, and model.join() covers for ranks that are done",
     )
@@ -247,40 +291,45 @@ fn same_order(passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding>
         let stays = |rank: &usize, now: &PassReport| {
             let then = before.get(rank)?;
             // Of a pass that was left early the order is known as far as it came: equal orders are of equal parts.
-            let is_known =
-                now.replicas.is_some() && now.batches > 1 && now.batches == then.batches && now.shuffles == then.shuffles;
-            (is_known && now.order == then.order && now.epoch == then.epoch).then_some(now.shuffles)
+            let is_known = (now.replicas.is_some() || now.shuffles && !now.picked.is_empty())
+                && now.batches > 1
+                && now.batches == then.batches
+                && now.shuffles == then.shuffles;
+            (is_known && now.order == then.order && (now.epoch == then.epoch || !now.shuffles)).then_some(now.shuffles)
         };
         let shuffles: Vec<bool> = reports.iter().filter_map(|(rank, pass)| stays(rank, pass)).collect();
         if shuffles.len() == reports.len() && !shuffles.contains(&true) {
-            return never_shuffled(reports);
+            return never_shuffled(reports, before);
         }
         (shuffles.len() == reports.len() && !shuffles.contains(&false)).then(|| {
             let who = names(reports.keys());
-            let said = format!("pass {} has the order of pass {number} on {who}: the sampler was not told the epoch", number + 1);
+            let is_told = reports.values().all(|pass| pass.epoch.is_some());
+            let why = if is_told { "the sampler was not told the epoch" } else { "the sampler shuffles alike each time" };
+            let said = format!("pass {} has the order of pass {number} on {who}: {why}", number + 1);
             let at = reports.values().next().and_then(|pass| known(&pass.place)).map_or(String::new(), |place| {
                 format!(" at {}:{}", place.file.rsplit('/').next().unwrap_or_default(), place.line)
             });
             let cost = "every epoch has the same batches in the same order, so the model learns the order too";
-            wrong(
-                said,
-                sampler_made(reports),
-                cost,
-                format!("call sampler.set_epoch(epoch) before the loop over the batches{at}"),
-            )
+            let remedy = if is_told { "call" } else { "seed the shuffle with the epoch, as DistributedSampler does, and call" };
+            let remedy = format!("{remedy} sampler.set_epoch(epoch) before the loop over the batches{at}");
+            wrong(said, sampler_made(reports), cost, remedy)
         })?
     })
 }
 
-/// A distributed sampler that leaves the order of the data set as it is.
-fn never_shuffled(reports: &Reports<'_>) -> Option<Finding> {
-    let is_its_own = reports.values().all(|pass| pass.sampler.contains("Distributed"));
+/// A distributed sampler that is told the epoch, and leaves the order of the data set as it is. Without an epoch the order may be meant.
+fn never_shuffled(reports: &Reports<'_>, before: &Reports<'_>) -> Option<Finding> {
+    let is_told = |(rank, pass): (&usize, &&PassReport)| before.get(rank).is_some_and(|then| then.epoch != pass.epoch);
+    let is_its_own = reports.values().all(|pass| pass.sampler.contains("Distributed")) && reports.iter().all(is_told);
     let finding = Finding::objection(
         (TOPIC, Outcome::Look),
-        format!("{} train on their samples in the order of the data set, in every pass", names(reports.keys())),
+        format!(
+            "{} train on their samples in the order of the data set, though their sampler is told the epoch",
+            names(reports.keys())
+        ),
         sampler_made(reports),
         "samples that stand side by side always come into the same batch",
-        "leave shuffle=False out of the DistributedSampler, and call sampler.set_epoch(epoch) before each pass",
+        "leave shuffle=False out of the DistributedSampler",
     );
     is_its_own.then_some(finding)
 }

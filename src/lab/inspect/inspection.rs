@@ -11,7 +11,7 @@ use crate::domain::event::{
 };
 
 /// Reports of one kind that are kept of a rank: a training of days sends about as many.
-const MOST: usize = 4096;
+pub(super) const MOST: usize = 4096;
 /// Ways to train in which each rank holds other weights or gradients on purpose.
 const SHARDED: [&str; 12] = [
     "FSDP",
@@ -114,8 +114,10 @@ impl Inspection {
     /// Updates that all ranks have reported, in the order of optimizers and updates, with the reports by rank.
     pub(super) fn updates(&self) -> BTreeMap<(usize, usize), BTreeMap<usize, &InspectedUpdate>> {
         let mut all: BTreeMap<(usize, usize), BTreeMap<usize, &InspectedUpdate>> = BTreeMap::new();
+        let numbers = self.numbers_of_optimizers();
         for (rank, update) in self.of_all(update) {
-            all.entry((update.index, update.update)).or_default().entry(rank).or_insert(update);
+            let index = numbers.get(&(rank, update.index)).copied().unwrap_or(update.index);
+            all.entry((index, update.update)).or_default().entry(rank).or_insert(update);
         }
         all.retain(|_, ranks| self.is_complete() && ranks.len() == self.ranks.len());
         // With Join a rank that has no more batches makes no more updates: later ones with the same number do not belong together.
@@ -124,6 +126,33 @@ impl Inspection {
         // Ranks that step different optimizers first number them differently.
         all.retain(|_, ranks| !differ(ranks.values().map(|update| (&update.optimizer, update.tensors))));
         all
+    }
+
+    /// Where a rank has an optimizer that the others have not, its numbers are not theirs: those that the same line made belong together.
+    fn numbers_of_optimizers(&self) -> BTreeMap<(usize, usize), usize> {
+        let mut made: BTreeMap<usize, BTreeMap<usize, &Place>> = BTreeMap::new();
+        for (rank, update) in self.of_all(update) {
+            made.entry(rank).or_default().entry(update.index).or_insert(&update.made);
+        }
+        if !differ(made.values()) {
+            return BTreeMap::new();
+        }
+        let mut numbers = BTreeMap::new();
+        let mut known: Vec<(&Place, usize)> = Vec::new();
+        for (rank, own) in &made {
+            let mut before: BTreeMap<&Place, usize> = BTreeMap::new();
+            for (index, place) in own {
+                let count = before.entry(place).or_default();
+                let key = (*place, *count);
+                *count += 1;
+                let number = known.iter().position(|other| *other == key).unwrap_or_else(|| {
+                    known.push(key);
+                    known.len() - 1
+                });
+                numbers.insert((*rank, *index), number);
+            }
+        }
+        numbers
     }
 
     /// Passes that all ranks have reported, by loader and number, with the reports by rank.

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::data::are_parts;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, ranks as names};
+use super::inspection::{Inspection, MOST, differ, known, ranks as names};
 use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place};
 
 const TOPIC: Topic = Topic::Metrics;
@@ -53,17 +54,13 @@ fn decided_alone(seen: &Inspection) -> Option<Finding> {
 
 /// Whether a pass was over a share of what there is.
 fn is_share(passes: &Passes<'_>, pass: &PassReport) -> bool {
-    let is_small = pass.dataset.is_some_and(|all| pass.samples > 0 && (pass.samples as f64) < all as f64 * 0.98);
-    let may_be_part = is_small && !pass.sampler.is_empty() && pass.replicas.is_none() && !pass.drops_last;
+    let may_be_part = !pass.sampler.is_empty() && pass.replicas.is_none() && !pass.drops_last;
     pass.is_whole && (pass.replicas.is_some_and(|replicas| replicas > 1) || may_be_part && is_part_of_own(passes, pass))
 }
 
 /// Whether each rank has picked other samples: the same ones on all ranks are a part that was set aside for validation.
 fn is_part_of_own(passes: &Passes<'_>, pass: &PassReport) -> bool {
-    let Some(all) = passes.get(&(pass.loader, pass.pass)) else { return false };
-    let sets: Vec<BTreeSet<u32>> = all.values().map(|pass| pass.picked.iter().copied().collect()).collect();
-    let every = all.values().map(|pass| pass.every);
-    !differ(every) && sets.len() > 1 && sets.windows(2).all(|two| !two[0].is_empty() && two[0].is_disjoint(&two[1]))
+    passes.get(&(pass.loader, pass.pass)).is_some_and(|all| are_parts(all.values().copied()))
 }
 
 /// A validation of a share whose results never meet those of the others.
@@ -75,14 +72,15 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
     let passes = seen.passes(false);
     let contents = contents(&passes);
     for (rank, reports) in seen.ranks.iter() {
-        for (at, report) in reports.iter().enumerate() {
+        for (at, report) in reports[..known_until(reports)].iter().enumerate() {
             let InspectorReport::Pass(pass) = report else { continue };
             let has_own = contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
             // A look at the model before the first update is no result, and a program without updates does not train.
             if pass.trains || pass.updates == 0 || !(is_share(&passes, pass) || has_own) {
                 continue;
             }
-            match meets(&reports[at + 1..]) {
+            let within = (pass.met > 0).then_some(true);
+            match within.or_else(|| meets(&reports[at + 1..])) {
                 Some(true) => return None,
                 Some(false) => _ = alone.entry(pass.place.clone()).or_default().insert(*rank),
                 // The run was stopped here, or has not got any further yet.
@@ -94,7 +92,7 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
     let remedy = seen.in_words(
         "append hvd.callbacks.MetricAverageCallback() to the callbacks, in front of those that print or decide",
         "average it: hvd.allreduce(value, name=\"accuracy\")",
-        "add the counts of all ranks up with dist.all_reduce before you divide or print",
+        "add the counts of all ranks up with dist.all_reduce before you divide or print (Lightning: sync_dist=True)",
     );
     Some(Finding::objection(
         (TOPIC, told(seen)),
@@ -106,6 +104,13 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
         "what is printed or decided is of one rank's share, and told as the whole",
         remedy,
     ))
+}
+
+/// Reports behind which no collective is kept any more: of a very long run nothing follows from their absence.
+fn known_until(reports: &[InspectorReport]) -> usize {
+    let is_collective = |report: &InspectorReport| matches!(report, InspectorReport::Collective(_));
+    let are_all_kept = reports.iter().filter(|report| is_collective(report)).count() < MOST;
+    if are_all_kept { reports.len() } else { reports.iter().rposition(is_collective).unwrap_or(0) }
 }
 
 /// Results that name their rank say themselves that they are of one share.

@@ -46,7 +46,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             if own().all(|report| kind(report).1) && states().count() > 1 && !differ(states()) {
                 return vec![Finding::objection(
                     (TOPIC, Outcome::Look),
-                    format!("the workers of all ranks begin with the same state of {whose} random numbers, and draw from it"),
+                    format!("the samples of all ranks are drawn from the same state of {whose} random numbers"),
                     own().next().and_then(|report| known(&report.made)),
                     COST,
                     "add the rank to the seed after the model is made: torch.manual_seed(seed + rank)",
@@ -54,7 +54,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             }
         }
     }
-    if all.is_empty() { Vec::new() } else { Finding::ok(TOPIC, "the workers begin with different random numbers") }
+    if all.is_empty() {
+        Vec::new()
+    } else {
+        Finding::ok(TOPIC, "no two workers or ranks draw the same random numbers for their samples")
+    }
 }
 
 fn workers(report: &InspectorReport) -> Option<&WorkersReport> {

@@ -23,7 +23,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if groups.is_empty() || (!seen.is_over && groups.len() < size) {
         return vec![Finding::not_judged(TOPIC, "not all ranks have come to their group yet")];
     }
-    let found: Vec<Finding> = [numbers(&groups), devices(seen, &groups), threads(&groups)].into_iter().flatten().collect();
+    let found: Vec<Finding> = [numbers(&groups), devices(seen, &groups), threads(seen, &groups)].into_iter().flatten().collect();
     if found.is_empty() { Finding::ok(TOPIC, format!("{} know that they are {size}", names(groups.keys()))) } else { found }
 }
 
@@ -74,6 +74,7 @@ fn devices(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<
     }
     let ((_, device), shared) = users.into_iter().find(|(_, ranks)| ranks.iter().any(|rank| *rank != ranks[0]))?;
     let place = groups.get(&shared[0]).and_then(|group| known(&group.place));
+    let device = device.split(' ').next().unwrap_or_default();
     Some(Finding::objection(
         (TOPIC, Outcome::Wrong),
         format!("{} compute on {device} of the same host", names(&shared)),
@@ -83,13 +84,18 @@ fn devices(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<
     ))
 }
 
-fn threads(groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
-    let (rank, group) = groups.iter().find(|(_, group)| {
-        group.local_size > 1 && group.device == "cpu" && group.threads * group.local_size > group.cores && group.threads > 1
+fn threads(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
+    let (rank, group, threads) = groups.iter().find_map(|(rank, group)| {
+        // Before its first update a program may still set its threads, or go to a GPU.
+        let first = seen.of_rank(*rank, update).next()?;
+        let on_cpu = first.device == "cpu";
+        let threads = if first.threads > 0 { first.threads } else { group.threads };
+        let is_too_many = group.local_size > 1 && threads * group.local_size > group.cores && threads > 1;
+        (on_cpu && is_too_many).then_some((rank, group, threads))
     })?;
     Some(Finding::objection(
         (TOPIC, Outcome::Look),
-        format!("rank {rank} computes with {} threads, {} ranks share {} cores", group.threads, group.local_size, group.cores),
+        format!("rank {rank} computes with {threads} threads, {} ranks share {} cores", group.local_size, group.cores),
         known(&group.place),
         "the threads of all ranks get into each other's way",
         format!("set OMP_NUM_THREADS={} or call torch.set_num_threads", (group.cores / group.local_size).max(1)),

@@ -150,10 +150,15 @@ pub struct InspectedUpdate {
     /// and whether it divided by the number of ranks.
     pub averaged_by_hand: usize,
     pub summed_by_hand: bool,
-    /// `cpu` or `cuda:0`: where the parameters are.
+    /// `cpu` or `cuda:0`: where the parameters are. Of a GPU also what tells it from the others of its host, however ranks number them.
     pub device: String,
+    /// Threads of an operation on the CPU; 0 where that is not known.
+    pub threads: usize,
     /// Training samples that went through data loaders in training passes since the update before.
     pub samples: usize,
+    /// Batches that the loader says to have over which the last pass began, 0 where it does not; and where it was made.
+    pub batches: usize,
+    pub loader_made: Place,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -173,6 +178,8 @@ pub struct PassReport {
     pub is_whole: bool,
     /// Where its distributed sampler was made.
     pub sampler_made: Place,
+    /// Where the data set was made, if it is a subset of another one. Numbers of samples are those of the other one.
+    pub split_made: Place,
     /// Digest of the data set itself: equal on all ranks if they have the same one. Empty if it cannot be told without reading samples.
     pub content: String,
     /// Class of the sampler; empty for an iterable data set or a Keras `fit`.
@@ -195,10 +202,15 @@ pub struct PassReport {
     /// does not change it.
     pub order: String,
     /// The numbers of its samples that are 0 under a hash modulo a power of two, at most 256: what two ranks have in common shows in
-    /// them. Empty where the sampler does not tell numbers. `every` is that power of two.
+    /// them. `every` is that power of two. Where the sampler does not tell numbers, these are the smallest digests of the samples
+    /// themselves, if enough samples were seen.
     pub picked: Vec<u32>,
     pub every: usize,
+    /// Samples without numbers that came again in the same pass.
+    pub repeated: usize,
     pub workers: usize,
+    /// Collectives within the pass by which results may have come together.
+    pub met: usize,
     /// Seconds of the pass, and those that it waited for batches.
     pub seconds: f64,
     pub waited: f64,
@@ -232,7 +244,7 @@ pub enum StateAction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StateReport {
     pub action: StateAction,
-    /// Of a file that was written: `torch.save`, `safetensors`, `ModelCheckpoint`.
+    /// Of a file that was written: `torch.save`, `safetensors`, `ModelCheckpoint`; `open` where the program itself opens it.
     #[serde(default)]
     pub by: String,
     /// Absolute path of a file. Empty otherwise.

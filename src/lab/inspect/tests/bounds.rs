@@ -76,3 +76,20 @@ fn rates_are_compared_with_a_run_on_one_rank() {
     assert_eq!(outcome(0.01), Some(Outcome::Look), "scaled too far");
     assert_eq!(both.rate_against(&both), None);
 }
+
+#[test]
+fn where_not_all_collectives_are_kept_nothing_follows_from_their_absence() {
+    let reports = |count: usize| {
+        let met = CollectiveReport { name: "all_reduce".into(), place: at(44), numbers: Some(2), call: 0, updates: 3 };
+        let met = InspectorReport::Collective(met);
+        let all = without(|_, report| matches!(report, InspectorReport::Collective(_)));
+        (0..2)
+            .flat_map(|rank| {
+                let own = all.iter().filter(move |line| line.process == rank).cloned();
+                own.clone().take(3).chain((0..count).map(|_| line(rank, met.clone())).collect::<Vec<_>>()).chain(own.skip(3))
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(objections(&reports(8), true), [(Topic::Metrics, Outcome::Wrong, 40)]);
+    assert_eq!(objections(&reports(5000), true), []);
+}

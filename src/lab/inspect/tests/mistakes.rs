@@ -18,6 +18,16 @@ fn each_mistake_is_named_with_its_line() {
             updates,
         })
     };
+    let written = |by: &str, place: usize| {
+        InspectorReport::State(StateReport {
+            action: StateAction::Written,
+            by: by.into(),
+            path: "/work/best.pt".into(),
+            place: at(place),
+            digest: String::new(),
+            updates: 16,
+        })
+    };
     let printed = |names_rank| {
         InspectorReport::Printed(PrintedReport {
             place: at(46),
@@ -176,6 +186,7 @@ fn each_mistake_is_named_with_its_line() {
                 pass.replicas = None;
                 pass.sampler = "RandomSampler".into();
                 pass.samples = 1024;
+                pass.picked = (0..128).collect();
             }),
             (Data, Wrong, 15),
         ),
@@ -196,14 +207,13 @@ fn each_mistake_is_named_with_its_line() {
             }),
             (Data, Wrong, 15),
         ),
-        (
-            "never shuffled",
-            passes(|_, pass| (pass.shuffles, pass.epoch, pass.order) = (false, Some(0), "o".into())),
-            (Data, Look, 15),
-        ),
+        ("never shuffled", passes(|_, pass| (pass.shuffles, pass.order) = (false, "o".into())), (Data, Look, 15)),
         (
             "drawn by weight from all samples",
-            passes(|_, pass| (pass.sampler, pass.replicas, pass.samples) = ("WeightedRandomSampler".into(), None, 1024)),
+            passes(|_, pass| {
+                (pass.sampler, pass.replicas, pass.samples) = ("WeightedRandomSampler".into(), None, 1024);
+                pass.picked.clear();
+            }),
             (Data, Look, 15),
         ),
         (
@@ -243,6 +253,48 @@ fn each_mistake_is_named_with_its_line() {
         ("too few replicas", passes(|_, pass| pass.replicas = Some(1)), (Data, Wrong, 15)),
         ("one share for all", passes(|_, pass| pass.replica = Some(0)), (Data, Wrong, 15)),
         ("overlapping shares", passes(|_, pass| pass.picked = (0..64).collect()), (Data, Wrong, 15)),
+        (
+            "another split on each rank",
+            passes(|rank, pass| {
+                pass.picked = (0..64).map(|number| number + 32 * rank as u32).collect();
+                pass.split_made = at(9);
+            }),
+            (Data, Wrong, 9),
+        ),
+        (
+            "a sampler of its own that shuffles alike",
+            passes(|_, pass| {
+                (pass.sampler, pass.replicas, pass.replica) = ("Mine".into(), None, None);
+                (pass.epoch, pass.order, pass.shuffles) = (None, "o".into(), true);
+            }),
+            (Data, Wrong, 15),
+        ),
+        (
+            "workers that each go through all samples",
+            passes(|_, pass| {
+                (pass.sampler, pass.replicas, pass.dataset) = (String::new(), None, None);
+                (pass.workers, pass.repeated) = (2, 256);
+            }),
+            (Data, Wrong, 15),
+        ),
+        (
+            "loaders of different lengths, and the rank with more stands",
+            {
+                let mut all = updates(|rank, update| (update.batches, update.loader_made) = (16 + rank, at(15)));
+                all.retain(|line| {
+                    let is_of_the_rest = |report: &InspectorReport| {
+                        matches!(
+                            report,
+                            InspectorReport::Pass(_) | InspectorReport::Collective(_) | InspectorReport::Ended { .. }
+                        )
+                    };
+                    line.process == 0 || !matches!(&line.event, Event::Inspected(report) if is_of_the_rest(report))
+                });
+                all.push(line(1, stalled(30, "backward")));
+                all
+            },
+            (Data, Wrong, 15),
+        ),
         ("uneven", passes(|rank, pass| pass.batches = 16 + rank), (Data, Wrong, 15)),
         ("equal workers", with(right(), 12, &[0, 1], &workers(&["a", "a"], true)), (Randomness, Wrong, 15)),
         ("equal ranks", with(right(), 12, &[0, 1], &workers(&["a", "b"], true)), (Randomness, Look, 15)),
@@ -276,6 +328,16 @@ fn each_mistake_is_named_with_its_line() {
                 )])
                 .collect(),
             (Checkpoint, Wrong, 50),
+        ),
+        (
+            "two that open a file",
+            right()
+                .into_iter()
+                .chain(
+                    (0..2).flat_map(|rank| [("open", 48), ("torch.save", 49)].map(|(by, place)| line(rank, written(by, place)))),
+                )
+                .collect(),
+            (Checkpoint, Wrong, 49),
         ),
         ("other epochs", passes(|rank, pass| pass.epoch = Some(pass.epoch.unwrap() + 3 * rank as i64)), (Checkpoint, Wrong, 25)),
         ("a barrier of one", standing, (Hang, Wrong, 60)),

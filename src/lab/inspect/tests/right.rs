@@ -98,6 +98,7 @@ fn more() -> Vec<(&'static str, Vec<EventLine>)> {
                 pass.picked = (0..32).collect();
             }),
         ),
+        ("results that meet batch by batch", validations(&|_, pass| pass.met = 16)),
         ("averaged by something unknown", {
             let mut all = right();
             all.retain(|line| !matches!(&line.event, Event::Inspected(report) if matches!(**report, InspectorReport::Wrapped(_) | InspectorReport::Group(_) | InspectorReport::Collective(_))));
@@ -133,6 +134,49 @@ fn more() -> Vec<(&'static str, Vec<EventLine>)> {
                     settings: Vec::new(),
                 }),
             ),
+        ),
+        (
+            "windows of a series in their order",
+            passes(|_, pass| (pass.shuffles, pass.epoch, pass.order) = (false, Some(0), "o".into())),
+        ),
+        (
+            "a part of the data set on each rank",
+            passes(|_, pass| {
+                (pass.replicas, pass.sampler) = (None, "RandomSampler".into());
+                pass.dataset = Some(512);
+            }),
+        ),
+        ("an optimizer more on one rank, and first", {
+            let mut all = with(
+                right(),
+                3,
+                &[0],
+                &InspectorReport::Update(InspectedUpdate {
+                    optimizer: "SGD".into(),
+                    tensors: 6,
+                    made: at(70),
+                    weights: "other".into(),
+                    device: "cpu".into(),
+                    ..InspectedUpdate::default()
+                }),
+            );
+            let mut of_root = all.iter_mut().filter(|line| line.process == 0);
+            while let Some(Event::Inspected(report)) = of_root.next().map(|line| &mut line.event) {
+                if let InspectorReport::Update(update) = &mut **report
+                    && update.made == at(12)
+                {
+                    update.index = 1;
+                }
+            }
+            all
+        }),
+        (
+            "threads that are set behind the start",
+            changed(|_, report| match report {
+                InspectorReport::Group(group) => group.threads = 64,
+                InspectorReport::Update(update) => update.threads = 1,
+                _ => {}
+            }),
         ),
         ("slow data on one rank", with(with(right(), 7, &[0], &stalled(30, "backward")), 7, &[1], &stalled(25, "_get_data"))),
     ]
@@ -204,6 +248,7 @@ fn what_others_do_on_purpose_is_not_blamed() {
                     && !pass.trains
                 {
                     (pass.replicas, pass.samples, pass.sampler) = (None, 1024, "SequentialSampler".into());
+                    pass.picked = (0..128).collect();
                 }
             }
             all
@@ -216,6 +261,7 @@ fn what_others_do_on_purpose_is_not_blamed() {
                     && !pass.trains
                 {
                     (pass.replicas, pass.samples, pass.sampler) = (None, 1024, "SequentialSampler".into());
+                    pass.picked = (0..128).collect();
                 }
             }
             all
