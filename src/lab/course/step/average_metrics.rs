@@ -8,7 +8,6 @@ use crate::course::check::watched;
 use crate::course::contrast::{Contrast, Pair, Side};
 use crate::domain::event::{EpochReport, Metrics};
 use crate::domain::history::Process;
-use crate::domain::units;
 
 /// Step 6: every rank judges by the mean over the ranks.
 pub fn check(group: &Group) -> Finding {
@@ -22,7 +21,7 @@ pub fn check(group: &Group) -> Finding {
             // The accuracies of two who disagree say more than a missing average.
             let own: Vec<f64> = alone.iter().map(|process| reports[*process].judged().accuracy).collect();
             let its = if own.len() == 1 { "its" } else { "their" };
-            let own: Vec<String> = own.iter().take(4).map(|accuracy| units::accuracy_of_rank(*accuracy)).collect();
+            let own: Vec<String> = own.iter().take(4).map(|accuracy| format!("{accuracy:.4}")).collect();
             return failed(format!(
                 "{} judged epoch {epoch} by {its} own validation accuracy ({}): average the metrics on every rank{}",
                 group.names(&alone),
@@ -72,10 +71,10 @@ pub fn check(group: &Group) -> Finding {
     let reports = group.all(terms::AN_EPOCH, |process| process.epoch(last))?;
     let own: Vec<f64> = reports.iter().map(|report| report.validation.accuracy).collect();
     Ok(format!(
-        "all {np} ranks judged epoch {last} by the mean accuracy {mean} (of {some})",
+        "all {np} ranks judged epoch {last} by the mean accuracy {mean:.4} (of {some})",
         np = own.len(),
-        mean = units::accuracy_of_rank(reports[group.root()].judged().accuracy),
-        some = list(own.iter().map(|accuracy| units::accuracy_of_rank(*accuracy)))
+        mean = reports[group.root()].judged().accuracy,
+        some = list(own.iter().map(|accuracy| format!("{accuracy:.4}")))
     ))
 }
 
@@ -90,7 +89,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
         pair.each(|side| side.reports(epoch).into_iter().map(pick).collect::<Vec<f64>>())
     };
     let (own, judged) = (all(|report| report.validation.accuracy), all(|report| report.judged().accuracy));
-    let words = |accuracies: &[f64]| list(accuracies.iter().map(|accuracy| units::accuracy_of_rank(*accuracy)));
+    let words = |accuracies: &[f64]| list(accuracies.iter().map(|accuracy| format!("{accuracy:.4}")));
     found.fact("measured by each", [words(&own[0]), words(&own[1])]);
     found.fact("decided on", [words(&judged[0]), words(&judged[1])]);
     let spread = |accuracies: &[f64]| {
@@ -101,13 +100,11 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
         && averaged == [0, pair[1].np()]
     {
         let apart = spread(&judged[0]);
-        let differ = format!(": they are {:.2} points apart, and a target between them would stop one rank alone", apart * 100.0);
         found.say(format!(
-            "Before, each rank decides on its own result of epoch {epoch} ({}){}. After, all decide on {}, the mean over the \
+            "Before, each rank decides on its own result of epoch {epoch} ({}){}. After, all decide on {mean:.4}, the mean over the \
              ranks.",
             words(&judged[0]),
-            if apart > 0.0 { differ } else { String::new() },
-            units::accuracy_of_rank(*mean),
+            if apart > 0.0 { format!(": they are {apart:.4} apart, and a target between them would stop one rank alone") } else { String::new() },
         ));
     }
     let weights = pair.each(|side| side.last_weights());

@@ -20,8 +20,9 @@ const BARS: [usize; 4] = [24, 16, 10, 6];
 
 /// What goes first where there is no room, from the name of the program to what belongs to the answer.
 pub mod rank {
-    pub const BAR: u8 = 9;
-    pub const LAB: u8 = 8;
+    pub const BAR: u8 = 10;
+    pub const LAB: u8 = 9;
+    pub const SHARED_WITH: u8 = 8;
     pub const STATE: u8 = 7;
     pub const EPOCH: u8 = 6;
     pub const LETTER: u8 = 5;
@@ -164,7 +165,7 @@ fn of_other_ranks(shared: &Shared, pair: Pair, cells: usize) -> Vec<Part> {
 fn shared_machine(shared: &Shared, runs: &[&RunSummary]) -> Option<Vec<Part>> {
     let [what, more] = runs.iter().find_map(|run| shared.shared_machine(run))?;
     let warn = |rank: u8, text: String| Part::new(rank, Span::styled(text, shared.theme.warn()));
-    Some(vec![warn(rank::ANSWER, format!("  not measured: {what}")), warn(rank::MORE, more)])
+    Some(vec![warn(rank::ANSWER, format!("  not measured: {what}")), warn(rank::SHARED_WITH, more)])
 }
 
 /// The ranks of a run and its images per second, in the chart's letter and colour; dim until they are fair.

@@ -277,6 +277,12 @@ fn a_run_that_shared_its_machine_is_repeated_by_the_key_that_the_hint_names() {
         let [_, wide] = header(state, 200);
         assert!(narrow.contains(key) && wide.contains(&format!("{key} {what_for}")), "{narrow}\n{wide}");
     };
+    // That it has finished goes after who else used the cores.
+    assert!(
+        header(&state, 80)[0].starts_with(" run 2 ✓ finished  not measured: run 1 shared the machine "),
+        "{:?}",
+        header(&state, 80)
+    );
     says(&state, "next: a in Runs on run 1, then r", "repeats it with the machine to itself");
     samples::say(&mut state, Message::Started(RunId(1)));
     state.focus = Pane::Runs;
