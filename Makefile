@@ -62,8 +62,8 @@ pictures:
 DEMO := HVD_LAB_HOME=target/demo target/release/hvd-lab
 recordings: build
 	@rm -rf target/demo
-	@$(DEMO) run --np 1 --steps none
-	@$(DEMO) run --np 2 --steps 1-10
+	@$(DEMO) run --np 1 --steps none --name "one rank, no step"
+	@$(DEMO) run --np 2 --steps 1-10 --name "two ranks, all ten steps"
 	@! $(DEMO) runs | grep '^\*' || { echo "recordings: nothing was recorded. Try again when the machine is quiet."; exit 1; }
 	@$(DEMO) record 1 --anonymous --force --out assets/recordings/np-1-no-steps.hvdrun
 	@$(DEMO) record 2 --anonymous --force --out assets/recordings/np-2-all-steps.hvdrun
