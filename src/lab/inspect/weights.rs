@@ -115,9 +115,8 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
 
 /// The wrapper behind which all ranks held the same parameters.
 fn equal_behind_wrapper(seen: &Inspection) -> Option<&WrappedReport> {
-    let sends = |report: &&WrappedReport| report.by == "DistributedDataParallel" && !report.after.is_empty();
-    let last: BTreeMap<usize, &WrappedReport> =
-        seen.wrappers().filter(|(_, report)| sends(&report)).map(|(rank, report)| (rank, report)).collect();
+    let sends = |report: &WrappedReport| report.by == "DistributedDataParallel" && !report.after.is_empty();
+    let last: BTreeMap<usize, &WrappedReport> = seen.wrappers().filter(|(_, report)| sends(report)).collect();
     let is_equal = last.len() == seen.ranks.len() && !differ(last.values().map(|report| &report.after));
     last.into_values().next().filter(|_| is_equal)
 }
