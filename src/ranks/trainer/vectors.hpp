@@ -1,7 +1,7 @@
 // Loops over float32 and bfloat16 numbers with the widest vectors that the processor has. Knows nothing of libtorch.
 //
-// The compiler makes each loop for vectors of 16, 8 and 4 numbers. All of them compute every number by the same operations in the same order, so the
-// processor changes how long a loop takes and no bit of its result.
+// The compiler makes each loop for vectors of 16, 8 and 4 numbers. All of them compute every number by the same operations in the same
+// order, so the processor changes how long a loop takes and no bit of its result.
 #pragma once
 
 #include <cstdint>
