@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, pass, ranks as names};
+use super::inspection::{Inspection, differ, ended, known, pass, ranks as names};
 use crate::domain::event::{PassReport, Place};
 
 const TOPIC: Topic = Topic::Data;
@@ -242,8 +242,9 @@ fn unequal(seen: &Inspection) -> Option<Finding> {
     let updates = seen.updates();
     let reports = updates.values().find(|ranks| differ(ranks.values().map(|update| update.batches)))?;
     let is_through = seen.of_all(pass).any(|(_, pass)| pass.trains && pass.is_whole);
-    let is_cut_off = seen.has_stood() || seen.is_over && is_through && !seen.have_all_ended();
-    if !is_cut_off || seen.wrappers().next().is_none() || seen.has("join") {
+    let is_well = seen.have_all_ended() && seen.of_all(ended).all(|(_, end)| end.failure.is_none());
+    let is_cut_off = seen.has_stood() || seen.is_over && is_through;
+    if is_well || !is_cut_off || seen.wrappers().next().is_none() || seen.has("join") {
         return None;
     }
     let place = reports.values().find_map(|update| known(&update.loader_made));
