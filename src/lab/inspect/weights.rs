@@ -66,7 +66,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if updates.values().any(|ranks| differ(ranks.values().map(|update| &update.rates))) {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their learning rates do")];
     }
-    let (what, place) = match loaded_by_some(seen, StateAction::LoadedModel, Some(*number)) {
+    let (what, place) = match loaded_by_some(seen, StateAction::LoadedModel, None) {
         Some((who, place)) => (format!("{who} loaded weights that the others did not"), place),
         None => (
             "something changes them beside the optimizer".to_owned(),
@@ -142,7 +142,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     let mut known_equal = updates.iter().filter(|(_, reports)| are_equal(reports));
     let other = known_equal.clone().find(|(_, reports)| differ(reports.values().map(|update| &update.state)));
     if let Some(((_, number), reports)) = other {
-        let some = loaded_by_some(seen, StateAction::LoadedOptimizer, Some(*number));
+        let some = loaded_by_some(seen, StateAction::LoadedOptimizer, None);
         let place = some
             .as_ref()
             .and_then(|(_, place)| place.clone())
