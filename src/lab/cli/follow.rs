@@ -268,8 +268,9 @@ impl<'a> View<'a> {
         if self.json {
             print_json_text(&format!("{}\n", serde_json::json!({ "summary": summary })))?;
         }
-        let judged = self.inspector.as_ref().map(|_| store.record(id)).transpose()?;
-        if let Some(inspected) = judged.and_then(|record| Inspected::read(store, &record, status.state)) {
+        if self.inspector.is_some()
+            && let Some(inspected) = Inspected::read(store, &store.record(id)?, status.state)
+        {
             match self.json {
                 true => print_json_text(&format!("{}\n", serde_json::json!({ "inspection": findings::json(&inspected) })))?,
                 false => print(&findings::table(&inspected))?,

@@ -59,7 +59,7 @@ impl Graph {
     pub fn value(self, value: f64) -> String {
         match self {
             Graph::Loss => format!("{value:.3}"),
-            Graph::Accuracy => format!("{:.1} %", value * 100.0),
+            Graph::Accuracy => units::accuracy(value),
             Graph::LearningRate => decimals(value, value.abs().max(1e-9) / 100.0),
             Graph::ImagesPerSec => units::rate(value),
         }
