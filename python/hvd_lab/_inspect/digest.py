@@ -14,8 +14,10 @@ def hasher():
 class _Known:
     """A hash of tensors. What lies on a GPU is fetched in one go: each fetch waits until the GPU has done all of its work."""
 
-    def __init__(self):
-        self.hash, self.there = hasher(), []
+    def __init__(self, torch):
+        self.torch, self.hash, self.there = torch, hasher(), []
+        if not _WHOLE_NUMBERS:
+            _WHOLE_NUMBERS.update({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64})
 
     def update(self, text):
         self._fetch()
@@ -34,11 +36,9 @@ class _Known:
         self.there.append(tensor.reshape(-1).view(_WHOLE_NUMBERS[1]))
 
     def _fetch(self):
-        import torch
-
         if self.there:
             there, self.there = self.there, []
-            here = torch.cat(there).to("cpu")
+            here = self.torch.cat(there).to("cpu")
             self.hash.update(ctypes.string_at(here.data_ptr(), here.numel()))
 
     def hexdigest(self):
@@ -50,18 +50,12 @@ def of_tensors(tensors):
     """Of PyTorch tensors, in their order; empty where there are none."""
     import torch
 
-    known, empty = _known(torch), True
+    known, empty = _Known(torch), True
     with torch.no_grad():
         for tensor in tensors:
             _add(known, tensor.detach(), torch)
             empty = False
     return "" if empty else known.hexdigest()
-
-
-def _known(torch):
-    if not _WHOLE_NUMBERS:
-        _WHOLE_NUMBERS.update({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64})
-    return _Known()
 
 
 def address(tensor):
@@ -99,7 +93,7 @@ def of_content(tensor):
     """Of a tensor that may be as large as a data set: only some of its numbers are read."""
     import torch
 
-    known = _known(torch)
+    known = _Known(torch)
     known.update(repr(tuple(tensor.shape)).encode())
     if tensor.layout == torch.strided and not tensor.is_meta and (tensor.is_contiguous() or tensor.numel() <= WHOLE):
         with torch.no_grad():

@@ -23,15 +23,12 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let passes = seen.passes(true);
     let Some((_, first)) = passes.iter().next() else {
-        if let Some(finding) = unequal(seen) {
-            return vec![finding];
-        }
-        return vec![Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks")];
+        let unknown = || Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks");
+        return vec![unequal(seen).unwrap_or_else(unknown)];
     };
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 5] = [sampler, same, whole, overlap, uneven];
-    let of_passes = passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
-    let of_passes = of_passes.or_else(|| unequal(seen));
-    let found: Vec<Finding> = [of_passes, same_order(&passes)].into_iter().flatten().collect();
+    let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
+    let found: Vec<Finding> = [of_passes().or_else(|| unequal(seen)), same_order(&passes)].into_iter().flatten().collect();
     if !found.is_empty() {
         return found;
     }
@@ -133,7 +130,7 @@ fn streams(reports: &Reports<'_>) -> Option<Finding> {
     let (rank, pass) = reports.iter().find(|(_, pass)| {
         let distinct: BTreeSet<&String> = pass.first.iter().collect();
         let comes_again = pass.first.len() > 1 && distinct.len() < pass.first.len();
-        // Each worker has gone through all samples, if in an order of its own.
+        // Each worker has gone through all samples, in whatever order.
         let expected = pass.samples - pass.samples / pass.workers.max(1);
         let all_come_again = pass.repeated > 0 && pass.repeated.abs_diff(expected) * 20 < pass.samples;
         pass.sampler.is_empty() && pass.workers > 1 && (comes_again || all_come_again)
@@ -318,7 +315,8 @@ fn same_order(passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding>
     })
 }
 
-/// A distributed sampler that is told the epoch, and leaves the order of the data set as it is. Without an epoch the order may be meant.
+/// A distributed sampler that leaves the order of the data set as it is, though it is told the epoch. Where it is not, that may be on
+/// purpose.
 fn never_shuffled(reports: &Reports<'_>, before: &Reports<'_>) -> Option<Finding> {
     let is_told = |(rank, pass): (&usize, &&PassReport)| before.get(rank).is_some_and(|then| then.epoch != pass.epoch);
     let is_its_own = reports.values().all(|pass| pass.sampler.contains("Distributed")) && reports.iter().all(is_told);

@@ -50,7 +50,7 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         return unseen(seen, updates).or_else(|| nobody_averages(seen, updates)).or_else(|| summed(updates));
     };
     let reports = updates.get(&first)?;
-    // What goes past a wrapper is looked for from the first update on, which differs, so the second one tells.
+    // Only behind the first update that differs do the ranks look for calls past the wrapper: the report after it has them.
     let Some((what, place, remedy)) =
         cause(seen, reports, updates).or_else(|| (seen.is_over || updates.len() > 1).then(|| changed(reports)))
     else {
@@ -72,6 +72,7 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
 /// Why gradients differ, the line to change, and what to write there.
 type Cause = (String, Option<Place>, String);
 
+/// The first cause that the reports show; `None` where they show only that the gradients differ.
 fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Cause> {
     let own = || reports.values().copied();
     let one = own().next()?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, known, ranks as names};
-use crate::domain::event::{EndedReport, InspectorReport, Place, StalledReport};
+use crate::domain::event::{EndedReport, FailureReport, InspectorReport, Place, StalledReport};
 
 const TOPIC: Topic = Topic::Hang;
 
@@ -34,7 +34,7 @@ enum Elsewhere<'a> {
     Ended {
         updates: usize,
     },
-    /// An error of its own ended it here.
+    /// It ended here, by an error of its own.
     Failed(&'a Place),
     Busy,
 }
@@ -114,37 +114,28 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 }
 
 fn standing<'a>(seen: &Inspection, reports: &'a [InspectorReport]) -> Standing<'a> {
-    let elsewhere = |elsewhere: Elsewhere<'a>| Standing::Elsewhere(elsewhere);
-    match reports.last() {
-        Some(InspectorReport::Stalled(report)) => of_stalled(seen, report),
+    let (report, otherwise) = match reports.last() {
+        Some(InspectorReport::Stalled(report)) if is_left_behind(seen, report) => return Standing::Elsewhere(Elsewhere::Busy),
+        Some(InspectorReport::Stalled(report)) => (report.clone(), Elsewhere::At(report)),
         Some(InspectorReport::Ended(EndedReport { failure: Some(failure), updates, .. })) => {
-            // A collective gives up after its own limit, which is minutes by default.
-            let moves = |report: &&InspectorReport| {
-                matches!(report, InspectorReport::Update(_) | InspectorReport::Collective(_) | InspectorReport::Stalled(_))
-            };
-            let report = match reports.iter().rev().find(moves) {
-                Some(InspectorReport::Stalled(report)) => report.clone(),
-                _ => StalledReport {
-                    place: failure.place.clone(),
-                    within: failure.within.clone(),
-                    calls: 0,
-                    updates: *updates,
-                    seconds: 0.0,
-                },
-            };
-            let is_left = is_left_behind(seen, &report);
-            if is_waiting(&report) && !is_left { Standing::Waiting(report) } else { elsewhere(Elsewhere::Failed(&failure.place)) }
+            (before_failure(reports, failure, *updates), Elsewhere::Failed(&failure.place))
         }
-        Some(InspectorReport::Ended(report)) => elsewhere(Elsewhere::Ended { updates: report.updates }),
-        _ => elsewhere(Elsewhere::Busy),
-    }
+        Some(InspectorReport::Ended(report)) => return Standing::Elsewhere(Elsewhere::Ended { updates: report.updates }),
+        _ => return Standing::Elsewhere(Elsewhere::Busy),
+    };
+    let waits = is_waiting(&report) && !is_left_behind(seen, &report);
+    if waits { Standing::Waiting(report) } else { Standing::Elsewhere(otherwise) }
 }
 
-fn of_stalled<'a>(seen: &Inspection, report: &'a StalledReport) -> Standing<'a> {
-    if is_left_behind(seen, report) {
-        return Standing::Elsewhere(Elsewhere::Busy);
+/// Where a rank stood when an error ended it: a collective gives up after its own limit, which is minutes by default.
+fn before_failure(reports: &[InspectorReport], failure: &FailureReport, updates: usize) -> StalledReport {
+    let moves = |report: &&InspectorReport| {
+        matches!(report, InspectorReport::Update(_) | InspectorReport::Collective(_) | InspectorReport::Stalled(_))
+    };
+    match reports.iter().rev().find(moves) {
+        Some(InspectorReport::Stalled(report)) => report.clone(),
+        _ => StalledReport { place: failure.place.clone(), within: failure.within.clone(), calls: 0, updates, seconds: 0.0 },
     }
-    if is_waiting(report) { Standing::Waiting(report.clone()) } else { Standing::Elsewhere(Elsewhere::At(report)) }
 }
 
 fn waits(who: &str, report: &StalledReport) -> String {

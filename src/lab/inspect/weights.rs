@@ -66,7 +66,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if updates.values().any(|ranks| differ(ranks.values().map(|update| &update.rates))) {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their learning rates do")];
     }
-    let (what, place) = match loaded_by_some(seen, StateAction::LoadedModel, None) {
+    let (what, place) = match loaded_by_some(seen, StateAction::LoadedModel, |_| true) {
         Some((who, place)) => (format!("{who} loaded weights that the others did not"), place),
         None => (
             "something changes them beside the optimizer".to_owned(),
@@ -79,15 +79,20 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     vec![Finding::objection(wrong, said, place, COST, "change weights on all ranks alike, or broadcast them afterwards")]
 }
 
+/// Whether it was loaded before the first update.
+fn is_at_start(report: &StateReport) -> bool {
+    report.updates == 0
+}
+
 /// Why weights differ before the first update.
 fn start(seen: &Inspection) -> (String, Option<Place>, String) {
-    if let Some((who, place)) = loaded_by_some(seen, StateAction::LoadedModel, Some(0)) {
+    if let Some((who, place)) = loaded_by_some(seen, StateAction::LoadedModel, is_at_start) {
         let remedy = "load them on all ranks, or before the model is wrapped (the wrapper sends those of rank 0)";
         return (format!("{who} loaded weights, and the others did not"), place, remedy.to_owned());
     }
     let loads: Vec<(usize, &str)> = seen
         .of_all(state)
-        .filter(|(_, report)| report.action == StateAction::LoadedModel && report.updates == 0)
+        .filter(|(_, report)| report.action == StateAction::LoadedModel && is_at_start(report))
         .map(|(rank, report)| (rank, report.digest.as_str()))
         .collect();
     if loads.len() > 1 && differ(loads.iter().map(|(_, digest)| digest)) {
@@ -121,11 +126,10 @@ fn equal_behind_wrapper(seen: &Inspection) -> Option<&WrappedReport> {
     last.into_values().next().filter(|_| is_equal)
 }
 
-/// Ranks that loaded a state where others, which have got as far, did not. `before` which update it counts; `None` for any.
-fn loaded_by_some(seen: &Inspection, action: StateAction, before: Option<usize>) -> Option<(String, Option<Place>)> {
-    let counts = |report: &StateReport| report.action == action && before.is_none_or(|update| report.updates <= update);
-    let loaded: BTreeMap<usize, &Place> =
-        seen.of_all(state).filter(|(_, report)| counts(report)).map(|(rank, report)| (rank, &report.place)).collect();
+/// Ranks that loaded a state where others, which have got as far, did not. Only loads that `counts` accepts are looked at.
+fn loaded_by_some(seen: &Inspection, action: StateAction, counts: fn(&StateReport) -> bool) -> Option<(String, Option<Place>)> {
+    let loads = seen.of_all(state).filter(|(_, report)| report.action == action && counts(report));
+    let loaded: BTreeMap<usize, &Place> = loads.map(|(rank, report)| (rank, &report.place)).collect();
     let trained: BTreeSet<usize> = seen.of_all(update).map(|(rank, _)| rank).collect();
     let place = loaded.values().next().copied()?;
     trained.iter().any(|rank| !loaded.contains_key(rank)).then(|| (names(loaded.keys()), known(place)))
@@ -142,7 +146,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     let mut known_equal = updates.iter().filter(|(_, reports)| are_equal(reports));
     let other = known_equal.clone().find(|(_, reports)| differ(reports.values().map(|update| &update.state)));
     if let Some(((_, number), reports)) = other {
-        let some = loaded_by_some(seen, StateAction::LoadedOptimizer, None);
+        let some = loaded_by_some(seen, StateAction::LoadedOptimizer, |_| true);
         let place = some
             .as_ref()
             .and_then(|(_, place)| place.clone())

@@ -150,7 +150,7 @@ pub struct InspectedUpdate {
     /// and whether it divided by the number of ranks.
     pub averaged_by_hand: usize,
     pub summed_by_hand: bool,
-    /// `cpu` or `cuda:0`: where the parameters are. Of a GPU also what tells it from the others of its host, however ranks number them.
+    /// Where the parameters are: `cpu`, or `cuda:0` and the UUID of that GPU, because two ranks may number their GPUs alike.
     pub device: String,
     /// Threads of an operation on the CPU; 0 where that is not known.
     pub threads: usize,

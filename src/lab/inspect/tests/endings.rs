@@ -32,9 +32,9 @@ fn a_standstill_that_ended_in_an_error_is_still_one() {
     assert_eq!(found([vec![stalled(60, "barrier"), failed(60, "barrier")], vec![clean()]]), hang(60));
     // Two different collectives, neither of which was waited for long.
     assert_eq!(found([vec![failed(60, "barrier")], vec![failed(61, "all_reduce")]]), hang(60));
-    // A rank that left early closes its connections, so nobody waits.
+    // When a rank leaves early, its connections close, and the other one fails at once.
     assert_eq!(found([vec![clean()], vec![failed(30, "backward")]]), hang(30));
-    // An error of its own ended a rank, and the others wait for it: that line is to be mended.
+    // The other rank waits for one that failed: the line of that error is the one to mend.
     assert_eq!(found([vec![stalled(60, "barrier")], vec![failed(7, "")]]), hang(7));
 }
 
