@@ -12,6 +12,27 @@ use std::fmt::Write as _;
 pub(super) const OPENING: &str = "[\n{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":1,\"args\":{\"sort_index\":0}}";
 pub(super) const CLOSING: &str = "\n]\n";
 
+/// Before every entry but the first.
+const SEPARATOR: &str = ",\n";
+
+/// Bytes that the kernel writes to a file as a whole, or not at all where the writer is killed meanwhile.
+const PAGE: usize = 4096;
+
+/// These lines with spaces between them, so that none lies across the end of a page of a file that already holds
+/// `length` bytes: then whoever writes may be killed at any moment, and the file ends with a whole line.
+pub(super) fn in_pages(lines: &str, length: usize) -> String {
+    let mut text = String::with_capacity(lines.len() + lines.len() / 16);
+    for entry in lines.split(SEPARATOR).skip(1) {
+        let left = PAGE - (length + text.len()) % PAGE;
+        if SEPARATOR.len() + entry.len() > left {
+            text.extend(std::iter::repeat_n(' ', left));
+        }
+        text.push_str(SEPARATOR);
+        text.push_str(entry);
+    }
+    text
+}
+
 /// Entries of one rank.
 pub(super) struct Lines {
     process: usize,
@@ -58,7 +79,7 @@ impl Lines {
 
     fn line(&mut self, entry: std::fmt::Arguments<'_>) {
         // Writing to a String cannot fail.
-        let _ = write!(self.text, ",\n{entry}");
+        let _ = write!(self.text, "{SEPARATOR}{entry}");
     }
 }
 
@@ -95,5 +116,21 @@ mod tests {
         assert_eq!((&span["pid"], &span["tid"], &span["ph"]), (&2.into(), &2002.into(), &"X".into()));
         assert_eq!((span["ts"].as_f64(), span["dur"].as_f64()), (Some(1234.567), Some(1_999_998_765.434)));
         assert_eq!(span["args"]["bytes"], 12);
+    }
+
+    #[test]
+    fn a_file_cut_off_at_the_end_of_any_page_lacks_only_the_closing_bracket() {
+        let mut lines = Lines::of_rank(0);
+        (0..200).for_each(|number| lines.count("batches ready", number * 1_000_000, 7));
+        let half = lines.text.len() / 2;
+        let (first, second) = lines.text.split_at(lines.text[..half].rfind(SEPARATOR).unwrap());
+        let mut file = OPENING.to_owned();
+        for lines in [first, second] {
+            file.push_str(&in_pages(lines, file.len()));
+        }
+        let entries = |file: &str| serde_json::from_str::<Vec<serde_json::Value>>(&format!("{file}]")).unwrap().len();
+        assert_eq!(entries(&file), 201);
+        let cuts: Vec<usize> = (1..=file.len() / PAGE).map(|page| entries(&file[..page * PAGE])).collect();
+        assert!(cuts.len() >= 3 && cuts.is_sorted() && cuts[0] > 40, "{cuts:?}");
     }
 }

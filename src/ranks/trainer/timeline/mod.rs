@@ -76,7 +76,15 @@ struct Written {
     /// When the last batch of images that is drawn was ready.
     images: Option<i64>,
     /// On the root, until a write fails.
-    out: Option<(PathBuf, File)>,
+    out: Option<TraceFile>,
+}
+
+/// What the root writes.
+struct TraceFile {
+    path: PathBuf,
+    file: File,
+    /// In bytes: whole lines.
+    length: usize,
 }
 
 impl Timeline {
@@ -124,7 +132,7 @@ impl Timeline {
         let process = comm::launched_index();
         let path = path_of(file, if topology.size.0 == 1 { process } else { 0 });
         let out = match topology.is_root() {
-            true => Some(open(&path).map(|out| (path.clone(), out)).map_err(|error| TimelineError { path, error })?),
+            true => Some(TraceFile::create(path)?),
             false => None,
         };
         let clock = clock_sync::compare(comm, || nanoseconds(self.launched, Instant::now()))?;
@@ -158,9 +166,9 @@ impl Timeline {
     pub fn end(&mut self, comm: &dyn Communicator, report: &Reporter) -> Result<(), CommError> {
         self.write(comm, report, None)?;
         let Some(mut written) = self.written.take() else { return Ok(()) };
-        written.append(report, chrome::CLOSING);
-        if let Some((path, file)) = &written.out {
-            let size = file.metadata().map(|metadata| units::bytes(metadata.len())).unwrap_or_default();
+        written.append(report, |file| file.append(chrome::CLOSING));
+        if let Some(TraceFile { path, length, .. }) = &written.out {
+            let size = units::bytes(*length as u64);
             report.line(&format!("Timeline: {} ({size}). Open it in https://ui.perfetto.dev", path.display()));
         }
         Ok(())
@@ -208,19 +216,41 @@ impl Written {
                 return Ok(());
             }
             for piece in &pieces {
-                self.append(report, &String::from_utf8_lossy(piece));
+                let lines = String::from_utf8_lossy(piece);
+                self.append(report, |file| file.append(&chrome::in_pages(&lines, file.length)));
             }
         }
     }
 
     /// A file that cannot be written any more is worth a warning, not a training.
-    fn append(&mut self, report: &Reporter, text: &str) {
-        if let Some((path, file)) = &mut self.out
-            && let Err(error) = file.write_all(text.as_bytes())
+    fn append(&mut self, report: &Reporter, write: impl FnOnce(&mut TraceFile) -> std::io::Result<()>) {
+        if let Some(out) = &mut self.out
+            && let Err(error) = write(out)
         {
-            report.warning(&format!("--timeline `{}` ends here: {error}", path.display()));
+            report.warning(&format!("--timeline `{}` ends here: {error}", out.path.display()));
             self.out = None;
         }
+    }
+}
+
+impl TraceFile {
+    fn create(path: PathBuf) -> Result<TraceFile, TimelineError> {
+        let opened = owners::open(&path, File::options().write(true).create(true).truncate(true), 0);
+        let written = opened.and_then(|file| {
+            let mut out = TraceFile { path: path.clone(), file, length: 0 };
+            out.append(chrome::OPENING).map(|()| out)
+        });
+        written.map_err(|error| TimelineError { path, error })
+    }
+
+    /// Where the disk is full, what was written of it is cut off again: the file ends with a whole line.
+    fn append(&mut self, text: &str) -> std::io::Result<()> {
+        if let Err(error) = self.file.write_all(text.as_bytes()) {
+            self.file.set_len(self.length as u64)?;
+            return Err(error);
+        }
+        self.length += text.len();
+        Ok(())
     }
 }
 
@@ -248,12 +278,6 @@ pub fn problem(file: &Path, distributed: bool) -> Option<String> {
         Ok(_) => return None,
     };
     Some(TimelineError { path, error }.to_string())
-}
-
-fn open(path: &Path) -> std::io::Result<File> {
-    let mut file = owners::open(path, File::options().write(true).create(true).truncate(true), 0)?;
-    file.write_all(chrome::OPENING.as_bytes())?;
-    Ok(file)
 }
 
 #[cfg(test)]
