@@ -4,6 +4,7 @@
 //! or python3), HVD_LAB_HOROVOD_PYTHON one with Horovod. What cannot be imported is skipped by name.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -120,6 +121,9 @@ fn findings(program: &Program, mistake: Option<&Mistake>, python: &str) -> Resul
     let limit = if stalls { "0:00:50" } else { "0:02:30" };
     let mut command = lab.command(&["inspect", "--force", "--time-limit", limit, "--"]);
     command.args(words).current_dir(lab.home()).env("OMP_NUM_THREADS", "1").env("HVD_LAB_INSPECT_STALL", "5");
+    // Programs that name a port of their own take this one, because others of them run at the same time.
+    let port = TcpListener::bind("localhost:0").and_then(|socket| socket.local_addr()).unwrap().port();
+    command.env("MASTER_PORT", port.to_string());
     command.envs([("CUDA_VISIBLE_DEVICES", ""), ("TF_CPP_MIN_LOG_LEVEL", "3"), ("PYTHONDONTWRITEBYTECODE", "1")]);
     command.env_remove("PYTHONPATH").stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = finish(command.spawn().unwrap());
