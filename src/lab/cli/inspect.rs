@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use super::output::Usage;
 use super::settings::{Place, Starting};
 use super::user_program::{self, UserProgramFlags};
+use crate::launch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,6 +47,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let own = args.own.inspected();
     let spec = user_program::spec_on(args.place.own_resources()?, &own, &args.words)?;
-    let request = args.starting.request(&args.place, spec.resources, spec.workload, user_program::PRESET)?;
+    let request = args.starting.request(&args.place, spec.resources, spec.workload, launch::OWN_PROGRAM)?;
     args.starting.run(request, args.json)
 }

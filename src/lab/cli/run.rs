@@ -105,7 +105,7 @@ fn request(args: &Args) -> anyhow::Result<RunRecord> {
     if args.words.first().is_some_and(|word| !word.starts_with('-')) {
         let spec = user_program::spec(&args.settings, args.steps.is_some(), &args.own, &args.words)?;
         let force = args.settings.force;
-        return Ok(RunRecord { name: args.starting.name.clone(), force, ..RunRecord::wanted(spec, user_program::PRESET) });
+        return Ok(RunRecord { name: args.starting.name.clone(), force, ..RunRecord::wanted(spec, launch::OWN_PROGRAM) });
     }
     args.own.refuse()?;
     let (mut job, preset) = args.settings.training()?;

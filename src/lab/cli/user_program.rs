@@ -6,9 +6,6 @@ use crate::domain::command::CommandSpec;
 use crate::domain::job::{Job, Resources, RunSpec, Workload};
 use crate::launch;
 
-/// The word that the list of runs shows in place of a preset.
-pub(super) const PRESET: &str = "own";
-
 /// Flags for a program of the user's own.
 #[derive(Debug, clap::Args)]
 pub(super) struct UserProgramFlags {
@@ -53,32 +50,25 @@ pub(super) fn spec(settings: &Settings, has_steps: bool, own: &UserProgramFlags,
 
 /// The same, with the resources that were asked for, and the first flag that asked for any.
 pub(super) fn spec_on(
-    (mut resources, of_ranks): (Resources, Option<&str>),
+    (resources, of_ranks): (Resources, Option<&str>),
     own: &UserProgramFlags,
     words: &[String],
 ) -> Result<RunSpec, Usage> {
-    let current = std::env::current_dir().map_err(|error| Usage(format!("the current folder cannot be used: {error}")))?;
-    let Some(directory) = current.to_str().map(str::to_owned) else {
-        return Err(Usage(format!("the name of {} is not UTF-8 text: start it elsewhere", current.display())));
-    };
     let tensorboard = own.tensorboard.as_deref().map(|folder| launch::whole_path("--tensorboard", folder));
     let command = CommandSpec {
         argv: words.to_vec(),
-        directory,
+        directory: String::new(),
         patterns: own.pattern.clone(),
         tensorboard: tensorboard.transpose().map_err(Usage)?,
         inspect: own.inspect,
     };
-    if command.own_launcher().is_some() {
+    if let Some(flag) = of_ranks
+        && command.own_launcher().is_some()
+    {
         let name = command.argv[0].rsplit('/').next().unwrap_or_default();
-        if let Some(flag) = of_ranks {
-            return Err(Usage(format!(
-                "--{flag} cannot be used here: {name} starts the ranks itself. Write it behind {name}, in its own words"
-            )));
-        }
-        resources.np = command.own_np(&|name| std::env::var(name).ok()).unwrap_or(1);
+        return Err(Usage(format!(
+            "--{flag} cannot be used here: {name} starts the ranks itself. Write it behind {name}, in its own words"
+        )));
     }
-    launch::check_patterns(&command).map_err(Usage)?;
-    let spec = Job { resources, workload: Workload::Command(command) };
-    spec.problem().map_or(Ok(spec), |problem| Err(Usage(problem)))
+    launch::located(Job { resources, workload: Workload::Command(command) }).map_err(|error| Usage(error.to_string()))
 }

@@ -70,4 +70,4 @@ pub use prepare::{located, photo_folder, whole_path};
 pub use preset::{Preset, Ranks, default_preset, presets};
 pub use setup::{Launcher, Machine, Setup, find_measure, find_trainer};
 pub use shared::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};
-pub use user_program::check_patterns;
+pub use user_program::OWN_PROGRAM;

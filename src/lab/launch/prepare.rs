@@ -1,9 +1,10 @@
-//! Which images a run trains on: where they are, and fetching them first where they are not.
+//! Which images a run trains on: where they are, and fetching them first where they are not. And where a program works.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::LaunchError;
+use super::user_program::check_patterns;
 use crate::dataset::{self, Located, Location, images};
 use crate::domain::job::{RunSpec, Workload};
 use crate::domain::training::DataSource;
@@ -84,7 +85,9 @@ pub fn whole_path(flag: &str, folder: &str) -> Result<String, String> {
     Ok(whole.display().to_string())
 }
 
-/// A benchmark or a training on photos with its folders as the ranks find them, refused as its verb refuses it.
+/// A benchmark, a training on photos or an own program with its folders as the ranks find them, refused as its verb refuses it.
+///
+/// An own program works in the current folder, on as many ranks as its launcher starts.
 ///
 /// # Errors
 /// [`LaunchError::Spec`] with the line of the verb.
@@ -107,9 +110,23 @@ pub fn located(mut spec: RunSpec) -> Result<RunSpec, LaunchError> {
             let log_dir = of.log_dir.as_deref().map(|folder| whole_path("--log-dir", folder)).transpose();
             of.log_dir = log_dir.map_err(LaunchError::Spec)?;
         }
+        Workload::Command(of) => {
+            of.directory = current_folder()?;
+            check_patterns(of).map_err(LaunchError::Spec)?;
+            if of.own_launcher().is_some() {
+                spec.resources.np = of.own_np(&|name| std::env::var(name).ok()).unwrap_or(1);
+            }
+        }
         _ => {}
     }
-    Ok(spec)
+    spec.problem().map_or(Ok(spec), |problem| Err(LaunchError::Spec(problem)))
+}
+
+fn current_folder() -> Result<String, LaunchError> {
+    let refuse = |why: String| LaunchError::Spec(why);
+    let current = std::env::current_dir().map_err(|error| refuse(format!("the current folder cannot be used: {error}")))?;
+    let name = current.to_str().map(str::to_owned);
+    name.ok_or_else(|| refuse(format!("the name of {} is not UTF-8 text: start it elsewhere", current.display())))
 }
 
 /// The path from the root; itself where there is no current folder.

@@ -33,11 +33,14 @@ const LITTLE: u64 = 8 << 20;
 /// Between two readings of a bar that is drawn over itself, of one process.
 const BAR_EVERY: Duration = Duration::from_millis(500);
 
+/// The word that the list of runs shows in place of a preset.
+pub const OWN_PROGRAM: &str = "own";
+
 /// Whether the patterns of a run are regular expressions.
 ///
 /// # Errors
 /// The first that is not, in one sentence.
-pub fn check_patterns(spec: &CommandSpec) -> Result<(), String> {
+pub(super) fn check_patterns(spec: &CommandSpec) -> Result<(), String> {
     Adapter::new(spec).map(|_| ())
 }
 

@@ -17,7 +17,7 @@ pub enum Effect {
         spec: Box<TrainingJob>,
         preset: String,
     },
-    /// Start a run of collectives, a benchmark or a training on photos.
+    /// Start a run of collectives, a benchmark, a training on photos or a program of the user's own.
     StartOther(Box<RunSpec>),
     /// Start it though the machine has too little room: the user was asked.
     Forced(Box<Effect>),

@@ -174,6 +174,7 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
             let kind = match spec.workload {
                 Workload::Collectives(_) => "collectives",
                 Workload::Nvcnn(_) => "nvcnn",
+                Workload::Command(_) => launch::OWN_PROGRAM,
                 _ => "bench",
             };
             start(store, RunRecord::wanted(launch::located(*spec)?, kind), force)?
