@@ -75,6 +75,7 @@ pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('U')], C::Open("simulate"), ("U", ""), SIMULATE, simulate::open),
     row(&[Char('F')], C::Open("faults"), ("F", ""), FAULTS, faults::open),
     row(&[Char('Q')], C::Open("queue"), ("Q", ""), QUEUE, queue::open),
+    row(&[Char('O')], C::Open("program"), ("O", ""), PROGRAM, forms::program::open),
     row(&[Char('J')], C::Open("inspection"), ("J", ""), INSPECTION, inspection::open),
     row(&[Char('#')], C::Open("rank"), ("#", ""), "a rank by its number or its host: its log, and its device", log::find::open),
     row(&[Char('P')], C::Projector, ("P", ""), PROJECTOR, screen::toggle_projector),
@@ -94,6 +95,7 @@ const BENCHMARK: &str = "benchmark: set up how fast a model is trained (`hvd-lab
 const SIMULATE: &str = "up to how many GPUs? simulate what more of them would give (`hvd-lab simulate`)";
 const FAULTS: &str = "faults: freeze, slow or end a rank on purpose, and see how it is found";
 const QUEUE: &str = "queue: who has which GPU of a shared machine, and who waits (`hvd-lab queue`)";
+const PROGRAM: &str = "a program of your own: run it, and see which of the ten steps are right in it (`hvd-lab inspect`)";
 const INSPECTION: &str = "judged: what the inspector found in your own program, with the lines to change (`hvd-lab inspect`)";
 const PROJECTOR: &str = "lecture view, for a projector: this run, large; or the panes";
 

@@ -5,6 +5,7 @@ use crate::tui::actions::Effect;
 use crossterm::event::KeyCode;
 
 use crate::domain::benchmark::BenchmarkSpec;
+use crate::domain::command::CommandSpec;
 use crate::domain::job::{RunSpec, Workload};
 use crate::tui::app::update::update;
 use crate::tui::forms::form::Form;
@@ -94,4 +95,36 @@ fn every_field_shows_a_value_and_can_be_turned_up_and_down() {
             assert!(!matches!(spec.workload, Workload::Unknown(_)));
         }
     }
+}
+
+#[test]
+fn an_own_program_is_typed_as_at_a_shell_and_runs_with_the_inspector() {
+    let mut state = opened("O");
+    assert!(type_text(&mut state, "torchrun --nproc_per_node 2 'my train.py").is_empty());
+    assert!(press(&mut state, KeyCode::Enter).is_empty());
+    assert!(text(&state, 80, 24).contains("a quote is open"), "{}", text(&state, 80, 24));
+    type_text(&mut state, "'");
+    let effects = press(&mut state, KeyCode::Enter);
+    let [Effect::StartOther(spec)] = effects.as_slice() else { panic!("{effects:?}") };
+    let program = spec.command().unwrap();
+    assert_eq!(program.argv, ["torchrun", "--nproc_per_node", "2", "my train.py"]);
+    assert!(program.inspect && state.windows.is_empty());
+    // Another one waits until it has appeared.
+    type_text(&mut state, "Opython t.py");
+    assert!(press(&mut state, KeyCode::Enter).is_empty());
+    assert!(text(&state, 80, 24).contains("starting already"), "{}", text(&state, 80, 24));
+}
+
+#[test]
+fn the_words_of_the_last_own_program_are_there_to_start_it_again() {
+    let mut state = opened("O");
+    press(&mut state, KeyCode::Esc);
+    let mut run = samples::finished(1, 2, 1000.0);
+    let program = CommandSpec { argv: vec!["python".into(), "my train.py".into()], ..CommandSpec::sample("python") };
+    run.record.as_mut().unwrap().spec.workload = Workload::Command(program);
+    state.shared.runs.push(run);
+    type_text(&mut state, "O");
+    let effects = press(&mut state, KeyCode::Enter);
+    let [Effect::StartOther(spec)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(spec.command().unwrap().argv, ["python", "my train.py"]);
 }
