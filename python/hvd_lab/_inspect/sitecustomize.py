@@ -81,9 +81,14 @@ def _say_blind(error):
         pass
 
 
+def _is_inspector(folder):
+    """This one's folder, or that of another run, whose variables a shell may still have: two of them would see everything twice."""
+    return os.path.isfile(os.path.join(folder or ".", "hvd_lab", "_inspect", "core.py"))
+
+
 def _hand_on():
     """Runs the `sitecustomize` that this one hides."""
-    path = [folder for folder in sys.path if os.path.abspath(folder or ".") != _HERE]
+    path = [folder for folder in sys.path if not _is_inspector(folder)]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is not None and spec.loader is not None:
         from importlib import util

@@ -103,6 +103,12 @@ impl CommandSpec {
         if self.argv.first().is_none_or(String::is_empty) {
             return Some("no program is named: write it behind --, such as `hvd-lab run -- python train.py`".into());
         }
+        if let [program, verb, ..] = &self.argv[..]
+            && program.rsplit('/').next() == Some("hvd-lab")
+            && ["run", "inspect"].contains(&verb.as_str())
+        {
+            return Some(format!("this is a run of hvd-lab already: leave out `{program} {verb}`, and name the program itself"));
+        }
         if let Some(word) = self.argv.iter().find(|word| word.contains('\0')) {
             return Some(format!("`{}` has a zero byte, which no program can be given", printable::line(word)));
         }
@@ -169,6 +175,8 @@ mod tests {
         assert!(with("loss").problem().unwrap().contains("write NAME=REGEX"));
         assert!(with("cost=x").problem().unwrap().contains("`cost` is no figure of a training. Use one of epoch, "));
         assert!(with("loss=").problem().unwrap().contains("is empty"));
+        let nested = CommandSpec::sample("/opt/bin/hvd-lab inspect -- torchrun t.py").problem().unwrap();
+        assert!(nested.contains("leave out `/opt/bin/hvd-lab inspect`"), "{nested}");
         assert!(CommandSpec { argv: vec![], ..with("loss=x") }.problem().unwrap().starts_with("no program is named"));
         assert_eq!(CommandSpec::sample("/usr/bin/python3 -u /home/x/train.py").title(), "train.py");
     }

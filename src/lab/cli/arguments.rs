@@ -25,14 +25,21 @@ pub fn arguments(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     if words.get(1).is_some_and(|verb| verb == "bench") { super::bench::translated(words) } else { words }
 }
 
-/// For `-n 2`, `-n2`, `-n=2` and `-np2`, which other launchers know and the lab does not: how it is written here.
+/// For `-n 2`, `-n2`, `-n=2` and `-np2`, which other launchers know and the lab does not: how it is written here. And
+/// where a program stands behind its verb, how it is told from the flags.
 pub fn tip(words: impl IntoIterator<Item = OsString>) -> Option<String> {
     let mut words = words.into_iter().map_while(|word| word.into_string().ok()).take_while(|word| word != "--");
+    // The verb before was one that starts programs.
+    let mut is_launched = false;
     while let Some(word) = words.next() {
         if let Some(value) = word.strip_prefix("-np").or_else(|| word.strip_prefix("-n")) {
             let value = if value.is_empty() { words.next()? } else { value.trim_start_matches('=').to_owned() };
             return value.parse::<usize>().ok().map(|ranks| format!("use `--np {ranks}`"));
         }
+        if is_launched && !word.starts_with('-') {
+            return Some(format!("write a program of your own behind --, as in `-- {word} ...`"));
+        }
+        is_launched = ["run", "inspect"].contains(&word.as_str());
     }
     None
 }

@@ -74,7 +74,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         (Some(id), _) | (None, Some(&id)) => store.summary(id)?,
         (None, None) => {
             let slowest = chosen.iter().min_by_key(|run| (run.figures.np == 0, run.figures.np, run.id)).cloned();
-            slowest.ok_or_else(|| Usage("no run has trained an epoch yet: `hvd-lab run` starts one".into()))?
+            slowest.ok_or_else(|| {
+                Usage("no run has measured images/s yet: `hvd-lab run` starts one, or name the runs to compare".into())
+            })?
         }
     };
     if !chosen.iter().any(|run| run.id == baseline.id) {

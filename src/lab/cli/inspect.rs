@@ -19,7 +19,7 @@ The program stays as it is, and nothing is installed. It trains with PyTorch, or
 What is wrong is said as soon as it is seen, with the line to change. A table of all that was judged follows at the end.
 Ctrl-C stops the run. The run continues if the terminal closes, and on SIGHUP or SIGTERM: `hvd-lab stop` stops it.
 Short for `hvd-lab run --inspect -- ...`. docs/own-programs.md says what is judged.
-Exit code: 0 finished, 1 failed or stopped, 2 bad input.";
+Exit code: 0 finished, whatever was found, 1 failed or stopped, 2 bad input.";
 
 /// Run a program of your own, and judge by what its ranks do whether each of the ten steps is right.
 #[derive(Debug, clap::Args)]

@@ -253,9 +253,9 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
     let said = said.into_iter().filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect::<Vec<_>>();
     // What clap would have one try instead is no number of ranks.
     let tip = (error.kind() == ErrorKind::UnknownArgument).then(|| arguments::tip(std::env::args_os())).flatten();
-    let said: Vec<&str> =
-        said.into_iter().filter(|line| tip.is_none() || !line.starts_with("tip:")).chain(tip.as_deref()).collect();
-    let said = in_plain_words(said.join(" ").trim_start_matches("error: "));
+    let said: Vec<&str> = said.into_iter().filter(|line| tip.is_none() || !line.starts_with("tip:")).collect();
+    let tip = tip.map_or(String::new(), |tip| format!(": {tip}"));
+    let said = in_plain_words(&format!("{}{tip}", said.join(" ").trim_start_matches("error: ")));
     refuse_start(&format!("{said} (`--help` shows the flags)"))
 }
 

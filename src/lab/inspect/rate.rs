@@ -38,8 +38,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         "no warm-up was seen".to_owned()
     };
     let first = units::learning_rate(*first);
+    let other = if size == 1 { "more ranks" } else { "one rank" };
     let seen = format!(
-        "the first update has the rate {first}{batch}; {warmup}. Whether the rate fits the global batch shows only against a run of the same program on one rank"
+        "the first update has the rate {first}{batch}; {warmup}. Whether the rate fits the global batch shows only against a run of the same program on {other}"
     );
     vec![Finding::not_judged(TOPIC, seen)]
 }

@@ -164,7 +164,13 @@ fn own_program(command: &CommandSpec) -> Result<PathBuf, LaunchError> {
     found.ok_or_else(|| {
         let directory = &command.directory;
         // A file that may not be run was meant for an interpreter.
-        let advice = if Path::new(directory).join(path).is_file() {
+        let advice = if let [line] = &command.argv[..]
+            && line.contains(' ')
+        {
+            format!("there is no program `{line}`: without the quotes its words are a program and its arguments")
+        } else if name.split_once('=').is_some_and(|(variable, _)| !variable.contains('/')) {
+            format!("`{name}` is no program: write `env {name}` in front of one")
+        } else if Path::new(directory).join(path).is_file() {
             format!("{name} is not a program that can be run: write what runs it, such as `hvd-lab run -- python3 {name}`, or use `chmod +x`")
         } else {
             format!("there is no program `{name}` on PATH or in {directory}: the words behind -- begin with a program, such as `python3 train.py`")

@@ -384,6 +384,10 @@ fn launcher_words(evidence: &Evidence) -> Vec<String> {
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(300) {
         Some((end, _)) => format!("{}...", &text[..end]),
+        // What PyTorch says of a program that was started as it is.
+        None if text.contains("environment variable RANK expected") => {
+            format!("{text}. A launcher sets it: start the program with torchrun")
+        }
         None => text.to_owned(),
     }
 }

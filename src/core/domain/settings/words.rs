@@ -1,6 +1,9 @@
 //! Puts messages in the reader's words: errors of the standard library about numbers, and flags, which the screen calls settings.
 
 use super::table::SETTINGS;
+use crate::domain::benchmark::BENCHMARK_SETTINGS;
+use crate::domain::collective::COLLECTIVES_SETTINGS;
+use crate::domain::nvcnn::PHOTO_SETTINGS;
 
 const WORDS: [(&str, &str); 6] = [
     ("invalid digit found in string", "expected a whole number"),
@@ -34,7 +37,11 @@ fn named(word: &str) -> String {
         return word.to_owned();
     };
     let (flag, after) = flag.split_at(flag.find(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).unwrap_or(flag.len()));
-    format!("{before}{}{after}", label(flag))
+    // What another program says of its own flags stays as it is.
+    match known(&flag.replace('_', "-")) {
+        Some(label) => format!("{before}{label}{after}"),
+        None => word.to_owned(),
+    }
 }
 
 /// Settings of the other workloads that no learner would guess from the flag or from the name in the record.
@@ -56,12 +63,26 @@ const LABELS: [(&str, &str); 15] = [
     ("num-warmup-batches", "warmup batches"),
 ];
 
+/// Flags of verbs that are no settings, and that messages name.
+const OF_THE_SCREEN: [&str; 4] = ["force", "steps", "preset", "name"];
+
 /// The name of a setting on the screen, by its flag, or by its name in a run's record.
 pub fn label(flag: &str) -> String {
     let flag = flag.replace('_', "-");
+    known(&flag).unwrap_or_else(|| flag.replace('-', " "))
+}
+
+/// The name of a setting of ours, by its flag.
+fn known(flag: &str) -> Option<String> {
     let of_training = || SETTINGS.iter().find(|setting| setting.flag == flag).map(|setting| setting.label);
-    let known = LABELS.iter().find(|(name, _)| *name == flag).map(|(_, label)| *label).or_else(of_training);
-    known.map_or_else(|| flag.replace('-', " "), |label| label.split(" (").next().unwrap_or(label).to_owned())
+    if let Some(label) = LABELS.iter().find(|(name, _)| *name == flag).map(|(_, label)| *label).or_else(of_training) {
+        return Some(label.split(" (").next().unwrap_or(label).to_owned());
+    }
+    let is_ours = BENCHMARK_SETTINGS.iter().any(|setting| setting.flag == flag)
+        || PHOTO_SETTINGS.iter().any(|setting| setting.flag == flag)
+        || COLLECTIVES_SETTINGS.iter().any(|setting| setting.flag == flag)
+        || OF_THE_SCREEN.contains(&flag);
+    is_ours.then(|| flag.replace('-', " "))
 }
 
 #[cfg(test)]
@@ -76,6 +97,7 @@ mod tests {
             ("--batch-size: 5 - 3 -- x", "batch per rank: 5 - 3 -- x"),
             ("`hvd-lab run --np 2` starts one: --seed", "`hvd-lab run --np 2` starts one: seed"),
             ("--num-iters is 0, and --max_bytes", "iterations is 0, and largest buffer"),
+            ("ambiguous option: --nproc could match --nproc-per-node", "ambiguous option: --nproc could match --nproc-per-node"),
         ] {
             assert_eq!(without_flags(said), shown);
         }

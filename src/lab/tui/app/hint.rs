@@ -41,7 +41,7 @@ pub fn hint(state: &State) -> Option<String> {
     let going = shared.going();
     if going.is_some() || shared.is_starting() {
         return Some(match going {
-            _ if !state.hints.read => format!("`w`: why step {} is needed", shared.step.number()),
+            _ if !state.hints.read && !is_of_own(shared) => format!("`w`: why step {} is needed", shared.step.number()),
             Some(run) => format!("`P`: shows run {run} large"),
             None => ALL_KEYS.to_owned(),
         });
@@ -58,7 +58,7 @@ pub fn hint(state: &State) -> Option<String> {
     let with = |of: fn(usize) -> bool| measured().any(|run| of(run.figures.np));
     Some(match () {
         () if is_trouble(shared) => "`i`: why it failed".to_owned(),
-        () if of_own(last).is_some() => of_own(last).unwrap_or_default(),
+        () if of_own(shared, last).is_some() => of_own(shared, last).unwrap_or_default(),
         () if measured().next().is_none() && is_of_collectives(last) => "`C`: what the ranks sent; `r` trains".to_owned(),
         () if measured().next().is_none() => "`r`: starts another run".to_owned(),
         () if !with(|np| np > 1) && np == 1 => "`+`, then `r`: how much faster 2 ranks are".to_owned(),
@@ -124,9 +124,19 @@ fn same_steps<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> bool {
 }
 
 /// The run of a learner's own program: what the inspector found in it, or how it looks into one.
-fn of_own(run: &RunSummary) -> Option<String> {
+fn of_own(shared: &Shared, run: &RunSummary) -> Option<String> {
     let is_inspected = run.record.as_ref()?.spec.command()?.inspect;
-    Some(if is_inspected { "`J`: which of the ten steps it does right" } else { "`J`: how its ten steps are judged" }.to_owned())
+    let is_seen = || shared.watched.as_ref().is_none_or(|watched| watched.id != run.id || watched.is_inspected());
+    Some(match is_inspected {
+        false => "`O`: starts it again, and judges its ten steps".to_owned(),
+        true if is_seen() => "`J`: which of the ten steps it does right".to_owned(),
+        true => "`i`: why no rank of it was inspected".to_owned(),
+    })
+}
+
+/// The run on the screen is of a program of the learner's own.
+fn is_of_own(shared: &Shared) -> bool {
+    shared.summary_on_screen().and_then(|run| run.record.as_ref()).is_some_and(|record| record.spec.command().is_some())
 }
 
 fn is_before_and_after(run: &RunSummary) -> bool {

@@ -238,6 +238,10 @@ impl<'a> Lecture<'a> {
             (None, None) => {
                 ("No runs yet".to_owned(), "Run once on 1 rank and once on 2 ranks, with the same settings.".to_owned())
             }
+            (None, Some(run)) if run.record.as_ref().is_some_and(|record| record.spec.command().is_some()) => {
+                let what = format!("Run {} of your own program has told no images/s", run.id);
+                return styled(&format!("{what}: `i` says what was read of it"), width, theme.strong());
+            }
             (None, Some(run)) => {
                 let ranks = units::counted(run.figures.np, "rank");
                 let what = format!("Run {} on {ranks} has measured no speed yet", run.id);

@@ -6,4 +6,6 @@ use crate::domain::job::RunSpec;
 pub struct Forms {
     pub benchmark: Option<RunSpec>,
     pub photos: Option<RunSpec>,
+    /// The line of a program of the user's own.
+    pub program: Option<String>,
 }

@@ -115,6 +115,41 @@ fn an_own_program_is_typed_as_at_a_shell_and_runs_with_the_inspector() {
     assert!(text(&state, 80, 24).contains("starting already"), "{}", text(&state, 80, 24));
 }
 
+/// The words that the line starts, or why it does not.
+fn started(line: &str) -> Result<Vec<String>, String> {
+    let mut state = opened("O");
+    type_text(&mut state, line);
+    let effects = press(&mut state, KeyCode::Enter);
+    match effects.as_slice() {
+        [Effect::StartOther(spec)] => Ok(spec.command().unwrap().argv.clone()),
+        _ => Err(text(&state, 120, 24)),
+    }
+}
+
+#[test]
+fn what_only_a_shell_understands_is_handed_to_one() {
+    for line in ["EPOCHS=3 torchrun t.py", "cd x && python t.py", "python t.py > out.txt", "python ~/t.py", "python $HOME/t.py"] {
+        assert_eq!(started(line).unwrap(), ["sh", "-c", line]);
+    }
+    assert_eq!(started("python t.py --lr=0.1 -x a=b").unwrap(), ["python", "t.py", "--lr=0.1", "-x", "a=b"]);
+    let nested = started("hvd-lab inspect -- torchrun t.py").unwrap_err();
+    assert!(nested.contains("name the program itself"), "{nested}");
+}
+
+#[test]
+fn a_line_is_kept_as_it_was_left_and_asks_where_a_run_is_going() {
+    let mut state = opened("O");
+    type_text(&mut state, "sh -c true");
+    press(&mut state, KeyCode::Enter);
+    state.shared.starting.run = false;
+    type_text(&mut state, "O");
+    assert!(text(&state, 80, 24).contains("sh -c true"), "{}", text(&state, 80, 24));
+    let mut state = samples::running();
+    type_text(&mut state, "Opython t.py");
+    assert!(press(&mut state, KeyCode::Enter).is_empty());
+    assert!(text(&state, 80, 24).contains("Start it all the same?"), "{}", text(&state, 80, 24));
+}
+
 #[test]
 fn the_words_of_the_last_own_program_are_there_to_start_it_again() {
     let mut state = opened("O");

@@ -35,10 +35,9 @@ pub fn open(state: &mut State) -> Vec<Action> {
     match run.map(|run| (run.id, run.record.as_ref().is_some_and(|record| inspected(record).is_some()))) {
         Some((run, true)) => windows.show(Findings { run, chosen: 0 }),
         Some((run, false)) => {
-            shared
-                .inform(format!("run {run} was started without the inspector: `hvd-lab inspect -- PROGRAM` starts one with it"));
+            shared.inform(format!("run {run} was started without the inspector: O starts a program with it"));
         }
-        None => shared.inform("no run yet: `hvd-lab inspect -- PROGRAM` starts your own program with the inspector"),
+        None => shared.inform("no run yet: O starts your own program with the inspector"),
     }
     Vec::new()
 }

@@ -52,7 +52,7 @@ const MARK_PASTES: &str = "\x1b[?2004h";
 const UNMARK_PASTES: &str = "\x1b[?2004l";
 
 /// Characters of a paste that are looked at: more than any line takes.
-const LONGEST_PASTE: usize = 1_000;
+const LONGEST_PASTE: usize = 20_000;
 /// Keys that come sooner behind a paste belong to it: text with an end mark in it, which no finger can follow so fast.
 const AFTER_PASTE: Duration = Duration::from_millis(20);
 /// Between looks at a terminal that cannot be waited for.
@@ -318,9 +318,10 @@ pub fn read_keys(messages: Sender<Message>) {
     let _ = messages.blocking_send(Message::Leave);
 }
 
-/// The first line of a paste, cut to the length that a typed line can take.
+/// The first line of a paste, cut to the length that a typed line can take. A line that ends in a backslash goes on in the next one.
 fn first_line(text: &str) -> String {
-    let line = text.split(['\r', '\n']).find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let text = text.replace("\r\n", "\n").replace('\r', "\n").replace("\\\n", " ");
+    let line = text.split('\n').find(|line| !line.trim().is_empty()).unwrap_or_default();
     let end = line.char_indices().nth(LONGEST_PASTE).map_or(line.len(), |(end, _)| end);
     printable::line(line[..end].trim()).into_owned()
 }

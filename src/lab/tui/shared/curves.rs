@@ -202,6 +202,8 @@ pub struct Curves {
     pub tells_no_epochs: bool,
     /// A user program reports its validation accuracy.
     validates: bool,
+    /// A user program reports an accuracy, and does not say of which images.
+    pub says_accuracy_only: bool,
     /// How long the run has gone.
     seconds: f64,
     /// Since when steps are counted for the rate: epoch, step and seconds.
@@ -292,6 +294,7 @@ impl Curves {
             (self.validates, self.accuracy) = (true, Curve::default());
         }
         let accuracy = logged.val_accuracy.or(logged.accuracy.filter(|_| !self.validates));
+        self.says_accuracy_only = !self.validates && (self.says_accuracy_only || accuracy.is_some());
         for (curve, value) in [
             (&mut self.loss, logged.loss),
             (&mut self.accuracy, accuracy),

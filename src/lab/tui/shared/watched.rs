@@ -79,6 +79,11 @@ impl Watched {
         self.curves.absorb(&self.history, line);
     }
 
+    /// A rank has told the inspector something.
+    pub fn is_inspected(&self) -> bool {
+        !self.inspection.is_empty()
+    }
+
     /// Judges what the inspector has reported since the last time. `program` is what the run has started.
     pub fn judge(&mut self, program: Option<&CommandSpec>) {
         if let Some(program) = program.filter(|_| std::mem::take(&mut self.has_reports)) {

@@ -295,7 +295,9 @@ fn heading(graph: Graph, log: bool, cut: Option<String>, chosen: bool, common: &
         title(text).width() + wide <= usize::from(width)
     };
     let row = graph.row();
-    let looks = [(row.name, true), (row.name, false), (row.short_name, false)];
+    let is_unnamed = graph == Graph::Accuracy && common.runs.iter().any(|run| run.curves.says_accuracy_only);
+    let name = if is_unnamed { row.short_name } else { row.name };
+    let looks = [(name, true), (name, false), (row.short_name, false)];
     let (text, named) = looks.into_iter().find(fits).unwrap_or(looks[1]);
     flow(title(text), entries(named), width.into())
 }
