@@ -117,6 +117,16 @@ fn a_sitecustomize_of_the_users_own_still_runs() {
         format!("ran {path}\n"),
         "and the inspector comes first"
     );
+    // Also behind the inspector of another run, which does not look a second time.
+    script(
+        &lab,
+        "train.py",
+        "import os, sys\nprint(os.environ.get('MINE'), [type(one).__name__ for one in sys.meta_path].count('_Finder'))\n",
+    );
+    let words = format!("PYTHONPATH={}", path);
+    let output = lab_says(&lab, &["inspect", "--", "env", &words, "python3", "train.py"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(std::fs::read_to_string(lab.folder(2).rank_log(0)).unwrap(), "ran 1\n");
 }
 
 #[test]

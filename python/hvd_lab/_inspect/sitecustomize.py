@@ -83,7 +83,11 @@ def _say_blind(error):
 
 def _is_inspector(folder):
     """This one's folder, or that of another run, whose variables a shell may still have: two of them would see everything twice."""
-    return os.path.isfile(os.path.join(folder or ".", "hvd_lab", "_inspect", "core.py"))
+    try:
+        with open(os.path.join(folder or ".", "sitecustomize.py"), "rb") as other, open(os.path.join(_HERE, "sitecustomize.py"), "rb") as own:
+            return other.readline() == own.readline()
+    except OSError:
+        return False
 
 
 def _hand_on():

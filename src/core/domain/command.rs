@@ -109,6 +109,10 @@ impl CommandSpec {
         {
             return Some(format!("this is a run of hvd-lab already: leave out `{program} {verb}`, and name the program itself"));
         }
+        let sets_variable = |(name, _): (&str, &str)| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if let Some(word) = self.argv.first().filter(|word| word.split_once('=').is_some_and(sets_variable)) {
+            return Some(format!("`{word}` is no program: write `env {word}` in front of one"));
+        }
         if let Some(word) = self.argv.iter().find(|word| word.contains('\0')) {
             return Some(format!("`{}` has a zero byte, which no program can be given", printable::line(word)));
         }
@@ -176,6 +180,8 @@ mod tests {
         assert!(with("cost=x").problem().unwrap().contains("`cost` is no figure of a training. Use one of epoch, "));
         assert!(with("loss=").problem().unwrap().contains("is empty"));
         let nested = CommandSpec::sample("/opt/bin/hvd-lab inspect -- torchrun t.py").problem().unwrap();
+        assert!(CommandSpec::sample("FOO=1 torchrun t.py").problem().unwrap().contains("write `env FOO=1`"));
+        assert_eq!(CommandSpec::sample("./a=b").problem(), None);
         assert!(nested.contains("leave out `/opt/bin/hvd-lab inspect`"), "{nested}");
         assert!(CommandSpec { argv: vec![], ..with("loss=x") }.problem().unwrap().starts_with("no program is named"));
         assert_eq!(CommandSpec::sample("/usr/bin/python3 -u /home/x/train.py").title(), "train.py");

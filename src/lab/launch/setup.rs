@@ -164,12 +164,8 @@ fn own_program(command: &CommandSpec) -> Result<PathBuf, LaunchError> {
     found.ok_or_else(|| {
         let directory = &command.directory;
         // A file that may not be run was meant for an interpreter.
-        let advice = if let [line] = &command.argv[..]
-            && line.contains(' ')
-        {
-            format!("there is no program `{line}`: without the quotes its words are a program and its arguments")
-        } else if name.split_once('=').is_some_and(|(variable, _)| !variable.contains('/')) {
-            format!("`{name}` is no program: write `env {name}` in front of one")
+        let advice = if command.argv.len() == 1 && name.contains(' ') {
+            format!("there is no program `{name}`: without the quotes its words are a program and its arguments")
         } else if Path::new(directory).join(path).is_file() {
             format!("{name} is not a program that can be run: write what runs it, such as `hvd-lab run -- python3 {name}`, or use `chmod +x`")
         } else {

@@ -23,6 +23,8 @@ pub enum Action {
     Keys(&'static str),
     /// Ask whether the run that is going should stop.
     Stop,
+    /// Ask whether this is to start although something speaks against it, in a sentence without its full stop.
+    AskAnyway(String, Box<Effect>),
     /// Open the lesson of the step under the cursor.
     Lesson,
     /// Open the lesson with a number.

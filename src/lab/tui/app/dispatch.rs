@@ -74,6 +74,10 @@ fn act_on(state: &mut State, action: Action) -> Vec<Effect> {
             return Vec::new();
         }
         Action::Stop => runs::confirm::stop(state),
+        Action::AskAnyway(why, start) => {
+            next_run::confirm_start::ask_anyway(state, why, start);
+            return Vec::new();
+        }
         Action::ShowRank(rank) => {
             state.devices.choose_rank(rank);
             if state.focus != Pane::Devices {

@@ -6,7 +6,6 @@ use crate::domain::command::CommandSpec;
 use crate::domain::job::{Job, Resources, Workload};
 use crate::tui::actions::On::Ctrl;
 use crate::tui::actions::{Action, Effect};
-use crate::tui::next_run::confirm_start;
 use crate::tui::shared::Shared;
 use crate::tui::shared::run_form::busy;
 use crate::tui::state::State;
@@ -84,8 +83,7 @@ impl Purpose for OwnProgram {
         let spec = Job { resources: Resources::ranks(1), workload: Workload::Command(program) };
         let start = Effect::StartOther(Box::new(spec));
         if let Some(busy) = busy(&state.shared) {
-            confirm_start::ask_anyway(state, busy.trim_end_matches('.').to_owned(), Box::new(start));
-            return Ok(Vec::new());
+            return Ok(vec![Action::AskAnyway(busy.trim_end_matches('.').to_owned(), Box::new(start))]);
         }
         state.shared.starting.run = true;
         Ok(vec![start.into()])
