@@ -47,7 +47,8 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         .map(|(number, _)| *number)
         .collect();
     let Some(first) = differing.first().copied() else {
-        return unseen(seen, updates).or_else(|| nobody_averages(seen, updates)).or_else(|| summed(updates));
+        let unseen = || unseen(seen, updates).or_else(|| nobody_averages(seen, updates));
+        return absent(updates).or_else(unseen).or_else(|| summed(updates));
     };
     let reports = updates.get(&first)?;
     // Only behind the first update that differs do the ranks look for calls past the wrapper: the report after it has them.
@@ -206,6 +207,20 @@ fn unseen(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<
             "wrap the optimizer: hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())",
             "wrap the model, model = DistributedDataParallel(model), and train what it returns",
         ),
+    ))
+}
+
+/// An optimizer whose parameters never have a gradient: what is trained is another model.
+fn absent(updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+    let mut all = updates.values().flat_map(|ranks| ranks.values());
+    let has_none = |update: &InspectedUpdate| update.tensors > 0 && update.without_gradient == update.tensors;
+    let one = all.next().filter(|one| updates.len() > 2 && has_none(one) && all.all(|update| has_none(update)))?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!("none of the {} parameter tensors of the optimizer ever has a gradient: another model is trained", one.tensors),
+        known(&one.made).or_else(|| known(&one.place)),
+        "the optimizer changes nothing",
+        "give the optimizer the parameters of the model that the loss comes from",
     ))
 }
 

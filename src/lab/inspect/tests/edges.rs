@@ -130,3 +130,26 @@ fn the_line_of_a_slow_rank_and_of_kept_losses_is_named() {
     });
     assert_eq!(objections(&with(right(), 3, &[1], &kept), true), [(Topic::Speed, Outcome::Look, 33)]);
 }
+
+#[test]
+fn an_optimizer_whose_parameters_have_no_gradient_is_of_another_model() {
+    let none = updates(|_, update| {
+        update.gradients.clear();
+        update.without_gradient = update.tensors;
+    });
+    assert_eq!(objections(&none, true), [(Topic::Gradients, Outcome::Wrong, 12)]);
+}
+
+#[test]
+fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mismatch() {
+    let alone = |also: &[usize]| {
+        let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
+        let call = CollectiveReport { name: "all_reduce".into(), place: at(65), numbers: Some(3), call: 9, updates: 32 };
+        all.extend(also.iter().map(|rank| line(*rank, InspectorReport::Collective(call.clone()))));
+        let failure = Some(FailureReport { place: at(28), within: "backward".into() });
+        all.push(line(1, InspectorReport::Ended(EndedReport { updates: 32, inspector_seconds: 0.0, failure })));
+        objections(&all, true)
+    };
+    assert_eq!(alone(&[0]), [(Topic::Hang, Outcome::Wrong, 65)]);
+    assert_eq!(alone(&[0, 1]), [], "both were there");
+}
