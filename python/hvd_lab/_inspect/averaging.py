@@ -252,6 +252,8 @@ def before_update(optimizer):
     if not _begins_step(optimizer) or not core.may_speak():
         return
     State.progress += 1
+    unloaded.close()
+    watching.begins_update()
     number = _updates.get(optimizer, 0)
     if optimizer not in _indices:
         _indices[optimizer] = next(_numbers)
@@ -305,6 +307,8 @@ def _tell_update(optimizer, number):
     forwards, without_sync = sum(count for count, _ in calls), sum(count for _, count in calls)
     if own and forwards == 0 and not _is_compiled[0]:
         past_wrapper.look(own)
+    if number == 0 and not (wrappers or averaged or _is_compiled[0]):
+        unloaded.watch(parameters)
     _look_at_weights(parameters, number)
     buffers = [buffer for wrapper in own for buffer in wrapper.wrapped().module.buffers()]
     momentum = [
@@ -388,3 +392,4 @@ def after_update(optimizer):
     State.times["optimizer"] += time.perf_counter() - _began[0]
     if sampled(number):
         watching.tell_phases()
+    watching.ended_update()

@@ -125,7 +125,8 @@ def may_speak():
 
 def join(rank):
     """This process is about to enter a group, or has entered one, as this rank."""
-    is_child = State.is_child or os.getpid() != State.pid
+    # A child that is spawned imports the program before it knows that it is one.
+    is_child = State.is_child or os.getpid() != State.pid or multiprocessing.parent_process() is not None
     if os.getpid() != State.pid:
         # A lock that another thread held when this process was forked stays locked.
         State.pid, State.lock, State.waiting, State.has_spoken = os.getpid(), threading.RLock(), [], False
@@ -134,9 +135,9 @@ def join(rank):
         State.rank = rank
     if is_child and State.at_end is not None:
         # A child of `multiprocessing` runs no `atexit`.
-        import multiprocessing.util
+        from multiprocessing import util
 
-        multiprocessing.util.Finalize(None, State.at_end, exitpriority=1000)
+        util.Finalize(None, State.at_end, exitpriority=1000)
     speak()
 
 

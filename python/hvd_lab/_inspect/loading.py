@@ -3,7 +3,7 @@ import collections
 import time
 import weakref
 
-from . import averaging, core, digest, rows, watching, workers
+from . import averaging, core, digest, in_loop, rows, unloaded, watching, workers
 from .core import State, guard, place, replace, send
 
 # Of a data set: its own values, and how deep they are looked into.
@@ -51,8 +51,8 @@ class Pass:
         if loader not in _contents:
             _contents[loader] = content_of(self.root)
         self.content = _contents[loader]
-        # Samples without numbers are known by their values.
-        self.rows = None if self.sampler["sampler"] else rows.Rows()
+        # Samples without numbers are known by their values, and so are those of data sets that each rank has for itself.
+        self.rows = rows.Rows()
 
     def has_all(self):
         """Whether no batch is missing: a loop that counts them, as Lightning's does, never asks for the one behind the last."""
@@ -297,6 +297,7 @@ def _next(old):
 
 @guard
 def _over(iterator):
+    in_loop.end()
     begun = getattr(iterator, "_hvd_lab_pass", None)
     if begun is not None:
         _finish(begun, True)
@@ -317,11 +318,14 @@ def _took(iterator, batch, waited):
         samples = begun.sizes.popleft()
     if begun.batches < _FIRST:
         begun.first.append(digest.of_tensors(tensors))
-    if begun.rows is not None and begun.number == 0:
+    if begun.number == 0:
         begun.rows.add(tensors)
     begun.batches += 1
     begun.samples += samples
     averaging.samples[0] += samples
+    unloaded.took_batch()
+    if begun.number == 0:
+        in_loop.begin(begun.index)
 
 
 def _finish(begun, is_whole):
@@ -344,17 +348,18 @@ def _finish(begun, is_whole):
         begun.sampler["shuffles"] = begun.is_mixed
     order = begun.order.hexdigest() if begun.ordered else digest.of_text(" ".join(begun.first))
     picked, every, content, repeated = sorted(begun.picked), begun.every, begun.content, 0
-    if trains and begun.rows is not None:
+    values = begun.rows.picked() if trains else []
+    if trains and not begun.sampler["sampler"]:
         repeated = begun.rows.repeated
-        if begun.rows.picked():
-            picked, every, content = begun.rows.picked(), 1, "rows"
+        if values:
+            picked, every, content, values = values, 1, "rows", []
     where = not trains and State.logged_at or begun.where
     send(
         "pass", loader=begun.index, made=begun.made, place=where, trains=trains, updates=State.updates,
         is_whole=is_whole, dataset=begun.dataset, batch_size=begun.batch_size, drops_last=begun.drops_last,
         batches=begun.batches, samples=begun.samples, first=begun.first, order=order, picked=picked, every=every,
         workers=begun.workers, seconds=round(time.perf_counter() - begun.began, 6), waited=round(begun.waited, 6),
-        content=content, repeated=repeated, met=met, **dict(begun.sampler, **{"pass": begun.number}),
+        content=content, rows=values, repeated=repeated, met=met, **dict(begun.sampler, **{"pass": begun.number}),
     )
     workers.tell()
     if begun.number < 64 or core.sampled(begun.number):

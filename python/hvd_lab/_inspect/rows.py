@@ -35,10 +35,10 @@ class Rows:
                 self._before = self._before or sorted(self._known)
             self._known.add(value)
 
-    def picked(self):
+    def picked(self, fewest=_FEWEST):
         """The smallest digests: those of equal samples are equal, and few are enough to tell what ranks have in common."""
         known = sorted(self._known) if self._before is None else self._before
-        return known[:_KEPT] if len(known) >= _FEWEST else []
+        return known[:_KEPT] if len(known) >= fewest else []
 
 
 def _bytes_of_rows(tensor, count):

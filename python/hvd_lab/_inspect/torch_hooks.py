@@ -1,7 +1,7 @@
 """Looks into PyTorch once it has been imported."""
 import sys
 
-from . import averaging, collectives, core, joins, loading, states, watching
+from . import averaging, collectives, core, joins, loading, states, unloaded, watching
 
 
 def install(torch):
@@ -12,6 +12,7 @@ def install(torch):
     loading.install(torch)
     collectives.install(torch)
     states.install(torch)
+    unloaded.install(torch)
     watching.install(torch)
     if "horovod" in sys.modules:
         core.State.versions.append("horovod " + str(getattr(sys.modules["horovod"], "__version__", "")))

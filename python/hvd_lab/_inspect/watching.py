@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from . import core
+from . import core, kept, unloaded
 from .core import State, guard, place, replace, send
 
 _last = [time.perf_counter()]
@@ -24,6 +24,8 @@ _WAITING = {
     "wait": "wait",
     "synchronize": "synchronize",
 }
+# Looks at the line of the main thread in each look whether it moves.
+_SAMPLES = 16
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -47,6 +49,7 @@ def _start():
 def _timed_backward(old):
     def backward(self, *args, **kwargs):
         began = time.perf_counter()
+        _before_backward(self)
         try:
             return old(self, *args, **kwargs)
         finally:
@@ -56,13 +59,59 @@ def _timed_backward(old):
 
 
 @guard
+def _before_backward(loss):
+    unloaded.close()
+    kept.mark(loss)
+
+
+# Between updates of one pass: when the last one ended, and what has been counted as something else since. Seconds in other lines.
+_ended, _others, _lines = [None], [0.0], {}
+
+
+@guard
+def begins_update():
+    if _ended[0] is not None:
+        _others[0] += max(0.0, time.perf_counter() - _ended[0] - sum(State.times.values()) + _counted[0])
+
+
+_counted = [0.0]
+
+
+@guard
+def ended_update():
+    _ended[0], _counted[0] = time.perf_counter(), sum(State.times.values())
+
+
+@guard
 def tell_phases():
+    kept.look()
     now = time.perf_counter()
     fields = {name: round(value, 6) for name, value in State.times.items()}
     for name in State.times:
         State.times[name] = 0.0
-    send("phases", updates=State.updates, all=round(now - _last[0], 6), memory_bytes=memory(), **fields)
-    _last[0] = now
+    busiest = max(list(_lines.items()), key=lambda item: item[1], default=(None, 0))[0]
+    if not _is_settled[0]:
+        # So far it was the start of the program.
+        _lines.clear()
+    _is_settled[0] = True
+    send("phases", updates=State.updates, all=round(now - _last[0], 6), memory_bytes=memory(), others=round(_others[0], 6),
+         busiest=dict(zip(("file", "line"), busiest)) if busiest else core.NO_PLACE, **fields)
+    _last[0], _ended[0], _others[0] = now, None, 0.0
+
+
+_is_settled = [False]
+
+
+@guard
+def _sample(main):
+    """The line that the main thread is at, unless it waits for other ranks."""
+    frame = sys._current_frames().get(main)
+    if frame is None or State.within is not None or frame.f_code.co_name in _WAITING:
+        return
+    where = place(frame)
+    key = where["file"], where["line"]
+    if key in _lines or len(_lines) < 10_000:
+        _lines[key] = _lines.get(key, 0) + 1
 
 
 def memory():
@@ -84,7 +133,10 @@ def _watch(main):
     """Looks now and then whether anything has moved. It ends with the process."""
     limit, before, since, told = _limit(), None, time.monotonic(), 0
     while State.active:
-        time.sleep(min(1.0, limit / 4))
+        for _ in range(_SAMPLES):
+            time.sleep(min(1.0, limit / 4) / _SAMPLES)
+            if State.has_spoken:
+                _sample(main)
         if State.progress != before:
             before, since, told = State.progress, time.monotonic(), 0
             continue

@@ -62,7 +62,7 @@ def states():
     return found
 
 
-def _drawn(before):
+def drawn(before):
     """States as they were, and which have changed since."""
     after = states()
     return {"states": before, "draws": {name: after.get(name) != state for name, state in before.items()}}
@@ -85,7 +85,7 @@ class _Look:
             before, self.before = self.before, None
             try:
                 with open(self.path, "w") as file:
-                    json.dump(dict(_drawn(before), worker=self.number), file)
+                    json.dump(dict(drawn(before), worker=self.number), file)
             except Exception:
                 pass
         return collate(data)
@@ -110,10 +110,10 @@ class _Fetcher:
     @guard
     def _tell(self, before):
         if before is not None:
-            _tell_states(self._index, self._made, [_drawn(before)])
+            tell_states(self._index, self._made, [drawn(before)])
 
 
-def _is_run_by_library():
+def is_run_by_library():
     """Whether the loop is of a library that seeds all ranks alike by itself: the program does not decide that."""
     frame = sys._getframe(1)
     while frame is not None:
@@ -129,7 +129,7 @@ def expect(loader, index, made, iterator):
         return
     if getattr(loader, "num_workers", 0):
         _expected[index] = (made, int(loader.num_workers))
-    elif hasattr(iterator, "_dataset_fetcher") and getattr(iterator, "_dataset_kind", 1) == 0 and not _is_run_by_library():
+    elif hasattr(iterator, "_dataset_fetcher") and getattr(iterator, "_dataset_kind", 1) == 0 and not is_run_by_library():
         # An iterable data set may draw alike on all ranks, of which each takes a share.
         _told.add(index)
         iterator._dataset_fetcher = _Fetcher(iterator, iterator._dataset_fetcher, index, made)
@@ -162,10 +162,10 @@ def tell():
     _expected.pop(index)
     _told.add(index)
     seen.sort(key=lambda one: one["worker"])
-    _tell_states(index, made, seen)
+    tell_states(index, made, seen)
 
 
-def _tell_states(index, made, seen):
+def tell_states(index, made, seen):
     fields = {kind: [one["states"].get(kind, "") for one in seen][:256] for kind in ("numpy", "python", "torch")}
     draws = {"draws_" + kind: any(one["draws"].get(kind) for one in seen) for kind in ("numpy", "python", "torch")}
     send("workers", loader=index, made=made or core.NO_PLACE, **fields, **draws)

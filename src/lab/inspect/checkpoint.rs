@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, group, known, ranks as names, state};
+use super::weights::loaded_by_some;
 use crate::domain::event::{PassReport, Place, StateAction};
 
 const TOPIC: Topic = Topic::Checkpoint;
@@ -61,6 +62,8 @@ fn resumed(seen: &Inspection) -> Option<Finding> {
         .values()
         .map(|reports| (reports, epochs_of(reports)))
         .find(|(_, epochs)| epochs.len() > 1 && differ(epochs.iter().map(|(_, epoch)| epoch)))?;
+    let loads = [StateAction::LoadedModel, StateAction::LoadedOptimizer];
+    let place = loads.into_iter().find_map(|action| loaded_by_some(seen, action, |_| true)).and_then(|(_, place)| place);
     let told: Vec<String> = epochs.iter().map(|(rank, epoch)| format!("rank {rank} with {epoch}")).collect();
     let remedy = seen.in_words(
         "broadcast the epoch: hvd.broadcast(epoch, 0)",
@@ -70,7 +73,7 @@ fn resumed(seen: &Inspection) -> Option<Finding> {
     Some(Finding::objection(
         (TOPIC, Outcome::Wrong),
         format!("the ranks go on from different epochs: {}", told.join(", ")),
-        first.values().next().and_then(|pass| known(&pass.place)),
+        place.or_else(|| first.values().next().and_then(|pass| known(&pass.place))),
         "they end at different times, and the last one waits for ever",
         remedy,
     ))

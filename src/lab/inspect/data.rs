@@ -26,7 +26,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let unknown = || Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks");
         return vec![unequal(seen).unwrap_or_else(unknown)];
     };
-    let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 5] = [sampler, same, whole, overlap, uneven];
+    let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 6] = [sampler, same, whole, overlap, uneven, sizes];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
     let found: Vec<Finding> = [of_passes().or_else(|| unequal(seen)), same_order(&passes)].into_iter().flatten().collect();
     if !found.is_empty() {
@@ -187,18 +187,21 @@ fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
 fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let one = reports.values().next()?;
     let contents = || reports.values().map(|pass| pass.content.as_str());
-    let is_comparable =
-        reports.values().all(|pass| pass.every == one.every && pass.picked.len() > 8 && pass.dataset == one.dataset);
+    // Numbers of samples say nothing where each rank has a data set of its own; their values do.
+    let have_own = differ(contents()) && contents().all(|content| !content.is_empty());
+    let picked = |pass: &PassReport| if have_own { pass.rows.clone() } else { pass.picked.clone() };
+    let is_alike = |pass: &PassReport| have_own || pass.every == one.every && pass.dataset == one.dataset;
+    let is_comparable = reports.values().all(|pass| is_alike(pass) && picked(pass).len() > 8);
     // Ranks that are in different epochs are another mistake.
     if !is_comparable
         || differ(reports.values().map(|pass| pass.epoch))
-        || differ(contents())
+        || differ(contents()) && !have_own
         || contents().any(str::is_empty) && one.replicas.is_none()
     {
         return None;
     }
     let all: Vec<(usize, BTreeSet<u32>)> =
-        reports.iter().map(|(rank, pass)| (*rank, pass.picked.iter().copied().collect())).collect();
+        reports.iter().map(|(rank, pass)| (*rank, picked(pass).into_iter().collect())).collect();
     let (first, own) = all.first()?;
     let (other, common) =
         all.iter().skip(1).map(|(rank, picked)| (rank, picked.intersection(own).count())).max_by_key(|(_, common)| *common)?;
@@ -232,6 +235,20 @@ fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     }
     let counted = |pass: &PassReport| if pass.is_whole { pass.batches.to_string() } else { format!("at least {}", pass.batches) };
     different_numbers(reports.iter().map(|(rank, pass)| (*rank, counted(pass))), made(reports))
+}
+
+/// Batches that are larger on some ranks.
+fn sizes(_: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
+    let sizes: Option<Vec<usize>> = reports.values().map(|pass| pass.batch_size).collect();
+    let sizes = sizes.filter(|sizes| differ(sizes) && !differ(reports.values().map(|pass| pass.batches)))?;
+    let told: Vec<String> = reports.keys().zip(sizes).map(|(rank, size)| format!("{size} on rank {rank}")).take(8).collect();
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("the batches differ in size: {}", told.join(", ")),
+        made(reports),
+        "the average of the ranks' gradients weighs a sample of a small batch more than one of a large batch",
+        "give all ranks the same batch size, or weigh the loss of each rank by its samples",
+    ))
 }
 
 /// Loaders of different lengths, where a rank has not come to the end of its pass, and waits or is gone.

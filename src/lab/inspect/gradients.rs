@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, known, ranks as names};
-use crate::domain::event::{InspectedUpdate, Place};
+use crate::domain::event::{CollectiveReport, InspectedUpdate, InspectorReport, Place, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
 const COST: &str = "each rank trains on its own share alone, and the ranks drift apart without an error";
@@ -47,7 +47,8 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         .map(|(number, _)| *number)
         .collect();
     let Some(first) = differing.first().copied() else {
-        return unseen(seen, updates).or_else(|| nobody_averages(seen, updates)).or_else(|| summed(updates));
+        let unseen = || unseen(seen, updates).or_else(|| nobody_averages(seen, updates));
+        return absent(updates).or_else(unseen).or_else(|| summed(updates));
     };
     let reports = updates.get(&first)?;
     // Only behind the first update that differs do the ranks look for calls past the wrapper: the report after it has them.
@@ -87,6 +88,15 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             .all(|update| test(update))
     };
     if wrapper.is_none() && own().all(|update| update.averaged_by_hand == 0) {
+        if let Some(call) = reduced_each_time(seen) {
+            let numbers = call.numbers.unwrap_or(0);
+            let what = format!(
+                "the program puts {numbers} numbers together at line {} with each update, and applies others",
+                call.place.line
+            );
+            let remedy = "average the gradients of all parameters between backward and optimizer.step(), and put the averages into their place";
+            return Some((what, known(&one.place), remedy.to_owned()));
+        }
         let (what, remedy) = (
             seen.in_words(
                 "the optimizer is no hvd.DistributedOptimizer",
@@ -131,7 +141,9 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         };
         return Some((what, place, remedy.to_owned()));
     }
-    if differ(own().map(|update| update.without_gradient)) {
+    let awaits_all = |report: &WrappedReport| report.by == "DistributedDataParallel" && report.settings.is_empty();
+    let has_unused = own().any(|update| update.without_gradient > 0) && wrapper.is_some_and(awaits_all);
+    if has_unused || differ(own().map(|update| update.without_gradient)) {
         let counts: Vec<String> =
             reports.iter().map(|(rank, update)| format!("{} on rank {rank}", update.without_gradient)).collect();
         let what = format!("some parameters have no gradient ({})", counts.join(", "));
@@ -151,6 +163,20 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         ));
     }
     None
+}
+
+/// A reduction by hand of some numbers with each update: more than a loss and a count.
+fn reduced_each_time(seen: &Inspection) -> Option<&CollectiveReport> {
+    let reports = seen.ranks.values().next()?.iter();
+    let calls: Vec<&CollectiveReport> = reports
+        .filter_map(|report| if let InspectorReport::Collective(call) = report { Some(call) } else { None })
+        .filter(|call| call.name.contains("reduce"))
+        .collect();
+    let comes_again = |call: &CollectiveReport| {
+        let of_line = calls.iter().filter(|other| other.place == call.place).map(|other| other.updates);
+        of_line.collect::<Vec<usize>>().windows(3).any(|three| three[0] + 1 == three[1] && three[1] + 1 == three[2])
+    };
+    calls.iter().copied().find(|call| call.numbers.unwrap_or(0) >= 16 && comes_again(call))
 }
 
 /// The cause where no other one was seen.
@@ -181,6 +207,20 @@ fn unseen(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<
             "wrap the optimizer: hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())",
             "wrap the model, model = DistributedDataParallel(model), and train what it returns",
         ),
+    ))
+}
+
+/// An optimizer whose parameters never have a gradient: what is trained is another model.
+fn absent(updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+    let mut all = updates.values().flat_map(|ranks| ranks.values());
+    let has_none = |update: &InspectedUpdate| update.tensors > 0 && update.without_gradient == update.tensors;
+    let one = all.next().filter(|one| updates.len() > 2 && has_none(one) && all.all(|update| has_none(update)))?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!("none of the {} parameter tensors of the optimizer ever has a gradient: another model is trained", one.tensors),
+        known(&one.made).or_else(|| known(&one.place)),
+        "the optimizer changes nothing",
+        "give the optimizer the parameters of the model that the loss comes from",
     ))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, known, ranks as names};
-use crate::domain::event::{EndedReport, FailureReport, InspectorReport, Place, StalledReport};
+use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport};
 
 const TOPIC: Topic = Topic::Hang;
 
@@ -90,6 +90,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             let remedy = "mend that error: its text is in the log of the rank";
             vec![Finding::objection(wrong, said, known(place), "the other ranks cannot go on", remedy)]
         }
+        Some((rank, Elsewhere::Busy)) if seen.is_over && report.seconds == 0.0 => {
+            alone_in(seen, *rank, *first, report).map(|call| mismatch(*rank, call, *first, report)).into_iter().collect()
+        }
         Some((_, Elsewhere::Busy)) => Vec::new(),
         // Behind the start all ranks have met once; a rank may take long to get there.
         None if !seen.is_complete() && (report.within.contains("backward") || !(seen.is_over || report.seconds > PATIENCE)) => {
@@ -113,6 +116,23 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
 }
 
+/// A collective of a rank that was stopped before it could tell its end, to which the rank that failed in another one had not come.
+fn alone_in<'a>(seen: &'a Inspection, rank: usize, failed: usize, report: &StalledReport) -> Option<&'a CollectiveReport> {
+    let calls = |rank: usize| {
+        let reports = seen.ranks.get(&rank).into_iter().flatten();
+        reports.filter_map(|report| if let InspectorReport::Collective(call) = report { Some(call) } else { None })
+    };
+    let is_shared =
+        |call: &CollectiveReport| calls(failed).any(|other| other.place == call.place && other.updates == call.updates);
+    calls(rank).find(|call| call.updates >= report.updates && call.place != report.place && !is_shared(call))
+}
+
+fn mismatch(rank: usize, call: &CollectiveReport, failed: usize, report: &StalledReport) -> Finding {
+    let (name, at) = (&call.name, line(&call.place));
+    let said = format!("rank {rank} was in {name} at {at}, and {}", waits(&format!("rank {failed}"), report));
+    Finding { place: known(&call.place), ..objection((TOPIC, Outcome::Wrong), said, report) }
+}
+
 fn standing<'a>(seen: &Inspection, reports: &'a [InspectorReport]) -> Standing<'a> {
     let (report, otherwise) = match reports.last() {
         Some(InspectorReport::Stalled(report)) if is_left_behind(seen, report) => return Standing::Elsewhere(Elsewhere::Busy),
@@ -133,7 +153,8 @@ fn before_failure(reports: &[InspectorReport], failure: &FailureReport, updates:
         matches!(report, InspectorReport::Update(_) | InspectorReport::Collective(_) | InspectorReport::Stalled(_))
     };
     match reports.iter().rev().find(moves) {
-        Some(InspectorReport::Stalled(report)) => report.clone(),
+        // A rank that was slow to start, and then failed in a collective, did not stand at its start.
+        Some(InspectorReport::Stalled(report)) if !report.within.is_empty() || failure.within.is_empty() => report.clone(),
         _ => StalledReport { place: failure.place.clone(), within: failure.within.clone(), calls: 0, updates, seconds: 0.0 },
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return Vec::new();
     }
-    let found: Vec<Finding> = [decided_alone(seen), share_told(seen)].into_iter().flatten().collect();
+    let found: Vec<Finding> = [decided_alone(seen), share_told(seen).or_else(|| padded(seen))].into_iter().flatten().collect();
     let validates = seen.ranks.values().flatten().any(|report| matches!(report, InspectorReport::Pass(pass) if !pass.trains));
     match found.is_empty() {
         true if validates && seen.is_over => {
@@ -54,7 +54,9 @@ fn decided_alone(seen: &Inspection) -> Option<Finding> {
 
 /// Whether a pass was over a share of what there is.
 fn is_share(passes: &Passes<'_>, pass: &PassReport) -> bool {
-    let may_be_part = !pass.sampler.is_empty() && pass.replicas.is_none() && !pass.drops_last;
+    // Without a loader, samples are known by their values.
+    let has_numbers = !pass.sampler.is_empty() || pass.content == "rows";
+    let may_be_part = has_numbers && pass.replicas.is_none() && !pass.drops_last;
     pass.is_whole && (pass.replicas.is_some_and(|replicas| replicas > 1) || may_be_part && is_part_of_own(passes, pass))
 }
 
@@ -104,6 +106,32 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
         "what is printed or decided is of one rank's share, and told as the whole",
         remedy,
     ))
+}
+
+/// A validation whose sampler repeats samples to make shares equal, and whose sums are never cut to the samples that there are.
+fn padded(seen: &Inspection) -> Option<Finding> {
+    let passes = seen.passes(false);
+    let count = |reports: &BTreeMap<usize, &PassReport>| reports.values().map(|pass| pass.samples).sum::<usize>();
+    let (reports, all) = passes.values().find_map(|reports| {
+        let one = reports.values().next()?;
+        let all = one.dataset.filter(|_| one.sampler == "DistributedSampler" && one.updates > 0)?;
+        let is_whole = reports.values().all(|pass| pass.is_whole) && count(reports) < all + seen.size();
+        (is_whole && count(reports) > all).then_some((reports, all))
+    })?;
+    // What is gathered from all ranks may be cut before it is counted.
+    let is_gathered =
+        seen.ranks.values().flatten().any(
+            |report| matches!(report, InspectorReport::Collective(call) if call.name.contains("gather") && call.updates > 0),
+        );
+    (!is_gathered).then(|| {
+        Finding::objection(
+            (TOPIC, Outcome::Look),
+            format!("the validation counts {} samples of {all}: the sampler repeats some to make the shares equal", count(reports)),
+            reports.values().find_map(|pass| known(&pass.sampler_made).or_else(|| known(&pass.made))),
+            "repeated samples count twice, so the result depends a little on the number of ranks",
+            "share the validation out by range(rank, len(dataset), world_size), and add up what was right and how many there were",
+        )
+    })
 }
 
 /// Reports behind which no collective is kept any more: of a very long run nothing follows from their absence.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, known, pass, phases};
+use super::inspection::{Inspection, known, pass, phases, stalled, wrapped};
 use crate::domain::event::InspectedPhases;
 use crate::domain::units;
 
@@ -15,6 +15,8 @@ const SECONDS: f64 = 3.0;
 /// Bytes that are no growth, and updates in which a training has all of its memory.
 const GROWTH: u64 = 100 << 20;
 const SETTLED: usize = 32;
+const GROWS: &str = "memory grows with every update, and a long training ends when there is none left";
+const DETACH: &str = "keep numbers, not tensors: loss.item() instead of loss in a list or a sum";
 
 /// Times of one rank without its first report, which holds the start of the program.
 fn sums(seen: &Inspection) -> BTreeMap<usize, InspectedPhases> {
@@ -27,7 +29,9 @@ fn sums(seen: &Inspection) -> BTreeMap<usize, InspectedPhases> {
             sum.backward += one.backward;
             sum.optimizer += one.optimizer;
             sum.exchange += one.exchange;
+            sum.others += one.others;
             sum.all += one.all;
+            sum.busiest = one.busiest.clone();
         }
         all.insert(*rank, sum);
     }
@@ -37,7 +41,9 @@ fn sums(seen: &Inspection) -> BTreeMap<usize, InspectedPhases> {
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let sums = sums(seen);
     let all: f64 = sums.values().map(|sum| sum.all).sum();
-    if sums.is_empty() || sums.values().any(|sum| sum.all < SECONDS) || seen.has_stood() {
+    // Before the first update a slow start is no standstill.
+    let has_stood = seen.of_all(stalled).any(|(_, report)| report.updates > 0);
+    if sums.is_empty() || sums.values().any(|sum| sum.all < SECONDS) || has_stood {
         return memory(seen).into_iter().collect();
     }
     let part = |of: fn(&InspectedPhases) -> f64| sums.values().map(of).sum::<f64>() / all;
@@ -53,24 +59,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             "give the DataLoader more workers (num_workers), or make what it does to a sample cheaper",
         ));
     }
-    // A fast rank waits for a slow one inside of its backward pass.
-    let own = |sum: &InspectedPhases| sum.data + sum.forward;
-    let slowest = sums.iter().max_by(|one, other| own(one.1).total_cmp(&own(other.1)));
-    let fastest = sums.values().map(own).fold(f64::INFINITY, f64::min);
-    if let Some((rank, sum)) =
-        slowest.filter(|(_, sum)| sums.len() > 1 && own(sum) > fastest * SLOWER && own(sum) - fastest > sum.all * 0.1)
-    {
-        found.push(Finding::objection(
-            (TOPIC, Outcome::Look),
-            format!(
-                "rank {rank} is the slowest: it spent {:.1} s on data and forward passes, the fastest {fastest:.1} s",
-                own(sum)
-            ),
-            None,
-            "all ranks wait for it in every step",
-            "look at what this rank does that the others do not, at its host, and at its share of the data",
-        ));
-    }
+    found.extend(slowest(&sums));
     if found.is_empty() {
         let compute = part(|sum| sum.forward + sum.backward + sum.optimizer);
         return Finding::ok(
@@ -85,8 +74,37 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     found
 }
 
+/// A rank that the others wait for. They do so inside of their backward passes, and inside of forward passes where buffers are sent.
+fn slowest(sums: &BTreeMap<usize, InspectedPhases>) -> Option<Finding> {
+    type Own = fn(&InspectedPhases) -> f64;
+    let kinds: [(&str, Own); 2] = [
+        ("data and lines outside of forward and backward passes", |sum| sum.data + sum.others),
+        ("data, forward passes and lines beside them", |sum| sum.data + sum.forward + sum.others),
+    ];
+    kinds.into_iter().find_map(|(what, own)| {
+        let (rank, sum) = sums.iter().max_by(|one, other| own(one.1).total_cmp(&own(other.1)))?;
+        let fastest = sums.values().map(own).fold(f64::INFINITY, f64::min);
+        let is_slow = sums.len() > 1 && own(sum) > fastest * SLOWER && own(sum) - fastest > sum.all * 0.1;
+        let said = format!("rank {rank} is the slowest: it spent {:.1} s on {what}, the fastest {fastest:.1} s", own(sum));
+        let remedy = "look at what this rank does that the others do not, at its host, and at its share of the data";
+        is_slow.then(|| {
+            let place = known(&sum.busiest);
+            Finding::objection((TOPIC, Outcome::Look), said, place, "all ranks wait for it in every step", remedy)
+        })
+    })
+}
+
 /// Memory that grows with every update.
 fn memory(seen: &Inspection) -> Option<Finding> {
+    if let Some((rank, kept)) = seen.of_all(wrapped).find(|(_, report)| report.by == "kept graphs") {
+        return Some(Finding::objection(
+            (TOPIC, Outcome::Look),
+            format!("rank {rank} keeps the losses of many updates together with the graphs that they came from"),
+            known(&kept.place),
+            GROWS,
+            DETACH,
+        ));
+    }
     seen.ranks.keys().find_map(|rank| {
         let later: Vec<&InspectedPhases> =
             seen.of_rank(*rank, phases).filter(|one| one.updates >= SETTLED && one.memory_bytes > 0).collect();
@@ -104,8 +122,8 @@ fn memory(seen: &Inspection) -> Option<Finding> {
                 (TOPIC, Outcome::Look),
                 format!("the memory of rank {rank} grew by {} in {updates} updates, and it grows on", units::bytes(grown)),
                 None,
-                "a long training ends when there is none left",
-                "keep numbers, not tensors: loss.item() instead of loss in a list or a sum",
+                GROWS,
+                DETACH,
             )
         })
     })

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, known, ranks as names, state, update};
-use crate::domain::event::{InspectedUpdate, Place, StateAction, StateReport, WrappedReport};
+use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
 
 const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";
 
@@ -37,7 +37,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     };
     let Some(((_, number), reports)) = differing(&updates, |update| &update.weights).min_by_key(|((_, number), _)| *number)
     else {
-        return Finding::ok(topic, "the weights were equal on all ranks at the start and at every update looked at");
+        let ok = || Finding::ok(topic, "the weights were equal on all ranks at the start and at every update looked at");
+        return loaded_at_end(seen).map_or_else(ok, |finding| vec![finding]);
     };
     let who = names(reports.keys());
     let wrong = (topic, Outcome::Wrong);
@@ -77,6 +78,34 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         "the weights of {who} were equal at the start and differ at update {number}, though the gradients are equal: {what}"
     );
     vec![Finding::objection(wrong, said, place, COST, "change weights on all ranks alike, or broadcast them afterwards")]
+}
+
+/// Weights that some ranks load behind the last update, where all ranks then validate a share each.
+fn loaded_at_end(seen: &Inspection) -> Option<Finding> {
+    let mut loaded: BTreeMap<usize, &Place> = BTreeMap::new();
+    for (rank, reports) in seen.ranks.iter() {
+        let last = reports.iter().rposition(|report| matches!(report, InspectorReport::Update(_)))?;
+        let is_load = |report: &&InspectorReport| state(report).is_some_and(|report| report.action == StateAction::LoadedModel);
+        let load = reports[last..].iter().position(|report| is_load(&report)).map(|at| last + at);
+        let shares = |report: &InspectorReport| matches!(report, InspectorReport::Pass(pass) if !pass.trains && pass.replicas.is_some_and(|replicas| replicas > 1));
+        if !reports[load.unwrap_or(last)..].iter().any(shares) {
+            return None;
+        }
+        if let Some(report) = load.and_then(|at| state(&reports[at])) {
+            loaded.insert(*rank, &report.place);
+        }
+    }
+    let place = loaded.values().next().copied().filter(|_| seen.is_over && loaded.len() < seen.ranks.len())?;
+    Some(Finding::objection(
+        (Topic::Weights, Outcome::Wrong),
+        format!(
+            "{} loaded weights behind the last update, and the others validated their shares without them",
+            names(loaded.keys())
+        ),
+        known(place),
+        "the result is of two models, each on its own share",
+        "load them on all ranks, behind a barrier, or validate everything on one rank",
+    ))
 }
 
 /// Whether it was loaded before the first update.
@@ -127,7 +156,11 @@ fn equal_behind_wrapper(seen: &Inspection) -> Option<&WrappedReport> {
 }
 
 /// Ranks that loaded a state where others, which have got as far, did not. Only loads that `counts` accepts are looked at.
-fn loaded_by_some(seen: &Inspection, action: StateAction, counts: fn(&StateReport) -> bool) -> Option<(String, Option<Place>)> {
+pub(super) fn loaded_by_some(
+    seen: &Inspection,
+    action: StateAction,
+    counts: fn(&StateReport) -> bool,
+) -> Option<(String, Option<Place>)> {
     let loads = seen.of_all(state).filter(|(_, report)| report.action == action && counts(report));
     let loaded: BTreeMap<usize, &Place> = loads.map(|(rank, report)| (rank, &report.place)).collect();
     let trained: BTreeSet<usize> = seen.of_all(update).map(|(rank, _)| rank).collect();

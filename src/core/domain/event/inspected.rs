@@ -91,7 +91,7 @@ pub struct GroupReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WrappedReport {
     /// `DistributedDataParallel`, `DataParallel`, `horovod.DistributedOptimizer`, `FSDP`, `ZeroRedundancyOptimizer`, `DeepSpeed`,
-    /// `parallelize_module`, `Pipeline`, `torch.compile`, `join`, and others.
+    /// `parallelize_module`, `Pipeline`, `torch.compile`, `join`, `kept graphs` (of many losses), and others.
     pub by: String,
     pub place: Place,
     /// Digest of the parameters before and after, where there are any: a broadcast inside makes the second one equal on all ranks.
@@ -206,6 +206,8 @@ pub struct PassReport {
     /// themselves, if enough samples were seen.
     pub picked: Vec<u32>,
     pub every: usize,
+    /// Of the first pass: the smallest digests of the samples, where ranks may have data sets of their own, to which numbers do not apply.
+    pub rows: Vec<u32>,
     /// Samples without numbers that came again in the same pass.
     pub repeated: usize,
     pub workers: usize,
@@ -298,7 +300,7 @@ pub struct WorkersReport {
 }
 
 /// Seconds since the report before. What could not be measured is 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InspectedPhases {
     pub updates: usize,
@@ -309,6 +311,10 @@ pub struct InspectedPhases {
     pub optimizer: f64,
     /// In collectives that the program calls itself. What a wrapper waits for is part of `backward`.
     pub exchange: f64,
+    /// In other lines of the program, between updates of one pass.
+    pub others: f64,
+    /// The line in which the program has spent most, apart from waiting for other ranks.
+    pub busiest: Place,
     pub all: f64,
     pub memory_bytes: u64,
 }
@@ -364,7 +370,7 @@ impl Bounded for InspectorReport {
                 count("pass", report.pass.max(report.loader), MAX_COUNT),
                 count("batches", report.batches, MAX_COUNT),
                 count("samples", report.samples.max(report.dataset.unwrap_or(0)), MAX_COUNT),
-                list(report.first.len().max(report.picked.len())),
+                list(report.first.len().max(report.picked.len()).max(report.rows.len())),
                 seconds("seconds of a pass", report.seconds),
                 seconds("seconds of waiting", report.waited),
             ]),
@@ -373,8 +379,8 @@ impl Bounded for InspectorReport {
             InspectorReport::Printed(report) => count("prints", report.times, MAX_COUNT),
             InspectorReport::Decision(report) => count("decision", report.number, MAX_COUNT),
             InspectorReport::Workers(report) => list(report.numpy.len().max(report.python.len()).max(report.torch.len())),
-            InspectorReport::Phases(InspectedPhases { data, forward, backward, optimizer, exchange, all, .. }) => {
-                [data, forward, backward, optimizer, exchange, all].into_iter().find_map(|time| seconds("seconds", *time))
+            InspectorReport::Phases(InspectedPhases { data, forward, backward, optimizer, exchange, others, all, .. }) => {
+                [data, forward, backward, optimizer, exchange, others, all].into_iter().find_map(|time| seconds("seconds", *time))
             }
             InspectorReport::Stalled(report) => seconds("seconds of standing still", report.seconds),
             InspectorReport::Blind { .. } => None,

@@ -1,6 +1,7 @@
 //! Reports as two ranks of a right program send them, and ways to change them.
 
 mod bounds;
+mod edges;
 mod endings;
 mod mistakes;
 mod right;

@@ -1,0 +1,88 @@
+"""Random numbers that the program draws between a batch and the model that trains on it, as for crops, flips and noise.
+
+They are told like those of workers. A profile function looks at the first batches of a loader, keeps the line that draws, and ends where
+a model is called.
+"""
+import random
+import sys
+
+from . import core, digest, workers
+from .core import State, guard, place
+
+# Batches of a loader that are looked at, and events of one of them until it is given up.
+_BATCHES, _EVENTS = 4, 20_000
+# No loader has numbers from here on.
+_NUMBER = 1 << 21
+_DRAWS = frozenset(
+    "rand randn rand_like randn_like randint randint_like randperm bernoulli bernoulli_ normal normal_ uniform_ random_ exponential_ multinomial random getrandbits".split()
+)
+_looked = {}
+_open = [None]
+
+
+class _Look:
+    def __init__(self, index):
+        self.index, self.left, self.place = index, _EVENTS, None
+        self.states, self.own = workers.states(), {}
+
+    def watch(self, frame, event, called):
+        self.left -= 1
+        if self.left < 0 or not State.active:
+            end()
+        elif event == "c_call":
+            if getattr(called, "__name__", "") in _DRAWS:
+                _draw(self, frame, called)
+        elif event == "call" and frame.f_code is _module_call():
+            _close(self, frame)
+
+
+def _module_call():
+    return getattr(sys.modules["torch"].nn.Module.__call__, "__code__", None)
+
+
+@guard
+def _draw(look, frame, called):
+    look.place = look.place or place(frame)
+    of = getattr(called, "__self__", None)
+    if isinstance(of, random.Random) and of is not random._inst:
+        look.own.setdefault("python", digest.of_text(repr(of.getstate())))
+    for value in frame.f_locals.values():
+        if isinstance(value, sys.modules["torch"].Generator):
+            look.own.setdefault("torch", digest.of_tensors([value.get_state()]))
+
+
+@guard
+def _close(look, frame):
+    import torch
+
+    module = next(iter(frame.f_locals.values()), None)
+    # Augmentation may be a module too.
+    trains = isinstance(module, torch.nn.Module) and any(parameter.requires_grad for parameter in module.parameters())
+    if not trains or not torch.is_grad_enabled():
+        return
+    end()
+    drawn = workers.drawn(look.states)
+    for kind, state in look.own.items():
+        if not drawn["draws"].get(kind):
+            # It draws from a generator of its own.
+            drawn["states"][kind], drawn["draws"][kind] = state, True
+    if any(drawn["draws"].values()):
+        _looked[look.index] = _BATCHES
+        workers.tell_states(_NUMBER + look.index, look.place or place(frame), [drawn])
+
+
+def begin(index):
+    """The program has got a batch of the loader with this number."""
+    end()
+    count = _looked.get(index, 0)
+    if count >= _BATCHES or sys.getprofile() is not None or workers.is_run_by_library():
+        return
+    _looked[index] = count + 1
+    _open[0] = _Look(index).watch
+    sys.setprofile(_open[0])
+
+
+def end():
+    if _open[0] is not None and sys.getprofile() == _open[0]:
+        sys.setprofile(None)
+    _open[0] = None

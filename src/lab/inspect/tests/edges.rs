@@ -1,0 +1,155 @@
+//! Mistakes outside of the training loop over a loader: shares without a loader, padded validations, late loads, memory and slow ranks.
+
+use super::*;
+
+#[test]
+fn a_share_that_is_validated_without_a_loader_is_no_whole() {
+    let validated = |rank: u32, met: usize, is_equal: bool| {
+        InspectorReport::Pass(PassReport {
+            loader: 9,
+            place: at(40),
+            updates: 16,
+            is_whole: true,
+            batches: 1,
+            samples: 20,
+            picked: (0..20).map(|number| number + if is_equal { 0 } else { 100 * rank }).collect(),
+            every: 1,
+            content: "rows".into(),
+            met,
+            ..PassReport::default()
+        })
+    };
+    let found = |met, is_equal| {
+        let mut all = without(|_, report| {
+            matches!(report, InspectorReport::Collective(_)) || matches!(report, InspectorReport::Pass(pass) if !pass.trains)
+        });
+        for rank in 0..2 {
+            let end = all.iter().rposition(|line| line.process == rank).unwrap();
+            all.insert(end, line(rank, validated(rank as u32, met, is_equal)));
+        }
+        objections(&all, true)
+    };
+    assert_eq!(found(0, false), [(Topic::Metrics, Outcome::Wrong, 40)]);
+    assert_eq!((found(1, false), found(0, true)), (Vec::new(), Vec::new()), "results that met, or all of the samples");
+}
+
+#[test]
+fn a_padded_validation_counts_samples_twice_unless_they_are_gathered_and_cut() {
+    let with_samples = |samples, name: &str| {
+        let all = changed(|_, report| match report {
+            InspectorReport::Pass(pass) if !pass.trains => (pass.samples, pass.sampler_made) = (samples, at(16)),
+            InspectorReport::Collective(call) => call.name = name.into(),
+            _ => {}
+        });
+        objections(&all, true)
+    };
+    assert_eq!(with_samples(512, "all_reduce"), []);
+    let mut padded = changed(|_, report| {
+        if let InspectorReport::Pass(pass) = report
+            && !pass.trains
+        {
+            (pass.dataset, pass.sampler_made) = (Some(1023), at(16));
+        }
+    });
+    assert_eq!(objections(&padded, true), [(Topic::Metrics, Outcome::Look, 16)]);
+    for line in &mut padded {
+        if let Event::Inspected(report) = &mut line.event
+            && let InspectorReport::Collective(call) = &mut **report
+        {
+            call.name = "all_gather".into();
+        }
+    }
+    assert_eq!(objections(&padded, true), []);
+}
+
+#[test]
+fn weights_that_one_rank_loads_at_the_end_are_not_those_of_the_others() {
+    let load = InspectorReport::State(StateReport {
+        action: StateAction::LoadedModel,
+        by: String::new(),
+        path: String::new(),
+        place: at(60),
+        digest: "d".into(),
+        updates: 32,
+    });
+    let found = |of: &[usize]| {
+        let mut all = right();
+        for rank in of {
+            let last = all.iter().rposition(|line| {
+                line.process == *rank
+                    && matches!(&line.event, Event::Inspected(report) if matches!(**report, InspectorReport::Update(_)))
+            });
+            all.insert(last.unwrap() + 1, line(*rank, load.clone()));
+        }
+        objections(&all, true)
+    };
+    assert_eq!(found(&[0]), [(Topic::Weights, Outcome::Wrong, 60)]);
+    assert_eq!(found(&[0, 1]), []);
+}
+
+#[test]
+fn batches_of_other_sizes_and_data_sets_of_each_rank_that_overlap_are_seen() {
+    let sizes = passes(|rank, pass| pass.batch_size = Some(16 + 16 * rank));
+    assert_eq!(objections(&sizes, true), [(Topic::Data, Outcome::Look, 15)]);
+    let own = |common: u32| {
+        passes(move |rank, pass| {
+            (pass.content, pass.sampler, pass.replicas) = (format!("of {rank}"), "RandomSampler".into(), None);
+            (pass.dataset, pass.every) = (Some(500 + rank), 8 + rank);
+            pass.rows = (0..64).map(|number| number + (64 - common) * rank as u32).collect();
+        })
+    };
+    assert_eq!(objections(&own(32), true), [(Topic::Data, Outcome::Wrong, 15)]);
+    assert_eq!(objections(&own(0), true), []);
+}
+
+#[test]
+fn the_line_of_a_slow_rank_and_of_kept_losses_is_named() {
+    let phases = |rank: usize, [data, forward, others]: [f64; 3]| {
+        let times = InspectedPhases { updates: 8, data, forward, others, all: 4.0, busiest: at(70 + rank), ..Default::default() };
+        line(rank, InspectorReport::Phases(times))
+    };
+    let found = |times: [[f64; 3]; 2]| {
+        let mut all = right();
+        for (rank, times) in times.into_iter().enumerate() {
+            all.extend([phases(rank, times), phases(rank, times)]);
+        }
+        objections(&all, true)
+    };
+    // Rank 0 waits for it where the buffers are sent.
+    assert_eq!(found([[0.1, 3.0, 0.1], [0.1, 0.2, 2.9]]), [(Topic::Speed, Outcome::Look, 71)]);
+    assert_eq!(found([[0.1, 2.0, 0.1], [0.1, 0.5, 0.1]]), [(Topic::Speed, Outcome::Look, 70)]);
+    assert_eq!(found([[0.1, 2.0, 0.1], [0.1, 2.1, 0.1]]), []);
+    let kept = InspectorReport::Wrapped(WrappedReport {
+        by: "kept graphs".into(),
+        place: at(33),
+        before: String::new(),
+        after: String::new(),
+        tensors: 0,
+        shares_buffers: false,
+        settings: Vec::new(),
+    });
+    assert_eq!(objections(&with(right(), 3, &[1], &kept), true), [(Topic::Speed, Outcome::Look, 33)]);
+}
+
+#[test]
+fn an_optimizer_whose_parameters_have_no_gradient_is_of_another_model() {
+    let none = updates(|_, update| {
+        update.gradients.clear();
+        update.without_gradient = update.tensors;
+    });
+    assert_eq!(objections(&none, true), [(Topic::Gradients, Outcome::Wrong, 12)]);
+}
+
+#[test]
+fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mismatch() {
+    let alone = |also: &[usize]| {
+        let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
+        let call = CollectiveReport { name: "all_reduce".into(), place: at(65), numbers: Some(3), call: 9, updates: 32 };
+        all.extend(also.iter().map(|rank| line(*rank, InspectorReport::Collective(call.clone()))));
+        let failure = Some(FailureReport { place: at(28), within: "backward".into() });
+        all.push(line(1, InspectorReport::Ended(EndedReport { updates: 32, inspector_seconds: 0.0, failure })));
+        objections(&all, true)
+    };
+    assert_eq!(alone(&[0]), [(Topic::Hang, Outcome::Wrong, 65)]);
+    assert_eq!(alone(&[0, 1]), [], "both were there");
+}
