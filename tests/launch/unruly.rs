@@ -144,7 +144,8 @@ fn a_line_without_an_end_that_stalls_the_launcher_is_told_with_its_rank() {
 #[test]
 fn of_a_program_that_logs_in_a_loop_a_part_is_kept_and_the_last_of_it() {
     let lab = Lab::with_fake_mpirun("stranger");
-    let body = "import hvd_lab\nfor step in range(1, 100001): hvd_lab.log(step=step, loss=1 / step)\n\
+    // Other figures in each: which of two channels is read to its end first is chance.
+    let body = "import hvd_lab\nfor step in range(1, 100001): hvd_lab.log(step=step, learning_rate=1 / step)\n\
                 for step in range(1, 100001): print(f'step {step} loss {step}.5')\n";
     script(&lab, "loop.py", body);
     let output = run(&lab, &["--", "python3", "loop.py"]);
