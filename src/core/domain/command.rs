@@ -34,6 +34,11 @@ fn is_python(word: &str) -> bool {
     version.is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.' || c == 't'))
 }
 
+/// Whether a shell would take this first word as a variable for the program behind it: `EPOCHS=3`.
+pub fn sets_variable(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+}
+
 /// Words and letters of a command line that a record may have.
 const MAX_WORDS: usize = 10_000;
 const MAX_LETTERS: usize = 1 << 20;
@@ -109,8 +114,7 @@ impl CommandSpec {
         {
             return Some(format!("this is a run of hvd-lab already: leave out `{program} {verb}`, and name the program itself"));
         }
-        let sets_variable = |(name, _): (&str, &str)| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if let Some(word) = self.argv.first().filter(|word| word.split_once('=').is_some_and(sets_variable)) {
+        if let Some(word) = self.argv.first().filter(|word| sets_variable(word)) {
             return Some(format!("`{word}` is no program: write `env {word}` in front of one"));
         }
         if let Some(word) = self.argv.iter().find(|word| word.contains('\0')) {

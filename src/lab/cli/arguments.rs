@@ -25,8 +25,8 @@ pub fn arguments(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     if words.get(1).is_some_and(|verb| verb == "bench") { super::bench::translated(words) } else { words }
 }
 
-/// For `-n 2`, `-n2`, `-n=2` and `-np2`, which other launchers know and the lab does not: how it is written here. And
-/// where a program stands behind its verb, how it is told from the flags.
+/// For `-n 2`, `-n2`, `-n=2` and `-np2`, which other launchers know and the lab does not: how it is written here.
+/// Also for a program that was not written behind `--`.
 pub fn tip(words: impl IntoIterator<Item = OsString>) -> Option<String> {
     let mut words = words.into_iter().map_while(|word| word.into_string().ok()).take_while(|word| word != "--");
     // The verb before was one that starts programs.

@@ -187,11 +187,10 @@ fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
 fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let one = reports.values().next()?;
     let contents = || reports.values().map(|pass| pass.content.as_str());
-    // Numbers of samples say nothing where each rank has a data set of its own; their values do.
+    // Where each rank has its own data set, sample 5 of one rank is not sample 5 of another, so their values are compared.
     let have_own = differ(contents()) && contents().all(|content| !content.is_empty());
-    let picked = |pass: &PassReport| if have_own { pass.rows.clone() } else { pass.picked.clone() };
     let is_alike = |pass: &PassReport| have_own || pass.every == one.every && pass.dataset == one.dataset;
-    let is_comparable = reports.values().all(|pass| is_alike(pass) && picked(pass).len() > 8);
+    let is_comparable = reports.values().all(|pass| is_alike(pass) && known_samples(pass, have_own).len() > 8);
     // Ranks that are in different epochs are another mistake.
     if !is_comparable
         || differ(reports.values().map(|pass| pass.epoch))
@@ -201,7 +200,7 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         return None;
     }
     let all: Vec<(usize, BTreeSet<u32>)> =
-        reports.iter().map(|(rank, pass)| (*rank, picked(pass).into_iter().collect())).collect();
+        reports.iter().map(|(rank, pass)| (*rank, known_samples(pass, have_own).iter().copied().collect())).collect();
     let (first, own) = all.first()?;
     let (other, common) =
         all.iter().skip(1).map(|(rank, picked)| (rank, picked.intersection(own).count())).max_by_key(|(_, common)| *common)?;
@@ -235,6 +234,11 @@ fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     }
     let counted = |pass: &PassReport| if pass.is_whole { pass.batches.to_string() } else { format!("at least {}", pass.batches) };
     different_numbers(reports.iter().map(|(rank, pass)| (*rank, counted(pass))), made(reports))
+}
+
+/// Samples of a pass: by their values, or by their numbers.
+fn known_samples(pass: &PassReport, by_value: bool) -> &[u32] {
+    if by_value { &pass.rows } else { &pass.picked }
 }
 
 /// Batches that are larger on some ranks.
@@ -332,8 +336,8 @@ fn same_order(passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding>
     })
 }
 
-/// A distributed sampler that leaves the order of the data set as it is, though it is told the epoch. Where it is not, that may be on
-/// purpose.
+/// A distributed sampler that is told each epoch, and still keeps the order of the data set. If it is never told, the fixed order may
+/// be on purpose.
 fn never_shuffled(reports: &Reports<'_>, before: &Reports<'_>) -> Option<Finding> {
     let is_told = |(rank, pass): (&usize, &&PassReport)| before.get(rank).is_some_and(|then| then.epoch != pass.epoch);
     let is_its_own = reports.values().all(|pass| pass.sampler.contains("Distributed")) && reports.iter().all(is_told);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, ranks as names};
-use crate::domain::event::{CollectiveReport, InspectedUpdate, InspectorReport, Place, WrappedReport};
+use super::inspection::{Inspection, collective, differ, known, ranks as names};
+use crate::domain::event::{CollectiveReport, InspectedUpdate, Place, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
 const COST: &str = "each rank trains on its own share alone, and the ranks drift apart without an error";
@@ -167,11 +167,8 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
 
 /// A reduction by hand of some numbers with each update: more than a loss and a count.
 fn reduced_each_time(seen: &Inspection) -> Option<&CollectiveReport> {
-    let reports = seen.ranks.values().next()?.iter();
-    let calls: Vec<&CollectiveReport> = reports
-        .filter_map(|report| if let InspectorReport::Collective(call) = report { Some(call) } else { None })
-        .filter(|call| call.name.contains("reduce"))
-        .collect();
+    let root = *seen.ranks.keys().next()?;
+    let calls: Vec<&CollectiveReport> = seen.of_rank(root, collective).filter(|call| call.name.contains("reduce")).collect();
     let comes_again = |call: &CollectiveReport| {
         let of_line = calls.iter().filter(|other| other.place == call.place).map(|other| other.updates);
         of_line.collect::<Vec<usize>>().windows(3).any(|three| three[0] + 1 == three[1] && three[1] + 1 == three[2])

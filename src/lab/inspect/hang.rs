@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, known, ranks as names};
+use super::inspection::{Inspection, collective, known, ranks as names};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport};
 
 const TOPIC: Topic = Topic::Hang;
@@ -34,7 +34,7 @@ enum Elsewhere<'a> {
     Ended {
         updates: usize,
     },
-    /// It ended here, by an error of its own.
+    /// An error of this rank ended it at this line.
     Failed(&'a Place),
     Busy,
 }
@@ -118,13 +118,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 
 /// A collective of a rank that was stopped before it could tell its end, to which the rank that failed in another one had not come.
 fn alone_in<'a>(seen: &'a Inspection, rank: usize, failed: usize, report: &StalledReport) -> Option<&'a CollectiveReport> {
-    let calls = |rank: usize| {
-        let reports = seen.ranks.get(&rank).into_iter().flatten();
-        reports.filter_map(|report| if let InspectorReport::Collective(call) = report { Some(call) } else { None })
-    };
-    let is_shared =
-        |call: &CollectiveReport| calls(failed).any(|other| other.place == call.place && other.updates == call.updates);
-    calls(rank).find(|call| call.updates >= report.updates && call.place != report.place && !is_shared(call))
+    let is_same = |one: &CollectiveReport, other: &CollectiveReport| one.place == other.place && one.updates == other.updates;
+    let is_shared = |call: &CollectiveReport| seen.of_rank(failed, collective).any(|other| is_same(call, other));
+    seen.of_rank(rank, collective).find(|call| call.updates >= report.updates && call.place != report.place && !is_shared(call))
 }
 
 fn mismatch(rank: usize, call: &CollectiveReport, failed: usize, report: &StalledReport) -> Finding {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::domain::bounds::MAX_RANKS;
 use crate::domain::event::{
-    EndedReport, Event, EventLine, GroupReport, InspectedPhases, InspectedUpdate, InspectorReport, LookingReport, PassReport,
-    Place, StalledReport, StateReport, WrappedReport,
+    CollectiveReport, EndedReport, Event, EventLine, GroupReport, InspectedPhases, InspectedUpdate, InspectorReport,
+    LookingReport, PassReport, Place, StalledReport, StateReport, WrappedReport,
 };
 
 /// Reports of one kind that are kept of a rank: a training of days sends about as many.
@@ -187,8 +187,7 @@ impl Inspection {
 
     /// Whether any rank has reported that it exchanges results with others, apart from what a wrapper does.
     pub(super) fn has_exchanged(&self) -> bool {
-        let is_exchange = |report: &InspectorReport| matches!(report, InspectorReport::Collective(call) if call.name.contains("reduce") || call.name.contains("gather"));
-        self.ranks.values().flatten().any(is_exchange)
+        self.of_all(collective).any(|(_, call)| call.name.contains("reduce") || call.name.contains("gather"))
     }
 
     /// Whether the ranks train on different samples; `None` before a pass has ended on all of them.
@@ -272,6 +271,10 @@ pub(super) fn stalled(report: &InspectorReport) -> Option<&StalledReport> {
 
 pub(super) fn phases(report: &InspectorReport) -> Option<&InspectedPhases> {
     if let InspectorReport::Phases(report) = report { Some(report) } else { None }
+}
+
+pub(super) fn collective(report: &InspectorReport) -> Option<&CollectiveReport> {
+    if let InspectorReport::Collective(call) = report { Some(call) } else { None }
 }
 
 pub(super) fn ended(report: &InspectorReport) -> Option<&EndedReport> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::are_parts;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, MOST, differ, known, ranks as names};
+use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names};
 use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place};
 
 const TOPIC: Topic = Topic::Metrics;
@@ -119,10 +119,7 @@ fn padded(seen: &Inspection) -> Option<Finding> {
         (is_whole && count(reports) > all).then_some((reports, all))
     })?;
     // What is gathered from all ranks may be cut before it is counted.
-    let is_gathered =
-        seen.ranks.values().flatten().any(
-            |report| matches!(report, InspectorReport::Collective(call) if call.name.contains("gather") && call.updates > 0),
-        );
+    let is_gathered = seen.of_all(collective).any(|(_, call)| call.name.contains("gather") && call.updates > 0);
     (!is_gathered).then(|| {
         Finding::objection(
             (TOPIC, Outcome::Look),

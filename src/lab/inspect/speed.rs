@@ -41,7 +41,7 @@ fn sums(seen: &Inspection) -> BTreeMap<usize, InspectedPhases> {
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let sums = sums(seen);
     let all: f64 = sums.values().map(|sum| sum.all).sum();
-    // Before the first update a slow start is no standstill.
+    // A rank that is only slow to start has not stood still, so reports before the first update do not count.
     let has_stood = seen.of_all(stalled).any(|(_, report)| report.updates > 0);
     if sums.is_empty() || sums.values().any(|sum| sum.all < SECONDS) || has_stood {
         return memory(seen).into_iter().collect();

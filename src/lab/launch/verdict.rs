@@ -147,7 +147,7 @@ impl Ending<'_> {
         if evidence.work == Work::Program && !evidence.is_alone && !is_killed && self.exit_signal().is_none() {
             let named = known.map(|(process, notice)| (process, notice.is_root)).or(aborted.map(|(process, _)| (process, true)));
             if let Some((process, text)) = first_error(evidence, named) {
-                return (Some(process), format!("rank {process} failed first: {}", shortened(text)));
+                return (Some(process), format!("rank {process} failed first: {}", error_in_words(text)));
             }
         }
         // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first. MPICH does not
@@ -246,7 +246,7 @@ impl Ending<'_> {
             _ => None,
         };
         let said = match error.or(last.filter(|_| is_one)) {
-            Some(words) => format!(": {}", shortened(words)),
+            Some(words) => format!(": {}", error_in_words(words)),
             None if evidence.is_alone => String::new(),
             None => format!(", and {NOBODY}"),
         };
@@ -384,12 +384,14 @@ fn launcher_words(evidence: &Evidence) -> Vec<String> {
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(300) {
         Some((end, _)) => format!("{}...", &text[..end]),
-        // What PyTorch says of a program that was started as it is.
-        None if text.contains("environment variable RANK expected") => {
-            format!("{text}. A launcher sets it: start the program with torchrun")
-        }
         None => text.to_owned(),
     }
+}
+
+/// An error of the user's own program, with what to do where PyTorch was started without a launcher.
+fn error_in_words(text: &str) -> String {
+    let needs_launcher = text.contains("environment variable RANK expected");
+    shortened(text) + if needs_launcher { ". A launcher sets it: start the program with torchrun" } else { "" }
 }
 
 #[cfg(test)]

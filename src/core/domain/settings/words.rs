@@ -37,7 +37,7 @@ fn named(word: &str) -> String {
         return word.to_owned();
     };
     let (flag, after) = flag.split_at(flag.find(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).unwrap_or(flag.len()));
-    // What another program says of its own flags stays as it is.
+    // Flags of other programs are left alone: torchrun's `--nproc-per-node` is no setting of ours.
     match known(&flag.replace('_', "-")) {
         Some(label) => format!("{before}{label}{after}"),
         None => word.to_owned(),

@@ -34,7 +34,7 @@ fn a_standstill_that_ended_in_an_error_is_still_one() {
     assert_eq!(found([vec![failed(60, "barrier")], vec![failed(61, "all_reduce")]]), hang(60));
     // When a rank leaves early, its connections close, and the other one fails at once.
     assert_eq!(found([vec![clean()], vec![failed(30, "backward")]]), hang(30));
-    // The other rank waits for one that failed: the line of that error is the one to mend.
+    // Rank 0 only waits for the rank that failed, so the line of that error is named.
     assert_eq!(found([vec![stalled(60, "barrier")], vec![failed(7, "")]]), hang(7));
 }
 

@@ -8,7 +8,7 @@ use crate::runs::RunSummary;
 use crate::tui::actions::Command;
 use crate::tui::inspection;
 use crate::tui::preferences::Tried;
-use crate::tui::shared::{Shared, is_of_collectives, repeatable};
+use crate::tui::shared::{Shared, is_of_collectives, is_of_own, repeatable};
 use crate::tui::state::State;
 
 /// A key was followed.
@@ -41,7 +41,9 @@ pub fn hint(state: &State) -> Option<String> {
     let going = shared.going();
     if going.is_some() || shared.is_starting() {
         return Some(match going {
-            _ if !state.hints.read && !is_of_own(shared) => format!("`w`: why step {} is needed", shared.step.number()),
+            _ if !state.hints.read && !shared.summary_on_screen().is_some_and(is_of_own) => {
+                format!("`w`: why step {} is needed", shared.step.number())
+            }
             Some(run) => format!("`P`: shows run {run} large"),
             None => ALL_KEYS.to_owned(),
         });
@@ -132,11 +134,6 @@ fn of_own(shared: &Shared, run: &RunSummary) -> Option<String> {
         true if is_seen() => "`J`: which of the ten steps it does right".to_owned(),
         true => "`i`: why no rank of it was inspected".to_owned(),
     })
-}
-
-/// The run on the screen is of a program of the learner's own.
-fn is_of_own(shared: &Shared) -> bool {
-    shared.summary_on_screen().and_then(|run| run.record.as_ref()).is_some_and(|record| record.spec.command().is_some())
 }
 
 fn is_before_and_after(run: &RunSummary) -> bool {

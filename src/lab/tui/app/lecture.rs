@@ -14,7 +14,7 @@ use crate::domain::step::{Step, StepSet};
 use crate::domain::{printable, units};
 use crate::runs::{RunId, RunSummary, accuracy_change, busy_host};
 use crate::tui::shared::gain::{Gain, Pair};
-use crate::tui::shared::{Shared, ranks};
+use crate::tui::shared::{Shared, is_of_own, ranks};
 use crate::tui::widgets::Part;
 
 /// The signs of a digest that are shown: enough to see whether two are equal.
@@ -238,7 +238,7 @@ impl<'a> Lecture<'a> {
             (None, None) => {
                 ("No runs yet".to_owned(), "Run once on 1 rank and once on 2 ranks, with the same settings.".to_owned())
             }
-            (None, Some(run)) if run.record.as_ref().is_some_and(|record| record.spec.command().is_some()) => {
+            (None, Some(run)) if is_of_own(run) => {
                 let what = format!("Run {} of your own program has told no images/s", run.id);
                 return styled(&format!("{what}: `i` says what was read of it"), width, theme.strong());
             }

@@ -2,7 +2,7 @@
 //!
 //! What only a shell understands is handed to one; words alone are started as they are.
 
-use crate::domain::command::CommandSpec;
+use crate::domain::command::{CommandSpec, sets_variable};
 use crate::domain::job::{Job, Resources, Workload};
 use crate::tui::actions::On::Ctrl;
 use crate::tui::actions::{Action, Effect};
@@ -37,9 +37,8 @@ const OF_A_SHELL: [char; 13] = ['$', '`', '*', '?', '|', '&', ';', '<', '>', '('
 /// A quote that is open.
 fn words(line: &str) -> Result<Vec<String>, String> {
     let words = shlex::split(line).ok_or("a quote is open, or a backslash is the last letter")?;
-    let sets_variable = words.first().is_some_and(|word| word.contains('='));
-    let is_folder = words.first().is_some_and(|word| word == "cd");
-    if sets_variable || is_folder || line.contains(OF_A_SHELL) {
+    let needs_shell = |word: &String| word == "cd" || sets_variable(word);
+    if line.contains(OF_A_SHELL) || words.first().is_some_and(needs_shell) {
         return Ok(SHELL.into_iter().chain([line]).map(str::to_owned).collect());
     }
     Ok(words)

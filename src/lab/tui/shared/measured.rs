@@ -7,6 +7,11 @@ pub fn has_steps(run: &RunSummary) -> bool {
     run.record.as_ref().is_none_or(|record| record.has_steps())
 }
 
+/// Whether a run is of a program of the user's own.
+pub fn is_of_own(run: &RunSummary) -> bool {
+    run.record.as_ref().is_some_and(|record| record.spec.command().is_some())
+}
+
 /// Whether a run measures collectives.
 pub fn is_of_collectives(run: &RunSummary) -> bool {
     run.record.as_ref().is_some_and(|record| record.spec.collectives().is_some())

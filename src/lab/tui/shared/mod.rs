@@ -14,6 +14,6 @@ pub mod watched;
 
 pub use course::Mark;
 pub use curves::{Along, Curve, Curves};
-pub use measured::{has_steps, is_of_collectives};
+pub use measured::{has_steps, is_of_collectives, is_of_own};
 pub use state::{DataInfo, Hardware, Playing, Shared, kind_of, repeatable};
 pub use watched::Watched;

@@ -79,7 +79,7 @@ impl Watched {
         self.curves.absorb(&self.history, line);
     }
 
-    /// A rank has told the inspector something.
+    /// Whether any rank has reported to the inspector.
     pub fn is_inspected(&self) -> bool {
         !self.inspection.is_empty()
     }

@@ -18,11 +18,12 @@ const SEPARATOR: &str = ",\n";
 /// Bytes that the kernel writes to a file as a whole, or not at all where the writer is killed meanwhile.
 const PAGE: usize = 4096;
 
-/// These lines with spaces between them, so that none lies across the end of a page of a file that already holds
+/// This text with spaces between its entries, so that none lies across the end of a page of a file that already holds
 /// `length` bytes: then whoever writes may be killed at any moment, and the file ends with a whole line.
-pub(super) fn in_pages(lines: &str, length: usize) -> String {
-    let mut text = String::with_capacity(lines.len() + lines.len() / 16);
-    for entry in lines.split(SEPARATOR).skip(1) {
+pub(super) fn in_pages(text: &str, length: usize) -> String {
+    let (first, entries) = text.split_once(SEPARATOR).map_or((text, None), |(first, rest)| (first, Some(rest)));
+    let mut text = String::from(first);
+    for entry in entries.into_iter().flat_map(|entries| entries.split(SEPARATOR)) {
         let left = PAGE - (length + text.len()) % PAGE;
         if SEPARATOR.len() + entry.len() > left {
             text.extend(std::iter::repeat_n(' ', left));

@@ -166,7 +166,7 @@ impl Timeline {
     pub fn end(&mut self, comm: &dyn Communicator, report: &Reporter) -> Result<(), CommError> {
         self.write(comm, report, None)?;
         let Some(mut written) = self.written.take() else { return Ok(()) };
-        written.append(report, |file| file.append(chrome::CLOSING));
+        written.append(report, chrome::CLOSING);
         if let Some(TraceFile { path, length, .. }) = &written.out {
             let size = units::bytes(*length as u64);
             report.line(&format!("Timeline: {} ({size}). Open it in https://ui.perfetto.dev", path.display()));
@@ -216,16 +216,15 @@ impl Written {
                 return Ok(());
             }
             for piece in &pieces {
-                let lines = String::from_utf8_lossy(piece);
-                self.append(report, |file| file.append(&chrome::in_pages(&lines, file.length)));
+                self.append(report, &String::from_utf8_lossy(piece));
             }
         }
     }
 
     /// A file that cannot be written any more is worth a warning, not a training.
-    fn append(&mut self, report: &Reporter, write: impl FnOnce(&mut TraceFile) -> std::io::Result<()>) {
+    fn append(&mut self, report: &Reporter, text: &str) {
         if let Some(out) = &mut self.out
-            && let Err(error) = write(out)
+            && let Err(error) = out.append(text)
         {
             report.warning(&format!("--timeline `{}` ends here: {error}", out.path.display()));
             self.out = None;
@@ -245,10 +244,11 @@ impl TraceFile {
 
     /// Where the disk is full, what was written of it is cut off again: the file ends with a whole line.
     fn append(&mut self, text: &str) -> std::io::Result<()> {
-        if let Err(error) = self.file.write_all(text.as_bytes()) {
-            self.file.set_len(self.length as u64)?;
-            return Err(error);
-        }
+        let text = chrome::in_pages(text, self.length);
+        self.file.write_all(text.as_bytes()).inspect_err(|_| {
+            // What is no regular file cannot be cut, and the first error is the one to tell.
+            let _ = self.file.set_len(self.length as u64);
+        })?;
         self.length += text.len();
         Ok(())
     }
