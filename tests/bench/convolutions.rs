@@ -4,7 +4,7 @@
 //!
 //!     cargo run --release --example bench-convolutions -- --model wrn-10-1 --precision bf16
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::time::Instant;
 

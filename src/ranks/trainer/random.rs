@@ -50,6 +50,24 @@ pub fn permutation(rng: &mut ChaCha8Rng, count: usize) -> Vec<u32> {
 }
 
 #[cfg(test)]
+pub mod testing {
+    use std::cell::Cell;
+
+    use super::{Purpose, normal, stream};
+
+    thread_local!(static DRAWN: Cell<usize> = const { Cell::new(0) });
+
+    /// Standard normal numbers on the CPU: others at each call, and the same in each run of a test.
+    ///
+    /// Tests run side by side and libtorch has one generator for all of them, which the test of dropout seeds.
+    pub fn normal_numbers(sides: &[i64]) -> tch::Tensor {
+        let mut rng = stream(1, DRAWN.replace(DRAWN.get() + 1), 0, Purpose::Synthetic);
+        let numbers: Vec<f32> = (0..sides.iter().product()).map(|_| normal(&mut rng)).collect();
+        tch::Tensor::from_slice(&numbers).view(sides)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

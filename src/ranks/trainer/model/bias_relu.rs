@@ -37,7 +37,8 @@ fn fused(x: &Tensor, bias: &Tensor) -> Tensor {
 mod tests {
     use super::*;
     use crate::trainer::params::to_vec;
-    use tch::{Device, Kind};
+    use crate::trainer::random::testing::normal_numbers as random;
+    use tch::Kind;
 
     fn leaf(numbers: &Tensor) -> Tensor {
         numbers.detach().set_requires_grad(true)
@@ -47,7 +48,6 @@ mod tests {
     fn results_and_gradients_are_libtorchs() {
         for [images, channels, height, width] in [[3, 16, 28, 28], [2, 5, 7, 6], [1, 136, 2, 3], [5, 32, 1, 1]] {
             for (kind, tolerance) in [(Kind::Float, 1e-5), (Kind::BFloat16, 2e-2)] {
-                let random = |sides: &[i64]| Tensor::randn(sides, (Kind::Float, Device::Cpu));
                 let numbers = random(&[images, height, width, channels]).permute([0, 3, 1, 2]).to_kind(kind);
                 let bias = random(&[channels]);
                 let weights = random(&[images, channels, height, width]).to_kind(kind);
@@ -82,8 +82,8 @@ mod tests {
     /// As behind a 1x1 convolution that is a product of matrices.
     #[test]
     fn a_view_of_other_memory_gives_the_same_gradients() {
-        let weights = Tensor::randn([2, 8, 3, 3], (Kind::Float, Device::Cpu));
-        let [numbers, bias] = [vec![2 * 9, 8], vec![8]].map(|sides| Tensor::randn(sides, (Kind::Float, Device::Cpu)));
+        let weights = random(&[2, 8, 3, 3]);
+        let [numbers, bias] = [vec![2 * 9, 8], vec![8]].map(|sides| random(&sides));
         let of = |call: fn(&Tensor, &Tensor) -> Tensor| {
             let (rows, bias) = (leaf(&numbers), leaf(&bias));
             let y = call(&(&rows * 2.0).view([2, 3, 3, 8]).permute([0, 3, 1, 2]), &bias);

@@ -153,10 +153,7 @@ mod tests {
     use tch::Device;
 
     use super::*;
-
-    fn random(sides: &[i64]) -> Tensor {
-        Tensor::randn(sides, (Kind::Float, Device::Cpu))
-    }
+    use crate::trainer::random::testing::normal_numbers as random;
 
     fn of_libtorch(x: &Tensor, kernel: &Tensor, bias: Option<&Tensor>, _: bool) -> Convolved {
         let y = x.conv2d(kernel, bias, [1, 1], [1, 1], [1, 1], 1);

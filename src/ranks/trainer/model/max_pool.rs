@@ -39,7 +39,8 @@ fn fused(x: &Tensor) -> Tensor {
 mod tests {
     use super::*;
     use crate::trainer::params::to_vec;
-    use tch::{Device, Kind};
+    use crate::trainer::random::testing::normal_numbers as random;
+    use tch::Kind;
 
     fn leaf(numbers: &Tensor) -> Tensor {
         numbers.detach().set_requires_grad(true)
@@ -50,10 +51,10 @@ mod tests {
         for [images, channels, height, width] in [[3, 16, 28, 28], [2, 8, 7, 6], [1, 136, 2, 3], [2, 32, 15, 15], [2, 5, 6, 6]] {
             for kind in [Kind::Float, Kind::BFloat16] {
                 // Few different numbers, so that many windows have several that are the greatest.
-                let numbers = Tensor::randint_low(-3, 3, [images, height, width, channels], (Kind::Float, Device::Cpu));
+                let numbers = (random(&[images, height, width, channels]) * 2.0).round().clamp(-3.0, 2.0);
                 let numbers = numbers.permute([0, 3, 1, 2]).to_kind(kind);
                 assert_eq!(is_poolable(&numbers), channels != 5);
-                let weights = Tensor::randn([images, channels, height / 2, width / 2], (Kind::Float, Device::Cpu)).to_kind(kind);
+                let weights = random(&[images, channels, height / 2, width / 2]).to_kind(kind);
                 let of = |pool: fn(&Tensor) -> Tensor| {
                     let x = leaf(&numbers);
                     // A ReLU in place behind it must not spoil what backward needs.

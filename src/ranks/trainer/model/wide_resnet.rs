@@ -106,6 +106,7 @@ fn layout(spec: WideResNetSpec) -> Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trainer::random::testing::normal_numbers;
     use crate::trainer::random::{Purpose, stream};
 
     #[test]
@@ -125,7 +126,7 @@ mod tests {
         for name in ["wrn-10-1", "wrn-16-2"] {
             let Ok(ModelSpec::WideResNet(spec)) = name.parse() else { panic!("{name}") };
             let model = WideResNet::new(spec, &mut stream(1, 0, 0, Purpose::Weights), Device::Cpu);
-            let images = Tensor::rand([3, 1, 28, 28], (tch::Kind::Float, Device::Cpu));
+            let images = normal_numbers(&[3, 1, 28, 28]);
             assert_eq!(model.forward(&images, Mode::Evaluation).size(), [3, 10]);
         }
     }
