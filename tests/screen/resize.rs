@@ -35,7 +35,7 @@ fn the_key_after_a_change_of_size_counts_and_nothing_is_busy() {
         lab.resize(columns, rows);
         if columns == 40 {
             // In as many lines as it needs.
-            lab.wait_for("the lab needs 60x16 or more");
+            lab.wait_for("the lab needs 60x16,");
             lab.wait_for("40x10");
             continue;
         }

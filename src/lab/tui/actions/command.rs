@@ -245,20 +245,45 @@ pub fn cycle<T: Copy + PartialEq>(all: &[T], from: T, by: usize) -> T {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typing {
     Insert(char),
+    /// The character before the caret.
     Erase,
+    /// The one behind it.
+    Delete,
+    /// The word before it.
+    EraseWord,
     Clear,
+    /// Moves the caret.
+    Go(Move),
 }
 
 impl Typing {
-    /// The line takes at most `longest` characters.
+    /// At the end of the line, which takes at most `longest` characters.
     pub fn into(self, text: &mut String, longest: usize) {
+        self.before(text, &mut 0, longest);
+    }
+
+    /// The same where `behind` characters stand behind the caret.
+    pub fn before(self, text: &mut String, behind: &mut usize, longest: usize) {
+        let mut start: Vec<char> = text.chars().collect();
+        let mut end = start.split_off(start.len() - *behind);
         match self {
-            Typing::Insert(c) if text.chars().count() < longest && !c.is_control() => text.push(c),
-            Typing::Insert(_) => {}
+            Typing::Insert(c) if start.len() + end.len() < longest && !c.is_control() => start.push(c),
+            Typing::Insert(_) | Typing::Go(Move::Up | Move::Down | Move::PageUp | Move::PageDown) => {}
             Typing::Erase => {
-                text.pop();
+                start.pop();
             }
-            Typing::Clear => text.clear(),
+            Typing::Delete => end = end.split_off(1.min(end.len())),
+            Typing::EraseWord => {
+                let kept = start.iter().rposition(|c| !c.is_whitespace()).unwrap_or(0);
+                start.truncate(start[..kept].iter().rposition(|c| c.is_whitespace()).map_or(0, |space| space + 1));
+            }
+            Typing::Clear => (start, end) = Default::default(),
+            Typing::Go(Move::Left) => end.splice(..0, start.pop()).for_each(drop),
+            Typing::Go(Move::Right) => start.extend(end.splice(..1.min(end.len()), None)),
+            Typing::Go(Move::First) => end.splice(..0, std::mem::take(&mut start)).for_each(drop),
+            Typing::Go(Move::Last) => start.append(&mut end),
         }
+        *behind = end.len();
+        *text = start.into_iter().chain(end).collect();
     }
 }

@@ -4,6 +4,7 @@
 
 use super::screen::focus;
 use super::{features, hint, places, windows};
+use crate::domain::units;
 use crate::runs::RunId;
 use crate::tui::actions::{Action, Command, Effect, Pane};
 use crate::tui::log::state::LogTab;
@@ -28,6 +29,8 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
         state.shared.inform(format!("this is a recording: {what}. q leaves it, and `hvd-lab` opens your own lab"));
         return Vec::new();
     }
+    // The lecture view shows neither the settings nor all steps.
+    let unseen = state.projector.then(|| state.shared.spec.clone());
     let actions = match command {
         // Found in the palette: no window is there to be scrolled, but a pane.
         Command::Scroll(by) => return perform(state, Command::Move(by)),
@@ -41,6 +44,11 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
             None => features::update(state, command),
         },
     };
+    let next = &state.shared.spec;
+    if unseen.is_some_and(|before| before != *next) && state.shared.notice.is_none() {
+        let (np, steps) = (units::counted(next.resources.np, "rank"), next.workload.steps);
+        state.shared.inform(format!("the next run: {np}, steps {steps}"));
+    }
     act(state, actions)
 }
 

@@ -55,19 +55,24 @@ pub fn hint(state: &State) -> Option<String> {
             _ => format!("`r`: trains on {np} ranks with these steps"),
         });
     };
+    if is_trouble(shared) {
+        return Some("`i`: why it failed".to_owned());
+    }
+    if let Some(own) = of_own(shared, last) {
+        return Some(own);
+    }
+    let repeat = to_repeat(shared, last);
     let measured =
         || shared.runs.iter().filter(|run| run.figures.images_per_sec.is_some() && run.status.state == RunState::Finished);
     let with = |of: fn(usize) -> bool| measured().any(|run| of(run.figures.np));
     Some(match () {
-        () if is_trouble(shared) => "`i`: why it failed".to_owned(),
-        () if of_own(shared, last).is_some() => of_own(shared, last).unwrap_or_default(),
         () if measured().next().is_none() && is_of_collectives(last) => "`C`: what the ranks sent; `r` trains".to_owned(),
         () if measured().next().is_none() => "`r`: starts another run".to_owned(),
         () if !with(|np| np > 1) && np == 1 => "`+`, then `r`: how much faster 2 ranks are".to_owned(),
         () if !with(|np| np > 1) => format!("`r`: how much faster {np} ranks are"),
         () if !with(|np| np == 1) && np > 1 => "`-` until np is 1, then `r`: for the speed-up".to_owned(),
         () if !with(|np| np == 1) => "`r` on one rank: for the speed-up".to_owned(),
-        () if to_repeat(shared, last).is_some() => to_repeat(shared, last).unwrap_or_default(),
+        () if repeat.is_some() => repeat.unwrap_or_default(),
         () if !state.hints.compared && can_compare(shared) => "`v`: why, and what differs".to_owned(),
         () if !state.hints.read => format!("`w`: why step {} is needed", shared.step.number()),
         () if same_steps(measured()) && !state.hints.switched => "`4`, then `r`: leaves out the broadcast".to_owned(),

@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
+use ratatui::layout::Rect;
 
 use super::dispatch::{self, act};
 use super::gain::cause;
-use super::{clicks, keymap, screen, windows};
+use super::{clicks, features, keymap, layout, screen, windows};
 use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
 use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
@@ -140,6 +141,9 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
+    if is_too_small(state) {
+        return press_unseen(state, key);
+    }
     let has_window = !state.windows.is_empty();
     // Esc only dismisses what is in front: a problem before its window, but not news that the user did not ask for.
     let bare = !has_window && state.help.tour.is_none();
@@ -159,10 +163,29 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     keymap::command(state, key).map_or_else(Vec::new, |command| dispatch::perform(state, command))
 }
 
+/// Whether the terminal has no room for the lab. Before it has told its size, there is room.
+fn is_too_small(state: &State) -> bool {
+    let (columns, rows) = state.shared.size;
+    columns > 0 && layout::body(Rect::new(0, 0, columns, rows)).is_none()
+}
+
+/// Where nothing is shown, no key changes what nobody sees: one leaves, and runs go on.
+fn press_unseen(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    let quits = |row: &features::AppKey| row.binding.command_of(key).is_some();
+    if features::find(Command::Quit).is_some_and(quits) {
+        return act(state, vec![Action::Leave]);
+    }
+    let suspends = keymap::command(state, key) == Some(Command::Suspend);
+    suspends.then_some(Effect::Suspend).into_iter().collect()
+}
+
 /// Typed where a line is being typed; anywhere else it does nothing, for no key of it was meant as one.
 fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     let takes_text = |state: &State| windows::keys(state)?.iter().find(|binding| binding.on.contains(&On::Text));
     let mut effects = Vec::new();
+    if is_too_small(state) {
+        return effects;
+    }
     state.shared.forget_news();
     if takes_text(state).is_none() {
         state.shared.inform("the pasted text is ignored: you are not typing anything here");

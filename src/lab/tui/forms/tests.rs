@@ -2,7 +2,7 @@
 
 use crate::domain::settings::without_flags;
 use crate::tui::actions::Effect;
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::command::CommandSpec;
@@ -162,4 +162,31 @@ fn the_words_of_the_last_own_program_are_there_to_start_it_again() {
     let effects = press(&mut state, KeyCode::Enter);
     let [Effect::StartOther(spec)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(spec.command().unwrap().argv, ["python", "my train.py"]);
+}
+
+#[test]
+fn the_caret_goes_to_what_is_wrong_in_the_line() {
+    let mut state = opened("O");
+    type_text(&mut state, "torchrun --nproc 3 trian.py");
+    for _ in 0.."ian.py".len() {
+        press(&mut state, KeyCode::Left);
+    }
+    press(&mut state, KeyCode::Delete);
+    press(&mut state, KeyCode::Right);
+    type_text(&mut state, "i");
+    let foot = |state: &State| text(state, 80, 24).lines().last().unwrap_or_default().to_owned();
+    assert!(foot(&state).contains(": torchrun --nproc 3 train.py "), "{}", foot(&state));
+    for (code, left) in [
+        (KeyCode::Home, ": torchrun --nproc 3 train.py "),
+        (KeyCode::Backspace, ": torchrun --nproc 3 train.py "),
+        (KeyCode::Delete, ": orchrun --nproc 3 train.py "),
+        (KeyCode::End, ": orchrun --nproc 3 train.py "),
+        (KeyCode::Delete, ": orchrun --nproc 3 train.py "),
+    ] {
+        press(&mut state, code);
+        assert!(foot(&state).contains(left), "{code:?}: {}", foot(&state));
+    }
+    samples::say(&mut state, Message::Key(KeyEvent::new(KeyCode::Char('w'), KeyModifiers::CONTROL)));
+    type_text(&mut state, "x");
+    assert!(foot(&state).contains(": orchrun --nproc 3 x "), "{}", foot(&state));
 }

@@ -141,7 +141,7 @@ fn nothing(shared: &Shared) -> &'static str {
     if shared.watched.as_ref().is_some_and(|watched| watched.is_going()) {
         "No rank has reported anything that can be judged yet. The first findings come with the first updates."
     } else {
-        "No rank has reported anything that can be judged. The log of the launcher says why that may be."
+        "No rank has reported anything that can be judged. Log has what the launcher and the program printed."
     }
 }
 

@@ -9,7 +9,7 @@ use crossterm::event::KeyCode as K;
 use super::{Outcome, State, Window};
 use crate::runs::RunId;
 use crate::tui::actions::On::{self, Code, Ctrl, Text};
-use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Typing, row};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Move, Typing, row};
 use crate::tui::widgets::Prompt;
 
 /// The purpose of a line, which gives the keys their meaning.
@@ -50,6 +50,8 @@ pub trait Purpose: Any + Clone + Debug {
 pub struct TypedLine<P> {
     pub purpose: P,
     pub text: String,
+    /// Characters behind the caret.
+    pub behind: usize,
     /// Why the text will not do.
     pub error: Option<String>,
 }
@@ -59,6 +61,12 @@ pub static KEYS: &[Binding] = &[
     row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
     row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", ""),
+    row(&[Ctrl('w')], Command::Type(Typing::EraseWord), "", "", ""),
+    row(&[Code(K::Delete)], Command::Type(Typing::Delete), "", "", ""),
+    row(&[Code(K::Left)], Command::Type(Typing::Go(Move::Left)), "", "", ""),
+    row(&[Code(K::Right)], Command::Type(Typing::Go(Move::Right)), "", "", ""),
+    row(&[Code(K::Home), Ctrl('a')], Command::Type(Typing::Go(Move::First)), "", "", ""),
+    row(&[Code(K::End), Ctrl('e')], Command::Type(Typing::Go(Move::Last)), "", "", ""),
     row(&[Ctrl('r')], Command::Regex, "", "", ""),
     row(&[Text], Command::Type(Typing::Insert(' ')), "", "", ""),
 ];
@@ -70,7 +78,7 @@ pub fn ends(enter: &str, escape: &str) -> Vec<(On, String)> {
 
 impl<P: Purpose> TypedLine<P> {
     pub fn new(purpose: P, text: impl Into<String>) -> TypedLine<P> {
-        TypedLine { purpose, text: text.into(), error: None }
+        TypedLine { purpose, text: text.into(), behind: 0, error: None }
     }
 }
 
@@ -81,7 +89,7 @@ impl<P: Purpose> Window for TypedLine<P> {
 
     fn view(&self, state: &State, _: u16) -> Option<View> {
         let words = self.purpose.prompt(state, &self.text);
-        Some(View::Line(Prompt { text: self.text.clone(), error: self.error.clone(), ..words }))
+        Some(View::Line(Prompt { text: self.text.clone(), behind: self.behind, error: self.error.clone(), ..words }))
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
@@ -94,7 +102,7 @@ impl<P: Purpose> Window for TypedLine<P> {
             Command::Regex if !self.purpose.toggle_regex() => return Outcome::STAY,
             command => {
                 if let Command::Type(typing) = command {
-                    typing.into(&mut self.text, P::LONGEST);
+                    typing.before(&mut self.text, &mut self.behind, P::LONGEST);
                 }
                 self.purpose.typed(state, &self.text)
             }

@@ -289,3 +289,18 @@ fn without_a_pair_the_view_says_what_is_missing() {
     replay.projector = true;
     assert!(!text(&replay, 80, 24).contains("starts it"), "nothing starts in a replay");
 }
+
+#[test]
+fn what_a_key_changes_for_the_next_run_is_said_where_no_setting_shows() {
+    let mut state = samples::compared();
+    type_text(&mut state, "P");
+    for (key, said) in [("+", "the next run: 3 ranks, steps 1-10"), ("a", "the next run: 3 ranks, steps none")] {
+        type_text(&mut state, key);
+        let screen = text(&state, 80, 24);
+        assert!(screen.contains(said), "{key}: no `{said}` in\n{screen}");
+    }
+    press(&mut state, KeyCode::Esc);
+    press(&mut state, KeyCode::Esc);
+    type_text(&mut state, "+");
+    assert!(!text(&state, 80, 24).contains("the next run:"), "Steps and Next run show it");
+}

@@ -91,13 +91,30 @@ fn a_terminal_that_is_too_small_is_told_so_in_one_line_and_nothing_else() {
         let lines = screen.lines().map(|line| line.trim_matches('"').trim().to_owned());
         lines.filter(|line| !line.is_empty()).collect()
     };
-    assert_eq!(lines(59, 16), ["the lab needs 60x16 or more: this terminal has 59x16"]);
-    assert_eq!(lines(200, 15), ["the lab needs 60x16 or more: this terminal has 200x15"]);
-    assert_eq!(lines(30, 10).join(" "), "the lab needs 60x16 or more: this terminal has 30x10", "wrapped, not cut");
+    assert_eq!(lines(59, 16), ["the lab needs 60x16, this terminal has 59x16; q quits"]);
+    assert_eq!(lines(200, 15), ["the lab needs 60x16, this terminal has 200x15; q quits"]);
+    assert_eq!(lines(30, 10).join(" "), "the lab needs 60x16, this terminal has 30x10; q quits", "wrapped, not cut");
     assert!(lines(60, 16).len() > 10);
     for (width, height) in [(1, 1), (2, 40), (59, 1)] {
         picture(&state, width, height);
     }
+}
+
+#[test]
+fn no_key_changes_what_a_terminal_that_is_too_small_does_not_show() {
+    let mut state = sized(samples::running(), (59, 16));
+    let before = (state.shared.spec.clone(), state.focus);
+    for key in "r+4xO".chars() {
+        let effects = press(&mut state, KeyCode::Char(key));
+        assert!(effects.is_empty() && state.windows.is_empty() && !state.done, "{key}: {effects:?}");
+    }
+    update(&mut state, Message::Paste("4".into()));
+    assert_eq!((state.shared.spec.clone(), state.focus), before);
+    let mut larger = sized(state.clone(), SMALLEST);
+    press(&mut larger, KeyCode::Char('+'));
+    assert_ne!(larger.shared.spec, before.0, "the same key where it is seen");
+    press(&mut state, KeyCode::Char('q'));
+    assert!(state.done, "nothing is asked that nobody sees");
 }
 
 /// A log that has nothing to show leaves its room to devices and chart, and gets it when there is something.

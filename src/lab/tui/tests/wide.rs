@@ -92,6 +92,7 @@ fn views(name: &str) -> Vec<(String, State)> {
                     from: crate::runs::Place::End,
                 },
                 text: typed(),
+                behind: 3,
                 error: Some(typed()),
             }),
         ),

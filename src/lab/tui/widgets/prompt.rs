@@ -20,6 +20,8 @@ pub struct Prompt {
     /// What it is typed for.
     pub label: String,
     pub text: String,
+    /// Characters of it behind the caret.
+    pub behind: usize,
     /// Why the text will not do, if it will not.
     pub error: Option<String>,
     /// Keys and what they do, the most important first.
@@ -71,10 +73,17 @@ fn parts(prompt: &Prompt, theme: Theme, width: usize) -> Vec<(Option<On>, Span<'
             (hints.take_while(fits).collect(), room)
         }
     };
+    let (before, behind) = text.split_at(text.char_indices().rev().take(prompt.behind).last().map_or(text.len(), |(at, _)| at));
+    let mut behind = behind.chars();
+    let caret = behind.next().unwrap_or(' ').to_string();
+    // What is before the caret has the room first, but for the next words.
+    let behind = cut(behind.as_str(), room.saturating_sub(columns::width(before)).max(room / 3));
+    let before = columns::end_of(before, room.saturating_sub(columns::width(&behind)));
     let mut parts = vec![
         (None, Span::styled(label, theme.strong())),
-        (None, Span::styled(columns::end_of(text, room).to_owned(), theme.key())),
-        (None, Span::styled(" ", theme.key().add_modifier(Modifier::REVERSED))),
+        (None, Span::styled(before.to_owned(), theme.key())),
+        (None, Span::styled(caret, theme.key().add_modifier(Modifier::REVERSED))),
+        (None, Span::styled(behind, theme.key())),
     ];
     parts.extend(hints);
     parts
