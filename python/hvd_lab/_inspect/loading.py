@@ -305,6 +305,8 @@ def _over(iterator):
 
 @guard
 def _took(iterator, batch, waited):
+    import torch
+
     begun = getattr(iterator, "_hvd_lab_pass", None)
     if begun is None:
         return
@@ -322,7 +324,8 @@ def _took(iterator, batch, waited):
         begun.rows.add(tensors)
     begun.batches += 1
     begun.samples += samples
-    averaging.samples[0] += samples
+    # A validation before the first update is no part of it.
+    averaging.samples[0] += samples if torch.is_grad_enabled() else 0
     unloaded.took_batch()
     if begun.number == 0:
         in_loop.begin(begun.index)

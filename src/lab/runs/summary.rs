@@ -15,6 +15,7 @@ use crate::domain::history::{Attempt, History, Keep, Process};
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::speedup::{Figures, median};
+use crate::domain::units;
 use crate::domain::user_metrics::{Logged, LoggedSoFar};
 
 /// Epochs of each process that count: more than anybody trains, and bounded whatever the file says.
@@ -125,6 +126,12 @@ impl RunSummary {
         let record = self.record.as_ref()?;
         let np = if record.knows_np() { record.np() } else { self.figures.np };
         Some(if np > 0 { np.to_string() } else { "?".into() })
+    }
+
+    /// ` on 2 ranks`; nothing as long as no rank has been counted.
+    pub fn on_ranks(&self) -> String {
+        let np = self.figures.np;
+        if np > 0 { format!(" on {}", units::counted(np, "rank")) } else { String::new() }
     }
 
     /// Epochs that it has trained, of those that it was to: `2/3`. Of an own program the epoch that it told, as it counts.

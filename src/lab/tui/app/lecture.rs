@@ -105,7 +105,7 @@ impl<'a> Lecture<'a> {
             (Answer::Accuracy(pair), _) => format!("{} against {}", self.named(pair.after.id), self.named(pair.before.id)),
             (_, Some(run)) => {
                 let state = self.shared.status(run).map_or("", |status| status.state.name());
-                let ranks = self.row().map_or(String::new(), |row| format!(" on {}", units::counted(row.figures.np, "rank")));
+                let ranks = self.row().map_or(String::new(), RunSummary::on_ranks);
                 format!("{}{ranks}: {state}", self.named(run))
             }
             (_, None) => "no run yet".to_owned(),
@@ -243,8 +243,7 @@ impl<'a> Lecture<'a> {
                 return styled(&format!("{what}: `i` says what was read of it"), width, theme.strong());
             }
             (None, Some(run)) => {
-                let ranks = units::counted(run.figures.np, "rank");
-                let what = format!("Run {} on {ranks} has measured no speed yet", run.id);
+                let what = format!("Run {}{} has measured no speed yet", run.id, run.on_ranks());
                 (what, "Let it end an epoch, then run on more ranks.".to_owned())
             }
             (Some(baseline), run) => {

@@ -77,10 +77,8 @@ pub fn focus(state: &State, pane: Pane) -> Focus {
 
 fn too_small(frame: &mut Frame, area: Rect, state: &State) {
     let replay = if state.shared.replay.is_some() { "REPLAY: " } else { "" };
-    let text = format!(
-        "{replay}the lab needs {}x{}, this terminal has {}x{}; q quits",
-        LEAST.0, LEAST.1, area.width, area.height
-    );
+    let text =
+        format!("{replay}the lab needs {}x{}, this terminal has {}x{}; q quits", LEAST.0, LEAST.1, area.width, area.height);
     let lines = columns::wrap(&text, area.width.max(1) as usize);
     let [middle] = Layout::vertical([Constraint::Length(lines.len() as u16)]).flex(Flex::Center).areas(area);
     let lines: Vec<Line> = lines.into_iter().map(|line| Line::from(line).centered()).collect();
