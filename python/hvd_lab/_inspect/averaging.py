@@ -222,9 +222,9 @@ def _averages_first(optimizer):
 
 def _begins_step(optimizer):
     """Whether it is not part of another one's step."""
-    if _averages_first(optimizer) and optimizer not in _averaging:
+    if _averages_first(optimizer) and optimizer not in stepping:
         # Horovod makes a subclass of the optimizer's class: the step of the class itself runs within its own.
-        _averaging[optimizer] = True
+        stepping[optimizer] = True
         return False
     for at, other in enumerate(_under_way):
         if other is optimizer:
@@ -235,14 +235,15 @@ def _begins_step(optimizer):
     return len(_under_way) == 1
 
 
-_averaging = core.Marks()
+# Optimizers of Horovod whose steps are under way.
+stepping = core.Marks()
 
 
 def _ends_step(optimizer):
     if _under_way and _under_way[-1] is optimizer:
         _under_way.pop()
         return not _under_way
-    _averaging.pop(optimizer)
+    stepping.pop(optimizer)
     return False
 
 

@@ -339,12 +339,12 @@ _told = set()
 
 
 @guard
-def tell_once(by, where=None):
+def tell_once(by, where=None, settings=()):
     """Something that shares out work, or changes how: the first one is told."""
     if by not in _told:
         _told.add(by)
         State.progress += 1
-        send("wrapped", by=by, place=where or place(sys._getframe(3)))
+        send("wrapped", by=by, place=where or place(sys._getframe(3)), settings=list(settings))
 
 
 def host():

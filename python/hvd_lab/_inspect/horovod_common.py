@@ -12,6 +12,8 @@ _NAMES = (
 )
 # One binding imports the others: each name is told by the binding that the program calls.
 _joined = [False]
+# A graph averages something by itself, which may be the gradients.
+reduces_in_graph = [False]
 
 
 def install(module):
@@ -24,10 +26,12 @@ def install(module):
     replace(module, "init", functools.partial(_joins, module))
 
 
-def settings(given):
+def settings(module, given):
     """Those of a distributed optimizer that change what is averaged: `op=Sum`."""
     found = [(name, given[name]) for name in ("op", "backward_passes_per_step") if name in given]
-    return ["%s=%s" % (name, str(getattr(value, "name", value))[:40]) for name, value in found]
+    # Horovod's operations are numbers.
+    operations = {getattr(module, name): name for name in ("Average", "Sum", "Adasum") if hasattr(module, name)}
+    return ["%s=%s" % (name, operations.get(value, value) if name == "op" else value) for name, value in found]
 
 
 def _joins(module, old):
@@ -75,9 +79,12 @@ def _before(name, args, kwargs):
     tensorflow = sys.modules.get("tensorflow")
     # A call in a graph only builds it, and Horovod calls itself by the same names.
     is_built = tensorflow is not None and hasattr(tensorflow, "inside_function") and tensorflow.inside_function()
+    reduces_in_graph[0] = reduces_in_graph[0] or is_built and "reduce" in name
     if is_built or not core.may_speak() or State.within is not None or sys._getframe(3).f_globals.get("__name__", "").startswith("horovod."):
         return None
     where = place(sys._getframe(3))
+    if name == "join":
+        core.tell_once("join", where)
     State.within = ("hvd." + name, where)
     collectives.count("hvd." + name, where, _numbers(args, kwargs))
     return where

@@ -11,28 +11,28 @@ def install(module):
 
     horovod_common.install(module)
     keras_hooks.install(tensorflow.keras, tensorflow)
-    replace(module, "DistributedOptimizer", _tells_optimizer)
+    replace(module, "DistributedOptimizer", functools.partial(_tells_optimizer, module))
     replace(module, "load_model", _tells_load)
     callbacks = module.callbacks
     replace(callbacks.BroadcastGlobalVariablesCallback, "on_batch_end", _tells_broadcast)
     replace(callbacks.MetricAverageCallback, "on_epoch_end", _tells_average)
 
 
-def _tells_optimizer(old):
+def _tells_optimizer(module, old):
     @functools.wraps(old)
     def DistributedOptimizer(*args, **kwargs):
         optimizer = old(*args, **kwargs)
-        _tell_optimizer(optimizer, kwargs)
+        _tell_optimizer(module, optimizer, kwargs)
         return optimizer
 
     return DistributedOptimizer
 
 
 @guard
-def _tell_optimizer(optimizer, given):
+def _tell_optimizer(module, optimizer, given):
     where = place(sys._getframe(3))
     keras_hooks.made_optimizer(optimizer, where)
-    send("wrapped", by="horovod.DistributedOptimizer", place=where, settings=horovod_common.settings(given))
+    send("wrapped", by="horovod.DistributedOptimizer", place=where, settings=horovod_common.settings(module, given))
 
 
 def _tells_load(old):

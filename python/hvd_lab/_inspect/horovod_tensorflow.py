@@ -2,7 +2,7 @@
 import functools
 import sys
 
-from . import core, horovod_common, keras_hooks
+from . import core, horovod_common, keras_hooks, keras_loop
 from .core import State, guard, place, replace, send
 
 
@@ -11,25 +11,19 @@ def install(module):
     import tensorflow
 
     keras_hooks.install(tensorflow.keras, tensorflow)
-    replace(module, "DistributedGradientTape", _tells_tape)
-    replace(module, "DistributedOptimizer", _tells_optimizer)
+    keras_loop.install(tensorflow)
+    for name in ("DistributedGradientTape", "DistributedOptimizer"):
+        replace(module, name, functools.partial(_tells, module, "horovod." + name))
     replace(module, "broadcast_variables", _tells_broadcast)
 
 
-def _tells_tape(old):
-    return _tells("horovod.DistributedGradientTape", old)
-
-
-def _tells_optimizer(old):
-    return _tells("horovod.DistributedOptimizer", old)
-
-
-def _tells(by, old):
+def _tells(module, by, old):
     @functools.wraps(old)
     def make(*args, **kwargs):
         result = old(*args, **kwargs)
         # A tape is made anew for each batch: the first one is told.
-        core.tell_once(by)
+        core.tell_once(by, settings=horovod_common.settings(module, kwargs))
+        keras_loop.averages[0] = True
         return result
 
     return make

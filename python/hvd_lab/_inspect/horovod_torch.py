@@ -1,6 +1,7 @@
 """Horovod with PyTorch: the optimizer that averages, and the broadcasts of a start."""
 import functools
 import sys
+import time
 
 from . import averaging, core, digest, horovod_common
 from .core import State, guard, place, replace, send
@@ -8,25 +9,41 @@ from .core import State, guard, place, replace, send
 
 def install(module):
     horovod_common.install(module)
-    replace(module, "DistributedOptimizer", _tells_optimizer)
+    replace(module, "DistributedOptimizer", functools.partial(_tells_optimizer, module))
     replace(module, "broadcast_parameters", functools.partial(_tells_broadcast, "broadcast_model"))
     replace(module, "broadcast_optimizer_state", functools.partial(_tells_broadcast, "broadcast_optimizer"))
 
 
-def _tells_optimizer(old):
+def _tells_optimizer(module, old):
     def DistributedOptimizer(*args, **kwargs):
         optimizer = old(*args, **kwargs)
-        _tell_optimizer(optimizer, kwargs)
+        _tell_optimizer(module, optimizer, kwargs)
+        # A class is made for each optimizer.
+        replace(type(optimizer), "synchronize", _timed)
         return optimizer
 
     return DistributedOptimizer
 
 
 @guard
-def _tell_optimizer(optimizer, given):
+def _tell_optimizer(module, optimizer, given):
     parameters = [parameter for parameter in averaging._parameters(optimizer) if parameter.requires_grad]
     averaging.averaged.append(frozenset(map(id, parameters)))
-    send("wrapped", by="horovod.DistributedOptimizer", place=place(sys._getframe(3)), tensors=len(parameters), settings=horovod_common.settings(given))
+    send("wrapped", by="horovod.DistributedOptimizer", place=place(sys._getframe(3)), tensors=len(parameters), settings=horovod_common.settings(module, given))
+
+
+def _timed(old):
+    def synchronize(self, *args, **kwargs):
+        # Within a step it is a part of the step.
+        if self in averaging.stepping:
+            return old(self, *args, **kwargs)
+        began = time.perf_counter()
+        try:
+            return old(self, *args, **kwargs)
+        finally:
+            State.times["exchange"] += time.perf_counter() - began
+
+    return synchronize
 
 
 def _tells_broadcast(action, old):

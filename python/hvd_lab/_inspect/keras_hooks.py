@@ -10,7 +10,7 @@ from . import core, digest, keras_data, watching
 from .core import State, guard, place, replace, sampled, send
 
 _done = []
-# Where callbacks were made, and the numbers of the lines that call fit and evaluate.
+# Where callbacks and optimizers were made, and the numbers of the lines that call fit and evaluate.
 _made = core.Marks()
 _lines = {}
 _within_fit = [False]
@@ -29,7 +29,10 @@ def install(keras, tensorflow):
     for name in ("save", "save_weights"):
         replace(model, name, functools.partial(_tells_file, "Model." + name))
     replace(model, "load_weights", _tells_load)
-    replace(callbacks.Callback, "__init__", core.remembers_making(_made))
+    optimizers = keras.optimizers
+    for owner in (callbacks.Callback, getattr(optimizers, "Optimizer", None), getattr(getattr(optimizers, "legacy", None), "Optimizer", None)):
+        if owner is not None:
+            replace(owner, "__init__", core.remembers_making(_made))
     replace(callbacks.ModelCheckpoint, "_save_model", _names_checkpoint)
     replace(callbacks.CSVLogger, "on_train_begin", _tells_csv)
     for name in ("EarlyStopping", "ReduceLROnPlateau"):
@@ -208,7 +211,8 @@ def made_optimizer(optimizer, where):
 
 
 def _made_of(optimizer):
-    return _optimizers.get(id(optimizer)) or _optimizers.get(id(innermost(optimizer)))
+    given = _optimizers.get(id(optimizer)) or _optimizers.get(id(innermost(optimizer)))
+    return given or _made.get(optimizer) or _made.get(innermost(optimizer))
 
 
 def _name_of(optimizer):

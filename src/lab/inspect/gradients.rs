@@ -48,7 +48,7 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         .collect();
     let Some(first) = differing.first().copied() else {
         let unseen = || unseen(seen, updates).or_else(|| nobody_averages(seen, updates));
-        return absent(updates).or_else(unseen).or_else(|| summed(updates));
+        return absent(updates).or_else(unseen).or_else(|| summed(updates)).or_else(|| summed_by_wrapper(seen));
     };
     let reports = updates.get(&first)?;
     // Only behind the first update that differs do the ranks look for calls past the wrapper: the report after it has them.
@@ -104,7 +104,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
                 "nothing averages them",
             ),
             seen.in_words(
-                "wrap it: opt = hvd.DistributedOptimizer(opt), before model.compile",
+                "wrap it: opt = hvd.DistributedOptimizer(opt), before model.compile; in a loop of your own tape = hvd.DistributedGradientTape(tape)",
                 "wrap it: optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())",
                 "wrap the model, model = DistributedDataParallel(model), and train what it returns",
             ),
@@ -251,5 +251,20 @@ fn summed(updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
         known(&one.place),
         "the rate is as many times larger as there are ranks, unless the loss was divided before",
         "divide by dist.get_world_size(), or use ReduceOp.AVG",
+    ))
+}
+
+/// A distributed optimizer that adds gradients up.
+fn summed_by_wrapper(seen: &Inspection) -> Option<Finding> {
+    let (_, report) = seen.wrappers().find(|(_, report)| report.settings.iter().any(|setting| setting == "op=Sum"))?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!(
+            "{} adds the gradients of all ranks up (op=Sum), and does not divide the sum",
+            report.by.replace("horovod", "hvd")
+        ),
+        known(&report.place),
+        "the rate is as many times larger as there are ranks, beside the factor of hvd.size()",
+        "leave op out: hvd.Average is what the rule for the rate is made for",
     ))
 }

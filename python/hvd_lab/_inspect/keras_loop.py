@@ -1,0 +1,199 @@
+"""Loops of the program's own in TensorFlow: the updates by `apply_gradients`, within a graph or not, and the passes over data sets."""
+import sys
+import time
+import weakref
+
+from . import core, horovod_common, keras_data, keras_hooks
+from .core import NO_PLACE, State, guard, place, replace, sampled, send
+
+# Horovod has put itself around a tape or an optimizer.
+averages = [False]
+# Calls of `tf.function` that are under way, and the loops of those that apply gradients.
+_calls = []
+_of_function = core.Marks()
+_loops = core.Marks()
+_numbers = [0]
+
+
+def install(tensorflow):
+    """Nothing of it is for graphs, and so nothing is to be read by AutoGraph."""
+    unread = tensorflow.autograph.experimental.do_not_convert
+    optimizers = tensorflow.keras.optimizers
+    for owner in (optimizers, getattr(optimizers, "legacy", None)):
+        if hasattr(owner, "Optimizer"):
+            replace(owner.Optimizer, "apply_gradients", lambda old: unread(_applies(old)))
+    replace(type(tensorflow.function(lambda: None)), "__call__", _calls_function)
+    replace(tensorflow.data.Dataset, "__iter__", _begins_pass)
+    from tensorflow.python.data.ops import iterator_ops
+
+    replace(iterator_ops.OwnedIterator, "__next__", _takes_batch)
+    State.before_end.append(_end_passes)
+
+
+class _Loop:
+    """The updates of one optimizer."""
+
+    def __init__(self, optimizer, variables, where):
+        self.optimizer, self.variables, self.where = weakref.ref(optimizer), list(variables), where
+        self.index, _numbers[0] = _numbers[0], _numbers[0] + 1
+        self.updates, self.before, self.rates = 0, "", []
+
+    def begin(self):
+        number = self.updates
+        # A first update comes before Horovod's broadcast, where a model is built by its first batch.
+        self.before = keras_hooks.weights_of(self.variables) if number > 0 and sampled(number) else ""
+        self.rates = keras_hooks.rate_of(self.optimizer()) if self.before else []
+
+    def end(self):
+        number, self.updates = self.updates, self.updates + 1
+        State.progress += 1
+        State.updates, State.steps = max(State.updates, self.updates), State.steps + 1
+        State.behind_validation = False
+        if not self.before:
+            return
+        optimizer, count = self.optimizer(), len(self.variables)
+        is_averaged = averages[0] or horovod_common.reduces_in_graph[0] or keras_hooks.averages(optimizer)
+        send("update", update=number, optimizer=keras_hooks._name_of(optimizer), index=self.index, place=self.where,
+             made=keras_hooks._made_of(optimizer) or self.where, rates=self.rates, weights=self.before,
+             gradients="" if is_averaged else keras_hooks.weights_of(self.variables), buffers="", state="", tensors=count,
+             unwrapped=0 if is_averaged else count, forwards=1, samples=_batch[0])
+
+
+def _is_within():
+    import tensorflow
+
+    return tensorflow.inside_function()
+
+
+def _applies(old):
+    def apply_gradients(self, grads_and_vars, *args, **kwargs):
+        pairs = list(grads_and_vars)
+        loop = _begin_update(self, pairs)
+        result = old(self, pairs, *args, **kwargs)
+        if loop is not None:
+            guard(loop.end)()
+        return result
+
+    return apply_gradients
+
+
+@guard
+def _begin_update(optimizer, pairs):
+    if keras_hooks._within_fit[0] or not core.may_speak():
+        return None
+    loop = _loops.get(optimizer)
+    if loop is None:
+        loop = _loops[optimizer] = _Loop(optimizer, [variable for _, variable in pairs], place(sys._getframe(3)))
+    if _is_within():
+        if _calls:
+            known = _of_function.get(_calls[0], [])
+            _of_function[_calls[0]] = known if loop in known else known + [loop]
+        return None
+    loop.begin()
+    return loop
+
+
+def _calls_function(old):
+    def __call__(self, *args, **kwargs):
+        if _calls or keras_hooks._within_fit[0] or not State.active:
+            return old(self, *args, **kwargs)
+        for loop in _of_function.get(self, []):
+            guard(loop.begin)()
+        _calls.append(self)
+        try:
+            result = old(self, *args, **kwargs)
+        finally:
+            _calls.pop()
+        for loop in _of_function.get(self, []):
+            guard(loop.end)()
+        return result
+
+    return __call__
+
+
+class _Pass:
+    def __init__(self, data, where):
+        self.data, self.where = keras_data.look(data, None, None), where
+        self.batches, self.meetings = 0, State.meetings
+        # Updates when it began, and when its last batch was taken.
+        self.updates = self.last_updates = State.updates
+        self.began, self.waited = time.perf_counter(), 0.0
+
+    def tell(self, is_whole):
+        number = keras_hooks._number_of(self.where)
+        # A shuffled data set has another order in each pass.
+        epoch = keras_hooks._passes(number)
+        what = {"loader": number, "pass": epoch, "epoch": epoch, "made": self.where, "place": self.where, "trains": State.updates > self.updates,
+                "updates": State.updates, "is_whole": is_whole, "seconds": round(time.perf_counter() - self.began, 6),
+                # What a graph brings together is not seen.
+                "met": State.meetings - self.meetings or int(horovod_common.reduces_in_graph[0])}
+        keras_data.told(what, self.data, self.batches)
+        State.behind_validation = State.behind_validation or not what["trains"]
+
+
+_passes = core.Marks()
+_open = []
+# Samples of the last batch that was taken.
+_batch = [0]
+
+
+def _begins_pass(old):
+    def __iter__(self):
+        iterator = old(self)
+        _begin_pass(self, iterator)
+        return iterator
+
+    return __iter__
+
+
+@guard
+def _begin_pass(data, iterator):
+    caller = sys._getframe(3)
+    where = place(caller)
+    # Keras goes over its data by itself.
+    is_library = caller.f_globals.get("__name__", "").split(".")[0] in ("keras", "tensorflow")
+    if is_library or where == NO_PLACE or not core.may_speak() or _is_within():
+        return
+    _passes[iterator] = begun = _Pass(data, where)
+    _open.append(begun)
+    del _open[:-4]
+
+
+def _takes_batch(old):
+    def __next__(self):
+        began = time.perf_counter()
+        try:
+            batch = old(self)
+        except StopIteration:
+            _end_pass(self)
+            raise
+        _took(self, time.perf_counter() - began)
+        return batch
+
+    return __next__
+
+
+@guard
+def _took(iterator, waited):
+    begun = _passes.get(iterator)
+    if begun is not None and not _is_within():
+        State.progress += 1
+        begun.batches += 1
+        begun.last_updates = State.updates
+        State.times["data"] += waited
+        _batch[0] = begun.data.get("batch_size") or 0
+
+
+@guard
+def _end_pass(iterator):
+    begun = _passes.pop(iterator)
+    if begun is not None and begun in _open:
+        _open.remove(begun)
+        begun.tell(is_whole=True)
+
+
+def _end_passes():
+    """Of data sets that repeat without an end."""
+    for begun in [begun for begun in _open if begun.last_updates > begun.updates]:
+        begun.tell(is_whole=False)
+    del _open[:]
