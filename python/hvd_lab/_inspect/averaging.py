@@ -299,15 +299,18 @@ def _tell_update(optimizer, number):
     with_gradient = [parameter for parameter in parameters if parameter.grad is not None]
     alive = [wrapper for wrapper in wrappers if wrapper.wrapped() is not None]
     own = _wrappers_of(optimizer)
-    known = frozenset().union(*(wrapper.parameters for wrapper in alive), *averaged)
+    # A model that was taken out of its wrapper, which nobody keeps.
+    gone = frozenset() if own else frozenset().union(*(wrapper.parameters for wrapper in wrappers if wrapper.wrapped() is None))
+    known = frozenset().union(*(wrapper.parameters for wrapper in alive), *averaged, gone)
     unwrapped = [parameter for parameter in with_gradient if id(parameter) not in known]
     names = getattr(optimizer, "_parameter_names", {}) or {}
     since = _stepped.get(optimizer, 0)
     exchanged = [parameter for parameter in with_gradient if by_hand and _is_reduced(parameter.grad, since)]
     calls = [wrapper.since_update(_indices[optimizer]) for wrapper in own]
     forwards, without_sync = sum(count for count, _ in calls), sum(count for _, count in calls)
-    if own and forwards == 0 and not _is_compiled[0]:
-        past_wrapper.look(own)
+    is_taken_out = not gone.isdisjoint(map(id, with_gradient))
+    if (own or is_taken_out) and forwards == 0 and not _is_compiled[0]:
+        past_wrapper.look(own, gone)
     if number == 0 and not (wrappers or averaged or _is_compiled[0]):
         unloaded.watch(parameters)
     _look_at_weights(parameters, number)

@@ -20,6 +20,8 @@ _LOCAL_RANKS = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "
 _LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "HOROVOD_LOCAL_SIZE")
 
 
+# Libraries around a framework that run its loop, or a part of it.
+_LIBRARIES = ("accelerate", "transformers", "lightning", "pytorch_lightning")
 NO_PLACE = {"file": "", "line": 0}
 
 
@@ -176,6 +178,8 @@ def speak():
         State.has_spoken = True
         if State.at_start is not None:
             State.at_start()
+        loaded = [(name, sys.modules.get(name)) for name in _LIBRARIES]
+        State.versions += ["%s %s" % (name, getattr(module, "__version__", "")) for name, module in loaded if module is not None]
         send("looking", framework=State.framework, versions=State.versions, python=sys.version.split()[0], pid=os.getpid(),
              launched=launched(), program=_program())
         waiting, State.waiting = State.waiting, []

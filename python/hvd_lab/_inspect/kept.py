@@ -20,10 +20,20 @@ class _Mark:
 
 def mark(loss):
     """This loss is about to be sent backward."""
-    graph = getattr(loss, "grad_fn", None)
+    graph = _undivided(getattr(loss, "grad_fn", None))
     if graph is not None and not _is_told[0]:
         there = graph.metadata["hvd-lab"] = _Mark()
         _graphs.append(weakref.ref(there))
+
+
+def _undivided(graph):
+    """Of a loss that a library has scaled, the one that the program knows: whoever keeps the scaled one keeps it too."""
+    for _ in range(4):
+        inner = [of for of, _ in getattr(graph, "next_functions", ()) if of is not None]
+        if not type(graph).__name__.startswith(("Div", "Mul")) or len(inner) != 1 or not hasattr(inner[0], "metadata"):
+            break
+        graph = inner[0]
+    return graph
 
 
 def look():

@@ -88,6 +88,16 @@ def _root(dataset):
     return dataset, numbers
 
 
+def _digest_of(subsets):
+    """Of the numbers of subsets, of large ones their ends and a stride."""
+    text = ""
+    for numbers in subsets:
+        count = len(numbers)
+        some = range(count) if count <= _ORDER else list(range(_FIRST)) + list(range(0, count, count // _VALUES))
+        text += "%d:%s;" % (count, ",".join(str(int(numbers[at])) for at in some))
+    return digest.of_text(text)
+
+
 def _length(of):
     try:
         return len(of)
@@ -120,6 +130,7 @@ def _sampler_of(loader):
     split = _samplers.get(loader.dataset)
     if split is not None:
         fields["split_made"] = split
+        fields["subset"] = _digest_of(_root(loader.dataset)[1])
     for name, owner, attribute in (
         ("replicas", sampler, "num_replicas"), ("replica", sampler, "rank"), ("seed", sampler, "seed"), ("epoch", sampler, "epoch"),
         ("replicas", batches, "num_processes"), ("replica", batches, "process_index"),

@@ -14,8 +14,11 @@ _MOST = 20_000
 
 
 @guard
-def look(wrappers):
-    """From now on, for some time: finds the line that calls one of these models, or a part of it, past the wrapper."""
+def look(wrappers, gone):
+    """From now on, for some time: finds the line that calls one of these models, or a part of it, past the wrapper.
+
+    `gone`: numbers of parameters whose wrapper is gone.
+    """
     if _hook[0] is not None or _left[0] < 0:
         return
     import torch
@@ -26,6 +29,8 @@ def look(wrappers):
 
     def before_forward(module, arguments):
         _left[0] -= 1
+        if any(id(parameter) in gone for parameter in module.parameters()):
+            owners.add(id(module))
         if not inside[0] and id(module) in owners and torch.is_grad_enabled():
             seen_at[0] = place(_outermost(sys._getframe(2), owners))
             _left[0] = -1

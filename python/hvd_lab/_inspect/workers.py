@@ -114,10 +114,13 @@ class _Fetcher:
 
 
 def is_run_by_library():
-    """Whether the loop is of a library that seeds all ranks alike by itself: the program does not decide that."""
+    """Whether the loop is of a library that seeds all ranks alike by itself: the program does not decide that.
+
+    Accelerate only hands the batches of a loader on.
+    """
     frame = sys._getframe(1)
     while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith(("transformers.", "lightning.", "pytorch_lightning.", "accelerate.")):
+        if frame.f_globals.get("__name__", "").startswith(("transformers.", "lightning.", "pytorch_lightning.")):
             return True
         frame = frame.f_back
     return False

@@ -26,7 +26,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let unknown = || Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks");
         return vec![unequal(seen).unwrap_or_else(unknown)];
     };
-    let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 6] = [sampler, same, whole, overlap, uneven, sizes];
+    let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 7] =
+        [sampler, same, whole, overlap, shared_twice, uneven, sizes];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
     let found: Vec<Finding> = [of_passes().or_else(|| unequal(seen)), same_order(&passes)].into_iter().flatten().collect();
     if !found.is_empty() {
@@ -51,7 +52,11 @@ fn sampler_made(reports: &Reports<'_>) -> Option<Place> {
 }
 
 fn give_sampler(seen: &Inspection) -> &'static str {
-    if seen.is_horovod() {
+    if seen.uses("accelerate ") && !seen.uses("transformers ") {
+        "pass the loader through accelerator.prepare(), which shares its batches out"
+    } else if seen.uses("lightning ") {
+        "give the DataLoader sampler=DistributedSampler(dataset), or leave use_distributed_sampler of the Trainer on"
+    } else if seen.is_horovod() {
         "give the DataLoader sampler=DistributedSampler(dataset, num_replicas=hvd.size(), rank=hvd.rank())"
     } else {
         "give the DataLoader sampler=DistributedSampler(dataset), and leave shuffle out"
@@ -222,6 +227,25 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     })?
 }
 
+/// Parts of a data set, one for each rank, that a distributed sampler shares out once more.
+fn shared_twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
+    let one = reports.values().next()?;
+    let is_shared = |pass: &PassReport| pass.replicas == Some(seen.size()) && !pass.subset.is_empty();
+    if !reports.values().all(|pass| is_shared(pass)) || !differ(reports.values().map(|pass| &pass.subset)) {
+        return None;
+    }
+    let (samples, parts): (usize, usize) =
+        reports.values().fold((0, 0), |sum, pass| (sum.0 + pass.samples, sum.1 + pass.dataset.unwrap_or(0)));
+    wrong(
+        format!(
+            "each rank has a part of the data set, and the sampler shares that part out once more: {samples} of {parts} samples were trained on"
+        ),
+        known(&one.split_made),
+        "the other samples of the parts are never seen",
+        "give all ranks the whole data set, and leave the sharing to the sampler",
+    )
+}
+
 /// Ranks that have different numbers of batches.
 fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     // One that was left by an error has not ended, but may have come further already than one that has.
@@ -244,7 +268,7 @@ fn known_samples(pass: &PassReport, by_value: bool) -> &[u32] {
 /// Batches that are larger on some ranks.
 fn sizes(_: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let sizes: Option<Vec<usize>> = reports.values().map(|pass| pass.batch_size).collect();
-    let sizes = sizes.filter(|sizes| differ(sizes) && !differ(reports.values().map(|pass| pass.batches)))?;
+    let sizes = sizes.filter(|sizes| differ(sizes))?;
     let told: Vec<String> = reports.keys().zip(sizes).map(|(rank, size)| format!("{size} on rank {rank}")).take(8).collect();
     Some(Finding::objection(
         (TOPIC, Outcome::Look),

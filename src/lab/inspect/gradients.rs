@@ -120,6 +120,16 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             "leave no_sync() before the last backward pass in front of each optimizer.step()".to_owned(),
         ));
     }
+    if own().all(|update| update.forwards > 0 && update.without_sync >= update.forwards) {
+        let place = own().find_map(|update| known(&update.without_sync_place)).filter(|_| !seen.uses("accelerate "));
+        let what = "the backward passes in front of these updates were inside of no_sync(), or of accumulate()";
+        let remedy = seen.in_words(
+            "",
+            "",
+            "call optimizer.step() only behind a backward pass that averages; with accelerate pass the optimizer through prepare() as well",
+        );
+        return Some((what.to_owned(), place.or_else(|| known(&one.place)), remedy.to_owned()));
+    }
     if all(|update| update.past_wrapper > 0) && own().all(|update| update.unwrapped < update.tensors.max(1)) {
         let place =
             updates.values().flat_map(|ranks| ranks.values()).filter_map(|update| known(&update.past_wrapper_place)).next_back();

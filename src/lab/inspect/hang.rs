@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, known, ranks as names};
+use super::inspection::{Inspection, collective, known, ranks as names, wrapped};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport};
 
 const TOPIC: Topic = Topic::Hang;
@@ -66,6 +66,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     };
     let wrong = (TOPIC, Outcome::Wrong);
     let apart = waiting.iter().find(|(_, other)| (&other.place, &other.within) != (&report.place, &report.within));
+    if let Some(told) = stopped_alone(seen) {
+        let said = format!(
+            "{}; rank {} was told to stop at {}, and not all ranks were",
+            waits(&names(waiting.keys()), report),
+            told.0,
+            line(&told.1)
+        );
+        let remedy = "let all ranks decide alike: by a value that is the same on all of them, or broadcast the decision";
+        return vec![Finding::objection(wrong, said, known(&told.1), "the ranks wait for ever, or until a limit", remedy)];
+    }
     let somebody_works = others.values().any(|other| matches!(other, Elsewhere::Busy));
     if let Some((other, there)) = apart.filter(|_| !somebody_works || seen.is_over) {
         let said = format!("{}, and {}", waits(&format!("rank {first}"), report), waits(&format!("rank {other}"), there));
@@ -114,6 +124,13 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             "look for a network that is slow or blocked, and for an earlier collective that not all ranks made",
         )],
     }
+}
+
+/// A rank that a callback has told to end the training, while others were not.
+fn stopped_alone(seen: &Inspection) -> Option<(usize, Place)> {
+    let mut told = seen.of_all(wrapped).filter(|(_, report)| report.by == "told to stop");
+    let (rank, report) = told.next()?;
+    (told.count() + 1 < seen.size()).then(|| (rank, report.place.clone()))
 }
 
 /// A collective of a rank that was stopped before it could tell its end, to which the rank that failed in another one had not come.

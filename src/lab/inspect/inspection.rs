@@ -216,6 +216,11 @@ impl Inspection {
         self.of_all(wrapped).any(|(_, report)| report.by == by)
     }
 
+    /// Whether a library is loaded whose name and version begin so.
+    pub(super) fn uses(&self, library: &str) -> bool {
+        self.of_all(looking).any(|(_, report)| report.versions.iter().any(|version| version.starts_with(library)))
+    }
+
     pub(super) fn is_keras(&self) -> bool {
         self.of_all(looking).any(|(_, report)| report.framework == "keras")
     }

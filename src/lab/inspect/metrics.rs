@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::are_parts;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names};
+use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names, wrapped};
 use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place};
 
 const TOPIC: Topic = Topic::Metrics;
@@ -114,19 +114,29 @@ fn padded(seen: &Inspection) -> Option<Finding> {
     let count = |reports: &BTreeMap<usize, &PassReport>| reports.values().map(|pass| pass.samples).sum::<usize>();
     let (reports, all) = passes.values().find_map(|reports| {
         let one = reports.values().next()?;
-        let all = one.dataset.filter(|_| one.sampler == "DistributedSampler" && one.updates > 0)?;
+        let repeats = one.sampler == "DistributedSampler" || one.replicas.is_some();
+        let all = one.dataset.filter(|_| repeats && one.updates > 0)?;
         let is_whole = reports.values().all(|pass| pass.is_whole) && count(reports) < all + seen.size();
         (is_whole && count(reports) > all).then_some((reports, all))
     })?;
     // What is gathered from all ranks may be cut before it is counted.
     let is_gathered = seen.of_all(collective).any(|(_, call)| call.name.contains("gather") && call.updates > 0);
-    (!is_gathered).then(|| {
+    // Accelerate cuts what it gathers, if it is asked by the right name.
+    let uncut = seen.of_all(wrapped).find(|(_, report)| report.by == "Accelerator.gather");
+    let uncut = uncut.filter(|_| !seen.has("Accelerator.gather_for_metrics")).map(|(_, report)| report);
+    (!is_gathered || uncut.is_some()).then(|| {
         Finding::objection(
             (TOPIC, Outcome::Look),
             format!("the validation counts {} samples of {all}: the sampler repeats some to make the shares equal", count(reports)),
-            reports.values().find_map(|pass| known(&pass.sampler_made).or_else(|| known(&pass.made))),
+            uncut.map_or_else(
+                || reports.values().find_map(|pass| known(&pass.sampler_made).or_else(|| known(&pass.made))),
+                |report| known(&report.place),
+            ),
             "repeated samples count twice, so the result depends a little on the number of ranks",
-            "share the validation out by range(rank, len(dataset), world_size), and add up what was right and how many there were",
+            match uncut {
+                Some(_) => "call accelerator.gather_for_metrics instead of gather: it leaves the repeated ones out",
+                None => "share the validation out by range(rank, len(dataset), world_size), and add up what was right and how many there were",
+            },
         )
     })
 }

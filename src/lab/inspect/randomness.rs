@@ -14,12 +14,12 @@ type Kind = fn(&WorkersReport) -> (&[String], bool);
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let all: Vec<(usize, &WorkersReport)> = seen.of_all(workers).collect();
-    let kinds: [(&str, Kind); 3] = [
-        ("NumPy's", |report| (&report.numpy, report.draws_numpy)),
-        ("Python's", |report| (&report.python, report.draws_python)),
-        ("PyTorch's", |report| (&report.torch, report.draws_torch)),
+    let kinds: [(&str, &str, Kind); 3] = [
+        ("NumPy's", "numpy.random.seed(seed + rank)", |report| (&report.numpy, report.draws_numpy)),
+        ("Python's", "random.seed(seed + rank)", |report| (&report.python, report.draws_python)),
+        ("PyTorch's", "torch.manual_seed(seed + rank)", |report| (&report.torch, report.draws_torch)),
     ];
-    for (whose, kind) in kinds {
+    for (whose, seed, kind) in kinds {
         for (rank, report) in &all {
             let (states, draws) = kind(report);
             let distinct: BTreeSet<&String> = states.iter().filter(|state| !state.is_empty()).collect();
@@ -49,7 +49,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
                     format!("the samples of all ranks are drawn from the same state of {whose} random numbers"),
                     own().next().and_then(|report| known(&report.made)),
                     COST,
-                    "add the rank to the seed after the model is made: torch.manual_seed(seed + rank)",
+                    format!("add the rank to the seed after the model is made: {seed}"),
                 )];
             }
         }

@@ -29,7 +29,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return Vec::new();
     };
     let size = seen.size();
-    let samples = of_root().map(|update| update.samples).find(|samples| *samples > 0);
+    let samples = samples(of_root());
     let batch =
         samples.map_or(String::new(), |samples| format!(", and an update takes {samples} samples on each of {size} ranks"));
     let warmup = if most.1 > first * CLIMB {
@@ -56,11 +56,17 @@ pub(super) fn apart(number: usize, reports: &BTreeMap<usize, &InspectedUpdate>) 
     Some((format!("the learning rates differ at update {number}: {}", rates.join(", ")), place))
 }
 
+/// Samples of one update. A loader that fetches a batch ahead has taken two when the first update comes.
+fn samples<'a>(updates: impl Iterator<Item = &'a InspectedUpdate>) -> Option<usize> {
+    updates.filter(|update| update.update < 3).map(|update| update.samples).filter(|samples| *samples > 0).min()
+}
+
 impl Inspection {
-    /// Rate and samples of the first optimizer's first update, on the first rank.
+    /// Rate of the first optimizer's first update, and samples of an update, on the first rank.
     pub fn first_rate(&self) -> Option<(f64, usize)> {
-        let (_, first) = self.of_all(update).find(|(_, update)| update.index == 0 && update.update == 0)?;
-        Some((*first.rates.first()?, first.samples))
+        let (rank, first) = self.of_all(update).find(|(_, update)| update.index == 0 && update.update == 0)?;
+        let own = self.of_rank(rank, update).filter(|update| update.index == 0);
+        Some((*first.rates.first()?, samples(own).unwrap_or(0)))
     }
 
     /// The rate against that of a finished run of the same program on one rank; `None` where one of them has made no update.

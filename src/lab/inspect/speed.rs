@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, known, pass, phases, stalled, wrapped};
+use super::inspection::{Inspection, known, pass, phases, ranks as names, stalled, wrapped};
 use crate::domain::event::InspectedPhases;
 use crate::domain::units;
 
@@ -96,10 +96,13 @@ fn slowest(sums: &BTreeMap<usize, InspectedPhases>) -> Option<Finding> {
 
 /// Memory that grows with every update.
 fn memory(seen: &Inspection) -> Option<Finding> {
-    if let Some((rank, kept)) = seen.of_all(wrapped).find(|(_, report)| report.by == "kept graphs") {
+    let keep = || seen.of_all(wrapped).filter(|(_, report)| report.by == "kept graphs");
+    if let Some((_, kept)) = keep().next() {
+        let who: Vec<usize> = keep().map(|(rank, _)| rank).collect();
+        let verb = if who.len() == 1 { "keeps" } else { "keep" };
         return Some(Finding::objection(
             (TOPIC, Outcome::Look),
-            format!("rank {rank} keeps the losses of many updates together with the graphs that they came from"),
+            format!("{} {verb} the losses of many updates together with the graphs that they came from", names(&who)),
             known(&kept.place),
             GROWS,
             DETACH,

@@ -180,6 +180,8 @@ pub struct PassReport {
     pub sampler_made: Place,
     /// Where the data set was made, if it is a subset of another one. Numbers of samples are those of the other one.
     pub split_made: Place,
+    /// Digest of the numbers of that subset's samples; empty if it is none.
+    pub subset: String,
     /// Digest of the data set itself: equal on all ranks if they have the same one. Empty if it cannot be told without reading samples.
     pub content: String,
     /// Class of the sampler; empty for an iterable data set or a Keras `fit`.
