@@ -247,10 +247,15 @@ def _ends_step(optimizer):
     return False
 
 
+def _is_of_broadcast():
+    """Horovod gives an optimizer a state by a step without gradients."""
+    return State.within is not None and State.within[0] == "hvd.broadcast_optimizer_state"
+
+
 @guard
 def before_update(optimizer):
     """Right before an optimizer applies its gradients."""
-    if not _begins_step(optimizer) or not core.may_speak():
+    if not _begins_step(optimizer) or not core.may_speak() or _is_of_broadcast():
         return
     State.progress += 1
     unloaded.close()
@@ -313,6 +318,9 @@ def _tell_update(optimizer, number):
         past_wrapper.look(own, gone)
     if number == 0 and not (wrappers or averaged or _is_compiled[0]):
         unloaded.watch(parameters)
+    # The one within a distributed optimizer makes the step.
+    is_inner = not _averages_first(optimizer) and any(not own.isdisjoint(map(id, with_gradient)) for own in averaged)
+    past = place() if is_inner else past_wrapper.seen_at[0] if forwards == 0 else None
     _look_at_weights(parameters, number)
     buffers = [buffer for wrapper in own for buffer in wrapper.wrapped().module.buffers()]
     momentum = [
@@ -338,8 +346,8 @@ def _tell_update(optimizer, number):
         unwrapped=len(unwrapped),
         unwrapped_name=str(names.get(id(unwrapped[0]), "")) if unwrapped else "",
         forwards=forwards,
-        past_wrapper=int(forwards == 0 and past_wrapper.seen_at[0] is not None),
-        past_wrapper_place=past_wrapper.seen_at[0] or core.NO_PLACE,
+        past_wrapper=int(past is not None),
+        past_wrapper_place=past or core.NO_PLACE,
         without_sync=without_sync,
         without_sync_place=_no_sync_place[0] or core.NO_PLACE,
         averaged_by_hand=len(exchanged),
@@ -384,7 +392,7 @@ def _look_at_weights(parameters, number):
 
 @guard
 def after_update(optimizer):
-    if not _ends_step(optimizer) or not core.may_speak():
+    if not _ends_step(optimizer) or not core.may_speak() or _is_of_broadcast():
         return
     number = _updates.get(optimizer, 0)
     _updates[optimizer] = number + 1

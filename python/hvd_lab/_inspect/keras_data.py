@@ -1,6 +1,8 @@
 """What a Keras `fit` or `evaluate` goes over: its samples, its batches, and which share of a data set it is. Reads no sample out of turn."""
 from . import core, digest
 
+# Where shards were made.
+made = core.Marks()
 # Steps from a data set of tf.data back to what it is made of.
 _DEPTH = 40
 
@@ -16,7 +18,7 @@ def look(data, batch_size, steps):
         _sequence(data, fields)
     elif hasattr(data, "__next__") and hasattr(data, "n") and hasattr(data, "batch_size"):
         _sequence(data, fields)
-    if steps is not None:
+    if steps is not None and not fields["sampler"]:
         fields["sampler"] = "steps"
     return fields
 
@@ -74,7 +76,14 @@ def _chain(data, fields):
             fields["batch_size"] = _number(data._batch_size)
         elif "Shuffle" in name:
             fields["shuffles"] = True
+            # Without a seed each rank shuffles in another way, and then takes its share.
+            if "replicas" in fields and _number(getattr(data, "_seed", 1)) == 0 and _number(getattr(data, "_seed2", 1)) == 0:
+                fields["sampler"] = "shuffle before shard"
+        elif "Repeat" in name:
+            fields["repeats"] = True
         elif "Shard" in name and hasattr(data, "_num_shards"):
+            if made.get(data) is not None:
+                fields["sampler_made"] = made.get(data)
             fields["replicas"], fields["replica"] = _number(data._num_shards), _number(data._index)
         inner = getattr(data, "_input_dataset", None) or getattr(data, "_dataset", None)
         if inner is None:
@@ -99,6 +108,6 @@ def told(what, fields, batches):
     samples = batches * size
     if fields["dataset"] and fields["sampler"] != "steps" and not fields.get("replicas"):
         samples = min(samples, fields["dataset"])
-    shared = {name: fields[name] for name in ("sampler", "shuffles", "content") if name in fields}
+    shared = {name: fields[name] for name in ("sampler", "sampler_made", "shuffles", "content") if name in fields}
     shared.update({name: fields[name] for name in ("dataset", "batch_size", "replicas", "replica") if fields.get(name) is not None})
     core.send("pass", batches=batches, samples=samples, order="", first=[], picked=[], every=1, workers=0, drops_last=False, **shared, **what)

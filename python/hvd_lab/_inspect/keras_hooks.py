@@ -6,7 +6,7 @@ import sys
 import time
 import weakref
 
-from . import core, digest, keras_data, watching
+from . import core, digest, keras_data, watching, workers
 from .core import State, guard, place, replace, sampled, send
 
 _done = []
@@ -15,6 +15,7 @@ _made = core.Marks()
 _lines = {}
 _within_fit = [False]
 _within_save = [None]
+_watch_random_numbers = [False]
 
 
 def install(keras, tensorflow):
@@ -37,6 +38,7 @@ def install(keras, tensorflow):
     replace(callbacks.CSVLogger, "on_train_begin", _tells_csv)
     for name in ("EarlyStopping", "ReduceLROnPlateau"):
         replace(getattr(callbacks, name), "on_epoch_end", _tells_decision)
+    _watch_random_numbers[0] = hasattr(keras.utils, "Sequence")
     watching.prepare()
 
 
@@ -120,6 +122,8 @@ def _watch_class():
             self.began = time.perf_counter()
             self.batches = self.tested = 0
             self.last = ""
+            # Sequences draw in threads of Keras, which run ahead of the first batch.
+            self.states = workers.states() if _watch_random_numbers[0] and hasattr(given.get("x"), "__getitem__") and not hasattr(given.get("x"), "shape") else None
             self.data = guard(keras_data.look)(given.get("x"), given.get("batch_size"), given.get("steps_per_epoch"))
             validation = given.get("validation_data")
             size = given.get("validation_batch_size") or given.get("batch_size")
@@ -148,6 +152,7 @@ def _watch_class():
             State.progress += 1
             self.batches += 1
             State.behind_validation = False
+            self._tell_draws()
             number = _updates_of(self.model)
             _count_update(self.model)
             if not (sampled(number) or sampled(number + 1)):
@@ -156,6 +161,14 @@ def _watch_class():
             # The first batch comes before Horovod's broadcast: what holds is what stands behind it.
             if number > 0 and sampled(number) and before:
                 self._tell_update(number, before)
+
+        def _tell_draws(self):
+            states, self.states = self.states, None
+            drawn = workers.drawn(states) if states else None
+            if drawn and drawn["draws"].get("numpy"):
+                # Keras shuffles by Python's numbers, and its shares are the program's.
+                drawn["draws"] = {"numpy": True}
+                workers.tell_states(self.loader, self.where, [drawn])
 
         def _tell_update(self, number, before):
             optimizer, variables = self.model.optimizer, self.model.trainable_variables
@@ -308,7 +321,10 @@ def _tell_load(model):
 def _tells_decision(old):
     def on_epoch_end(self, epoch, logs=None):
         _tell_decision(self, epoch, logs)
-        return old(self, epoch, logs)
+        result = old(self, epoch, logs)
+        if getattr(self.model, "stop_training", False):
+            core.tell_once("told to stop", _made.get(self) or core.NO_PLACE)
+        return result
 
     return on_epoch_end
 

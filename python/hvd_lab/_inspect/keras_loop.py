@@ -24,6 +24,7 @@ def install(tensorflow):
             replace(owner.Optimizer, "apply_gradients", lambda old: unread(_applies(old)))
     replace(type(tensorflow.function(lambda: None)), "__call__", _calls_function)
     replace(tensorflow.data.Dataset, "__iter__", _begins_pass)
+    replace(tensorflow.data.Dataset, "shard", _remembers_shard)
     from tensorflow.python.data.ops import iterator_ops
 
     replace(iterator_ops.OwnedIterator, "__next__", _takes_batch)
@@ -111,9 +112,26 @@ def _calls_function(old):
     return __call__
 
 
+def _remembers_shard(old):
+    def shard(self, *args, **kwargs):
+        made = old(self, *args, **kwargs)
+        _remember(made)
+        return made
+
+    return shard
+
+
+@guard
+def _remember(shard):
+    keras_data.made[shard] = place(sys._getframe(3))
+
+
 class _Pass:
     def __init__(self, data, where):
         self.data, self.where = keras_data.look(data, None, None), where
+        if self.data.get("repeats"):
+            # How often it goes through its samples is for the program to say.
+            self.data["dataset"] = None
         self.batches, self.meetings = 0, State.meetings
         # Updates when it began, and when its last batch was taken.
         self.updates = self.last_updates = State.updates

@@ -6,29 +6,19 @@ from .core import guard, place
 
 
 def install(module):
-    if hasattr(module, "TrainerControl"):
-        module.TrainerControl.__setattr__ = _tells_setting(module.TrainerControl.__setattr__)
-    should_stop = vars(getattr(module, "Trainer", object)).get("should_stop")
-    if isinstance(should_stop, property) and should_stop.fset is not None:
-        module.Trainer.should_stop = should_stop.setter(_tells_stop(should_stop.fset))
+    for name in ("TrainerControl", "Trainer"):
+        of = getattr(module, name, None)
+        if of is not None:
+            of.__setattr__ = _tells_stop(of.__setattr__)
 
 
-def _tells_setting(old):
+def _tells_stop(old):
     def __setattr__(self, name, value):
-        if name == "should_training_stop" and value is True:
+        if name in ("should_training_stop", "should_stop") and value is True:
             _tell(sys._getframe(1))
         old(self, name, value)
 
     return __setattr__
-
-
-def _tells_stop(old):
-    def should_stop(self, value):
-        if value is True:
-            _tell(sys._getframe(1))
-        old(self, value)
-
-    return should_stop
 
 
 @guard

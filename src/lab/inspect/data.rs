@@ -11,6 +11,7 @@ const TOPIC: Topic = Topic::Data;
 const ALL: f64 = 0.98;
 const PADDING: f64 = 0.02;
 const OVERLAP: f64 = 0.1;
+const WAITS: &str = "the rank with more batches waits for the others at the end of the pass, for ever or with an error";
 
 type Reports<'a> = BTreeMap<usize, &'a PassReport>;
 
@@ -27,14 +28,27 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return vec![unequal(seen).unwrap_or_else(unknown)];
     };
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 7] =
-        [sampler, same, whole, overlap, shared_twice, uneven, sizes];
+        [sampler, same, whole, overlap, shared_twice, uneven, |_, reports| sizes(reports)];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
     let found: Vec<Finding> = [of_passes().or_else(|| unequal(seen)), same_order(&passes)].into_iter().flatten().collect();
     if !found.is_empty() {
         return found;
     }
     let samples: usize = first.values().map(|pass| pass.samples).sum();
-    let of = first.values().next().and_then(|pass| pass.dataset).map_or(String::new(), |all| format!(" of {all}"));
+    let sets = || first.values().filter_map(|pass| pass.dataset);
+    let is_split = |pass: &&PassReport| pass.replicas.is_some();
+    let is_shared = first.values().any(is_split)
+        || !differ(first.values().map(|pass| &pass.content)) && !differ(first.values().map(|pass| &pass.subset));
+    let all: Option<usize> = if is_shared { sets().next() } else { Some(sets().sum()).filter(|sum| *sum > 0) };
+    let of = all.map_or(String::new(), |all| format!(" of {all}"));
+    // As in Horovod's examples for Keras.
+    let draws = |pass: &PassReport| pass.replicas.is_none() && pass.picked.is_empty() && pass.first.is_empty() && pass.shuffles;
+    if seen.is_keras() && is_shared && first.values().all(|pass| draws(pass)) {
+        return Finding::ok(
+            TOPIC,
+            format!("each rank draws from the whole data set{of} in an order of its own: {samples} samples in the first pass"),
+        );
+    }
     Finding::ok(TOPIC, format!("the ranks trained on {samples} samples{of} in the first pass, and not on the same ones"))
 }
 
@@ -52,7 +66,9 @@ fn sampler_made(reports: &Reports<'_>) -> Option<Place> {
 }
 
 fn give_sampler(seen: &Inspection) -> &'static str {
-    if seen.uses("accelerate ") && !seen.uses("transformers ") {
+    if seen.is_keras() {
+        "give each rank its part of the arrays, or write dataset.shard(hvd.size(), hvd.rank())"
+    } else if seen.uses("accelerate ") && !seen.uses("transformers ") {
         "pass the loader through accelerator.prepare(), which shares its batches out"
     } else if seen.uses("lightning ") {
         "give the DataLoader sampler=DistributedSampler(dataset), or leave use_distributed_sampler of the Trainer on"
@@ -93,7 +109,22 @@ fn sampler(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     if shares.len() < own.len() {
         let same = own.iter().map(|(rank, ..)| rank);
         let said = format!("the samplers of {} ask for the same share, number {}", names(same), own[0].2);
-        return wrong(said, place(), "these ranks train on the same samples", "give each its own rank, or leave rank out");
+        let remedy = seen.in_words(
+            "write dataset.shard(hvd.size(), hvd.rank())",
+            "give each its own rank: rank=hvd.rank()",
+            "give each its own rank, or leave rank out",
+        );
+        return wrong(said, place(), "these ranks train on the same samples", remedy);
+    }
+    if reports.values().all(|pass| pass.sampler == "shuffle before shard") {
+        let said = "each rank shuffles the whole data set in its own way, and takes its share of that";
+        let cost = "some samples go to several ranks, and others to none";
+        return wrong(
+            said,
+            place(),
+            cost,
+            "shard first and shuffle behind it, or give shuffle a seed that is the same on all ranks",
+        );
     }
     if differ(reports.values().map(|pass| pass.seed)) && reports.values().all(|pass| pass.shuffles) {
         let seeds: Vec<String> = reports.values().filter_map(|pass| Some(pass.seed?.to_string())).collect();
@@ -254,7 +285,10 @@ fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let goes_on = |pass: &PassReport| least.is_some_and(|least| pass.batches > least);
     let meet = seen.wrappers().next().is_some() || seen.has_exchanged();
     if !are_whole || !reports.values().any(|pass| goes_on(pass)) || !meet || is_covered(seen) {
-        return twice(reports);
+        return twice(seen, reports);
+    }
+    if differ(reports.values().map(|pass| pass.batch_size)) {
+        return sizes(reports).map(|found| Finding { outcome: Outcome::Wrong, cost: WAITS.to_owned(), ..found });
     }
     let counted = |pass: &PassReport| if pass.is_whole { pass.batches.to_string() } else { format!("at least {}", pass.batches) };
     different_numbers(reports.iter().map(|(rank, pass)| (*rank, counted(pass))), made(reports))
@@ -266,7 +300,7 @@ fn known_samples(pass: &PassReport, by_value: bool) -> &[u32] {
 }
 
 /// Batches that are larger on some ranks.
-fn sizes(_: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
+fn sizes(reports: &Reports<'_>) -> Option<Finding> {
     let sizes: Option<Vec<usize>> = reports.values().map(|pass| pass.batch_size).collect();
     let sizes = sizes.filter(|sizes| differ(sizes))?;
     let told: Vec<String> = reports.keys().zip(sizes).map(|(rank, size)| format!("{size} on rank {rank}")).take(8).collect();
@@ -298,7 +332,7 @@ fn different_numbers(batches: impl Iterator<Item = (usize, String)>, place: Opti
     wrong(
         format!("a pass has different numbers of batches: {}", counts.join(", ")),
         place,
-        "the rank with more batches waits for the others at the end of the pass, for ever or with an error",
+        WAITS,
         "make the shares equal: DistributedSampler pads them, drop_last=True cuts them, and model.join() covers for ranks that are done",
     )
 }
@@ -311,7 +345,7 @@ fn is_covered(seen: &Inspection) -> bool {
 }
 
 /// More samples than there are.
-fn twice(reports: &Reports<'_>) -> Option<Finding> {
+fn twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let one = reports.values().next()?;
     let all = one.dataset.filter(|all| *all > 0 && one.replicas.is_some())?;
     let samples: usize = reports.values().map(|pass| pass.samples).sum();
@@ -322,7 +356,11 @@ fn twice(reports: &Reports<'_>) -> Option<Finding> {
             format!("the ranks trained on {samples} samples of {all} in one pass: some count twice"),
             sampler_made(reports),
             "a pass is longer than it should be",
-            "check who else repeats samples beside the DistributedSampler",
+            seen.in_words(
+                "divide the steps as well: steps_per_epoch // hvd.size()",
+                "check who else repeats samples beside the DistributedSampler",
+                "check who else repeats samples beside the DistributedSampler",
+            ),
         )
     })
 }

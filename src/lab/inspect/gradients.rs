@@ -27,7 +27,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     for index in indices {
         let own: BTreeMap<usize, &Reports<'_>> =
             updates.iter().filter(|((of, _), _)| *of == index).map(|((_, number), ranks)| (*number, ranks)).collect();
-        found.extend(of_optimizer(seen, &own));
+        found.extend(of_optimizer(seen, &own).filter(|finding| !found.contains(finding)));
     }
     if found.is_empty() {
         let numbers: Vec<String> = updates.keys().map(|(_, number)| number.to_string()).take(8).collect();
@@ -53,7 +53,7 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
     let reports = updates.get(&first)?;
     // Only behind the first update that differs do the ranks look for calls past the wrapper: the report after it has them.
     let Some((what, place, remedy)) =
-        cause(seen, reports, updates).or_else(|| (seen.is_over || updates.len() > 1).then(|| changed(reports)))
+        cause(seen, reports, updates).or_else(|| (seen.is_over || updates.len() > 1).then(|| changed(seen, reports)))
     else {
         return Some(Finding::not_judged(
             TOPIC,
@@ -133,17 +133,28 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
     if all(|update| update.past_wrapper > 0) && own().all(|update| update.unwrapped < update.tensors.max(1)) {
         let place =
             updates.values().flat_map(|ranks| ranks.values()).filter_map(|update| known(&update.past_wrapper_place)).next_back();
-        let what = "the model was called past its DistributedDataParallel";
-        return Some((
-            what.to_owned(),
-            place.or(wrapper_place),
-            "call the wrapped model, not model.module or the module that was put into it".to_owned(),
-        ));
+        let (what, remedy) = seen.in_words(
+            ("", ""),
+            (
+                "the optimizer inside of hvd.DistributedOptimizer makes the step",
+                "call step() of what hvd.DistributedOptimizer returns, not of the optimizer that was put into it",
+            ),
+            (
+                "the model was called past its DistributedDataParallel",
+                "call the wrapped model, not model.module or the module that was put into it",
+            ),
+        );
+        return Some((what.to_owned(), place.or(wrapper_place), remedy.to_owned()));
     }
     let unwrapped = own().map(|update| update.unwrapped).max().unwrap_or(0);
     if unwrapped > 0 {
         let named = if one.unwrapped_name.is_empty() { String::new() } else { format!(", {} among them", one.unwrapped_name) };
         let what = format!("the wrapper does not know {unwrapped} of {} parameter tensors{named}", one.tensors);
+        if seen.is_keras() {
+            let what = "a distributed optimizer was made, and another one trains";
+            let remedy = "compile with hvd.DistributedOptimizer(opt) each time, and apply gradients by what it returns";
+            return Some((what.to_owned(), made, remedy.to_owned()));
+        }
         let (place, remedy) = if unwrapped >= one.tensors {
             (made, "give the optimizer the parameters of the wrapped model; if it trains another model, wrap that one as well")
         } else {
@@ -187,9 +198,13 @@ fn reduced_each_time(seen: &Inspection) -> Option<&CollectiveReport> {
 }
 
 /// The cause where no other one was seen.
-fn changed(reports: &Reports<'_>) -> Cause {
+fn changed(seen: &Inspection, reports: &Reports<'_>) -> Cause {
     let what = "they were changed after they were averaged, or before all of them were";
-    let remedy = "change gradients only between the end of backward and optimizer.step(), and alike on all ranks";
+    let remedy = seen.in_words(
+        "change gradients behind the tape or the optimizer of Horovod, and alike on all ranks",
+        "call optimizer.synchronize() before you change or clip gradients, and then step within optimizer.skip_synchronize()",
+        "change gradients only between the end of backward and optimizer.step(), and alike on all ranks",
+    );
     (what.to_owned(), reports.values().next().and_then(|update| known(&update.place)), remedy.to_owned())
 }
 

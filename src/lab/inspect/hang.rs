@@ -177,7 +177,8 @@ fn waits(who: &str, report: &StalledReport) -> String {
     if report.seconds == 0.0 {
         format!("an error has ended {who} in {within} at {line}")
     } else {
-        format!("{who} has waited for {:.0} s in {within} at {line}", report.seconds)
+        let have = if who.starts_with("ranks") { "have" } else { "has" };
+        format!("{who} {have} waited for {:.0} s in {within} at {line}", report.seconds)
     }
 }
 

@@ -231,7 +231,7 @@ impl Inspection {
     }
 
     /// Of Keras, of Horovod with PyTorch, or of PyTorch: the one that the program is in.
-    pub(super) fn in_words<'a>(&self, keras: &'a str, horovod: &'a str, torch: &'a str) -> &'a str {
+    pub(super) fn in_words<T>(&self, keras: T, horovod: T, torch: T) -> T {
         match (self.is_keras(), self.is_horovod()) {
             (true, _) => keras,
             (false, true) => horovod,

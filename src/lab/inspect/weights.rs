@@ -116,7 +116,11 @@ fn is_at_start(report: &StateReport) -> bool {
 /// Why weights differ before the first update.
 fn start(seen: &Inspection) -> (String, Option<Place>, String) {
     if let Some((who, place)) = loaded_by_some(seen, StateAction::LoadedModel, is_at_start) {
-        let remedy = "load them on all ranks, or before the model is wrapped (the wrapper sends those of rank 0)";
+        let remedy = seen.in_words(
+            "load them on all ranks, or before Horovod's broadcast",
+            "load them on all ranks, or before hvd.broadcast_parameters",
+            "load them on all ranks, or before the model is wrapped (the wrapper sends those of rank 0)",
+        );
         return (format!("{who} loaded weights, and the others did not"), place, remedy.to_owned());
     }
     let loads: Vec<(usize, &str)> = seen
@@ -140,7 +144,7 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
         );
     }
     let remedy = seen.in_words(
-        "append hvd.callbacks.BroadcastGlobalVariablesCallback(0) to the callbacks of model.fit",
+        "append hvd.callbacks.BroadcastGlobalVariablesCallback(0) to the callbacks of model.fit; in a loop of your own call hvd.broadcast_variables(model.variables, root_rank=0) behind the first batch",
         "call hvd.broadcast_parameters(model.state_dict(), root_rank=0) before training",
         "wrap the model in DistributedDataParallel, which sends the weights of rank 0, or broadcast them",
     );
