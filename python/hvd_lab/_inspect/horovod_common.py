@@ -79,8 +79,9 @@ def _before(name, args, kwargs):
     tensorflow = sys.modules.get("tensorflow")
     # A call in a graph only builds it, and Horovod calls itself by the same names.
     is_built = tensorflow is not None and hasattr(tensorflow, "inside_function") and tensorflow.inside_function()
-    reduces_in_graph[0] = reduces_in_graph[0] or is_built and "reduce" in name
-    if is_built or not core.may_speak() or State.within is not None or sys._getframe(3).f_globals.get("__name__", "").startswith("horovod."):
+    is_own = not _module_of(sys._getframe(3)).startswith("horovod.")
+    reduces_in_graph[0] = reduces_in_graph[0] or is_built and is_own and "reduce" in name
+    if is_built or not core.may_speak() or State.within is not None or not is_own:
         return None
     where = place(sys._getframe(3))
     if name == "join":
@@ -88,6 +89,13 @@ def _before(name, args, kwargs):
     State.within = ("hvd." + name, where)
     collectives.count("hvd." + name, where, _numbers(args, kwargs))
     return where
+
+
+def _module_of(frame):
+    """Whose call it is: AutoGraph stands between the calls of a graph, and between ours."""
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(("tensorflow.", __package__)):
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "") if frame is not None else ""
 
 
 @guard

@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::batches::{sizes, unequal, uneven};
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, ended, known, pass, ranks as names};
+use super::inspection::{Inspection, differ, known, ranks as names};
 use crate::domain::event::{PassReport, Place};
 
-const TOPIC: Topic = Topic::Data;
+pub(super) const TOPIC: Topic = Topic::Data;
 /// A pass over so much of a data set is over all of it; samples that a sampler repeats to make shares equal; and an overlap beyond chance.
 const ALL: f64 = 0.98;
-const PADDING: f64 = 0.02;
+pub(super) const PADDING: f64 = 0.02;
 const OVERLAP: f64 = 0.1;
-const WAITS: &str = "the rank with more batches waits for the others at the end of the pass, for ever or with an error";
 
-type Reports<'a> = BTreeMap<usize, &'a PassReport>;
+pub(super) type Reports<'a> = BTreeMap<usize, &'a PassReport>;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
@@ -52,16 +52,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     Finding::ok(TOPIC, format!("the ranks trained on {samples} samples{of} in the first pass, and not on the same ones"))
 }
 
-fn wrong(seen: impl Into<String>, place: Option<Place>, cost: &str, remedy: impl Into<String>) -> Option<Finding> {
+pub(super) fn wrong(seen: impl Into<String>, place: Option<Place>, cost: &str, remedy: impl Into<String>) -> Option<Finding> {
     Some(Finding::objection((TOPIC, Outcome::Wrong), seen, place, cost, remedy))
 }
 
-fn made(reports: &Reports<'_>) -> Option<Place> {
+pub(super) fn made(reports: &Reports<'_>) -> Option<Place> {
     let pass = reports.values().next()?;
     known(&pass.made).or_else(|| known(&pass.place))
 }
 
-fn sampler_made(reports: &Reports<'_>) -> Option<Place> {
+pub(super) fn sampler_made(reports: &Reports<'_>) -> Option<Place> {
     reports.values().find_map(|pass| known(&pass.sampler_made)).or_else(|| made(reports))
 }
 
@@ -277,92 +277,9 @@ fn shared_twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     )
 }
 
-/// Ranks that have different numbers of batches.
-fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
-    // One that was left by an error has not ended, but may have come further already than one that has.
-    let are_whole = reports.values().all(|pass| pass.is_whole) || seen.has_stood();
-    let least = reports.values().filter(|pass| pass.is_whole).map(|pass| pass.batches).min();
-    let goes_on = |pass: &PassReport| least.is_some_and(|least| pass.batches > least);
-    let meet = seen.wrappers().next().is_some() || seen.has_exchanged();
-    if !are_whole || !reports.values().any(|pass| goes_on(pass)) || !meet || is_covered(seen) {
-        return twice(seen, reports);
-    }
-    if differ(reports.values().map(|pass| pass.batch_size)) {
-        return sizes(reports).map(|found| Finding { outcome: Outcome::Wrong, cost: WAITS.to_owned(), ..found });
-    }
-    let counted = |pass: &PassReport| if pass.is_whole { pass.batches.to_string() } else { format!("at least {}", pass.batches) };
-    different_numbers(reports.iter().map(|(rank, pass)| (*rank, counted(pass))), made(reports))
-}
-
 /// Samples of a pass: by their values, or by their numbers.
 fn known_samples(pass: &PassReport, by_value: bool) -> &[u32] {
     if by_value { &pass.rows } else { &pass.picked }
-}
-
-/// Batches that are larger on some ranks.
-fn sizes(reports: &Reports<'_>) -> Option<Finding> {
-    let sizes: Option<Vec<usize>> = reports.values().map(|pass| pass.batch_size).collect();
-    let sizes = sizes.filter(|sizes| differ(sizes))?;
-    let told: Vec<String> = reports.keys().zip(sizes).map(|(rank, size)| format!("{size} on rank {rank}")).take(8).collect();
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
-        format!("the batches differ in size: {}", told.join(", ")),
-        made(reports),
-        "the average of the ranks' gradients weighs a sample of a small batch more than one of a large batch",
-        "give all ranks the same batch size, or weigh the loss of each rank by its samples",
-    ))
-}
-
-/// Loaders of different lengths, where a rank has not come to the end of its pass, and waits or is gone.
-fn unequal(seen: &Inspection) -> Option<Finding> {
-    let updates = seen.updates();
-    let reports = updates.values().find(|ranks| differ(ranks.values().map(|update| update.batches)))?;
-    let is_through = seen.of_all(pass).any(|(_, pass)| pass.trains && pass.is_whole);
-    let is_well = seen.have_all_ended() && seen.of_all(ended).all(|(_, end)| end.failure.is_none());
-    let is_cut_off = seen.has_stood() || seen.is_over && is_through;
-    if is_well || !is_cut_off || seen.wrappers().next().is_none() || seen.has("join") {
-        return None;
-    }
-    let place = reports.values().find_map(|update| known(&update.loader_made));
-    different_numbers(reports.iter().map(|(rank, update)| (*rank, update.batches.to_string())), place)
-}
-
-fn different_numbers(batches: impl Iterator<Item = (usize, String)>, place: Option<Place>) -> Option<Finding> {
-    let counts: Vec<String> = batches.map(|(rank, count)| format!("{count} on rank {rank}")).take(8).collect();
-    wrong(
-        format!("a pass has different numbers of batches: {}", counts.join(", ")),
-        place,
-        WAITS,
-        "make the shares equal: DistributedSampler pads them, drop_last=True cuts them, and model.join() covers for ranks that are done",
-    )
-}
-
-/// Whether ranks that are done early wait for no one, or it is not clear yet: DDP's `join` lets them end after fewer updates.
-fn is_covered(seen: &Inspection) -> bool {
-    let has_stood = seen.has_stood();
-    let end_apart = seen.have_all_ended() && differ(seen.ended()) && !has_stood;
-    seen.has("join") || end_apart || !(seen.have_all_ended() || has_stood)
-}
-
-/// More samples than there are.
-fn twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
-    let one = reports.values().next()?;
-    let all = one.dataset.filter(|all| *all > 0 && one.replicas.is_some())?;
-    let samples: usize = reports.values().map(|pass| pass.samples).sum();
-    let more = samples.saturating_sub(all) as f64 / all as f64;
-    (more > PADDING && samples > all + 2 * reports.len()).then(|| {
-        Finding::objection(
-            (TOPIC, Outcome::Look),
-            format!("the ranks trained on {samples} samples of {all} in one pass: some count twice"),
-            sampler_made(reports),
-            "a pass is longer than it should be",
-            seen.in_words(
-                "divide the steps as well: steps_per_epoch // hvd.size()",
-                "check who else repeats samples beside the DistributedSampler",
-                "check who else repeats samples beside the DistributedSampler",
-            ),
-        )
-    })
 }
 
 /// A distributed sampler that is never told the epoch.

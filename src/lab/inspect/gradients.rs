@@ -48,7 +48,11 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         .collect();
     let Some(first) = differing.first().copied() else {
         let unseen = || unseen(seen, updates).or_else(|| nobody_averages(seen, updates));
-        return absent(updates).or_else(unseen).or_else(|| summed(updates)).or_else(|| summed_by_wrapper(seen));
+        return absent(updates)
+            .or_else(|| past_horovod(seen, updates))
+            .or_else(unseen)
+            .or_else(|| summed(updates))
+            .or_else(|| summed_by_wrapper(seen));
     };
     let reports = updates.get(&first)?;
     // Only behind the first update that differs do the ranks look for calls past the wrapper: the report after it has them.
@@ -244,6 +248,16 @@ fn absent(updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
         "the optimizer changes nothing",
         "give the optimizer the parameters of the model that the loss comes from",
     ))
+}
+
+/// Steps of the optimizer that was put into Horovod's, whose averages may have come in time by chance.
+fn past_horovod(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+    let mut all = updates.values().flat_map(|ranks| ranks.values());
+    if !seen.is_horovod() || !all.all(|update| update.past_wrapper > 0) {
+        return None;
+    }
+    let (what, place, remedy) = cause(seen, updates.values().next()?, updates)?;
+    Some(Finding::objection((TOPIC, Outcome::Wrong), what, place, COST, remedy))
 }
 
 /// Gradients that are equal only because all ranks do the same.

@@ -112,33 +112,30 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
 fn padded(seen: &Inspection) -> Option<Finding> {
     let passes = seen.passes(false);
     let count = |reports: &BTreeMap<usize, &PassReport>| reports.values().map(|pass| pass.samples).sum::<usize>();
+    // Accelerate fills whole batches up, and cuts what it gathers if it is asked by the right name.
+    let is_cut = seen.has("Accelerator.gather_for_metrics");
+    let uncut = seen.of_all(wrapped).find(|(_, report)| report.by == "Accelerator.gather" && !is_cut).map(|(_, report)| report);
     let (reports, all) = passes.values().find_map(|reports| {
         let one = reports.values().next()?;
-        let repeats = one.sampler == "DistributedSampler" || one.replicas.is_some();
-        let all = one.dataset.filter(|_| repeats && one.updates > 0)?;
-        let is_whole = reports.values().all(|pass| pass.is_whole) && count(reports) < all + seen.size();
-        (is_whole && count(reports) > all).then_some((reports, all))
+        let is_sampled = one.sampler == "DistributedSampler" && count(reports) < one.dataset? + seen.size();
+        let all = one.dataset.filter(|_| one.updates > 0 && (is_sampled || uncut.is_some() && one.replicas.is_some()))?;
+        (reports.values().all(|pass| pass.is_whole) && count(reports) > all).then_some((reports, all))
     })?;
     // What is gathered from all ranks may be cut before it is counted.
     let is_gathered = seen.of_all(collective).any(|(_, call)| call.name.contains("gather") && call.updates > 0);
-    // Accelerate cuts what it gathers, if it is asked by the right name.
-    let uncut = seen.of_all(wrapped).find(|(_, report)| report.by == "Accelerator.gather");
-    let uncut = uncut.filter(|_| !seen.has("Accelerator.gather_for_metrics")).map(|(_, report)| report);
-    (!is_gathered || uncut.is_some()).then(|| {
-        Finding::objection(
-            (TOPIC, Outcome::Look),
-            format!("the validation counts {} samples of {all}: the sampler repeats some to make the shares equal", count(reports)),
-            uncut.map_or_else(
-                || reports.values().find_map(|pass| known(&pass.sampler_made).or_else(|| known(&pass.made))),
-                |report| known(&report.place),
-            ),
-            "repeated samples count twice, so the result depends a little on the number of ranks",
-            match uncut {
-                Some(_) => "call accelerator.gather_for_metrics instead of gather: it leaves the repeated ones out",
-                None => "share the validation out by range(rank, len(dataset), world_size), and add up what was right and how many there were",
-            },
-        )
-    })
+    let (place, remedy) = match uncut {
+        Some(report) => {
+            (known(&report.place), "call accelerator.gather_for_metrics instead of gather: it leaves the repeated ones out")
+        }
+        None if is_gathered => return None,
+        None => (
+            reports.values().find_map(|pass| known(&pass.sampler_made).or_else(|| known(&pass.made))),
+            "share the validation out by range(rank, len(dataset), world_size), and add up what was right and how many there were",
+        ),
+    };
+    let said = format!("the validation counts {} samples of {all}: some are repeated to make the shares equal", count(reports));
+    let cost = "repeated samples count twice, so the result depends a little on the number of ranks";
+    Some(Finding::objection((TOPIC, Outcome::Look), said, place, cost, remedy))
 }
 
 /// Reports behind which no collective is kept any more: of a very long run nothing follows from their absence.

@@ -262,6 +262,24 @@ fn each_mistake_is_named_with_its_line() {
             (Data, Wrong, 9),
         ),
         (
+            "a part of each rank, which is shared out once more",
+            passes(|rank, pass| (pass.subset, pass.split_made) = (format!("part {rank}"), at(9))),
+            (Data, Wrong, 9),
+        ),
+        (
+            "batches that are larger on one rank, in as many steps",
+            passes(|rank, pass| pass.batch_size = Some(16 + rank)),
+            (Data, Look, 15),
+        ),
+        (
+            "steps behind passes that average nothing",
+            updates(|rank, update| {
+                apart(rank, update);
+                (update.without_sync, update.without_sync_place) = (usize::from(update.update % 2 == 0), at(28));
+            }),
+            (Gradients, Wrong, 28),
+        ),
+        (
             "a sampler of its own that shuffles alike",
             passes(|_, pass| {
                 (pass.sampler, pass.replicas, pass.replica) = ("Mine".into(), None, None);
