@@ -247,6 +247,13 @@ def _ends_step(optimizer):
     return False
 
 
+def _is_inner(optimizer, with_gradient):
+    """Whether the one within a distributed optimizer makes the step, rather than the distributed one or one around it."""
+    if _averages_first(optimizer) or any(_averages_first(value) for value in vars(optimizer).values()):
+        return False
+    return any(not parameters.isdisjoint(map(id, with_gradient)) for parameters in averaged)
+
+
 def _is_of_broadcast():
     """Horovod gives an optimizer a state by a step without gradients."""
     return State.within is not None and State.within[0] == "hvd.broadcast_optimizer_state"
@@ -318,9 +325,7 @@ def _tell_update(optimizer, number):
         past_wrapper.look(own, gone)
     if number == 0 and not (wrappers or averaged or _is_compiled[0]):
         unloaded.watch(parameters)
-    # The one within a distributed optimizer makes the step.
-    is_inner = not _averages_first(optimizer) and any(not own.isdisjoint(map(id, with_gradient)) for own in averaged)
-    past = place() if is_inner else past_wrapper.seen_at[0] if forwards == 0 else None
+    past = place() if _is_inner(optimizer, with_gradient) else past_wrapper.seen_at[0] if forwards == 0 else None
     _look_at_weights(parameters, number)
     buffers = [buffer for wrapper in own for buffer in wrapper.wrapped().module.buffers()]
     momentum = [

@@ -15,7 +15,6 @@ _made = core.Marks()
 _lines = {}
 _within_fit = [False]
 _within_save = [None]
-_watch_random_numbers = [False]
 
 
 def install(keras, tensorflow):
@@ -38,7 +37,6 @@ def install(keras, tensorflow):
     replace(callbacks.CSVLogger, "on_train_begin", _tells_csv)
     for name in ("EarlyStopping", "ReduceLROnPlateau"):
         replace(getattr(callbacks, name), "on_epoch_end", _tells_decision)
-    _watch_random_numbers[0] = hasattr(keras.utils, "Sequence")
     watching.prepare()
 
 
@@ -123,7 +121,8 @@ def _watch_class():
             self.batches = self.tested = 0
             self.last = ""
             # Sequences draw in threads of Keras, which run ahead of the first batch.
-            self.states = workers.states() if _watch_random_numbers[0] and hasattr(given.get("x"), "__getitem__") and not hasattr(given.get("x"), "shape") else None
+            is_sequence = hasattr(given.get("x"), "__getitem__") and not hasattr(given.get("x"), "shape")
+            self.states = workers.states() if is_sequence else None
             self.data = guard(keras_data.look)(given.get("x"), given.get("batch_size"), given.get("steps_per_epoch"))
             validation = given.get("validation_data")
             size = given.get("validation_batch_size") or given.get("batch_size")
