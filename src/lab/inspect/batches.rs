@@ -1,11 +1,31 @@
 //! All ranks take as many batches, and batches of one size.
 
-use super::data::{PADDING, Reports, TOPIC, made, sampler_made, wrong};
-use super::finding::{Finding, Outcome};
+use std::collections::BTreeMap;
+
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, ended, known, pass};
 use crate::domain::event::{PassReport, Place};
 
+pub(super) const TOPIC: Topic = Topic::Data;
+/// Samples that a sampler repeats to make shares equal.
+const PADDING: f64 = 0.02;
 const WAITS: &str = "the rank with more batches waits for the others at the end of the pass, for ever or with an error";
+
+/// One pass on each rank.
+pub(super) type Reports<'a> = BTreeMap<usize, &'a PassReport>;
+
+pub(super) fn wrong(seen: impl Into<String>, place: Option<Place>, cost: &str, remedy: impl Into<String>) -> Option<Finding> {
+    Some(Finding::objection((TOPIC, Outcome::Wrong), seen, place, cost, remedy))
+}
+
+pub(super) fn made(reports: &Reports<'_>) -> Option<Place> {
+    let pass = reports.values().next()?;
+    known(&pass.made).or_else(|| known(&pass.place))
+}
+
+pub(super) fn sampler_made(reports: &Reports<'_>) -> Option<Place> {
+    reports.values().find_map(|pass| known(&pass.sampler_made)).or_else(|| made(reports))
+}
 
 /// Ranks that have different numbers of batches.
 pub(super) fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {

@@ -2,18 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::batches::{sizes, unequal, uneven};
-use super::finding::{Finding, Outcome, Topic};
+use super::batches::{Reports, TOPIC, made, sampler_made, sizes, unequal, uneven, wrong};
+use super::finding::{Finding, Outcome};
 use super::inspection::{Inspection, differ, known, ranks as names};
-use crate::domain::event::{PassReport, Place};
+use crate::domain::event::PassReport;
 
-pub(super) const TOPIC: Topic = Topic::Data;
-/// A pass over so much of a data set is over all of it; samples that a sampler repeats to make shares equal; and an overlap beyond chance.
+/// A pass over so much of a data set is over all of it, and an overlap beyond chance.
 const ALL: f64 = 0.98;
-pub(super) const PADDING: f64 = 0.02;
 const OVERLAP: f64 = 0.1;
-
-pub(super) type Reports<'a> = BTreeMap<usize, &'a PassReport>;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
@@ -50,19 +46,6 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         );
     }
     Finding::ok(TOPIC, format!("the ranks trained on {samples} samples{of} in the first pass, and not on the same ones"))
-}
-
-pub(super) fn wrong(seen: impl Into<String>, place: Option<Place>, cost: &str, remedy: impl Into<String>) -> Option<Finding> {
-    Some(Finding::objection((TOPIC, Outcome::Wrong), seen, place, cost, remedy))
-}
-
-pub(super) fn made(reports: &Reports<'_>) -> Option<Place> {
-    let pass = reports.values().next()?;
-    known(&pass.made).or_else(|| known(&pass.place))
-}
-
-pub(super) fn sampler_made(reports: &Reports<'_>) -> Option<Place> {
-    reports.values().find_map(|pass| known(&pass.sampler_made)).or_else(|| made(reports))
 }
 
 fn give_sampler(seen: &Inspection) -> &'static str {

@@ -75,6 +75,12 @@ fn rates_are_compared_with_a_run_on_one_rank() {
     assert_eq!(outcome(0.1), Some(Outcome::Look), "not scaled");
     assert_eq!(outcome(0.01), Some(Outcome::Look), "scaled too far");
     assert_eq!(both.rate_against(&both), None);
+    let mut behind_broadcast = right();
+    behind_broadcast.retain(|line| {
+        let is_first = |report: &InspectorReport| matches!(report, InspectorReport::Update(update) if update.update == 0);
+        !matches!(&line.event, Event::Inspected(report) if is_first(report))
+    });
+    assert_eq!(of(&behind_broadcast, 2).first_rate(), Some((0.1, 32)), "as Keras tells it");
 }
 
 #[test]

@@ -5,11 +5,10 @@
 use std::collections::BTreeMap;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
-use ratatui::layout::Rect;
 
 use super::dispatch::{self, act};
 use super::gain::cause;
-use super::{clicks, features, keymap, layout, screen, windows};
+use super::{clicks, features, keymap, screen, windows};
 use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
 use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
@@ -141,7 +140,7 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
-    if is_too_small(state) {
+    if screen::is_too_small(state) {
         return press_unseen(state, key);
     }
     let has_window = !state.windows.is_empty();
@@ -163,12 +162,6 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     keymap::command(state, key).map_or_else(Vec::new, |command| dispatch::perform(state, command))
 }
 
-/// Whether the terminal has no room for the lab. Before it has told its size, there is room.
-fn is_too_small(state: &State) -> bool {
-    let (columns, rows) = state.shared.size;
-    columns > 0 && layout::body(Rect::new(0, 0, columns, rows)).is_none()
-}
-
 /// Where nothing is shown, no key changes what nobody sees: one leaves, and runs go on.
 fn press_unseen(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let quits = |row: &features::AppKey| row.binding.command_of(key).is_some();
@@ -183,7 +176,7 @@ fn press_unseen(state: &mut State, key: KeyEvent) -> Vec<Effect> {
 fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     let takes_text = |state: &State| windows::keys(state)?.iter().find(|binding| binding.on.contains(&On::Text));
     let mut effects = Vec::new();
-    if is_too_small(state) {
+    if screen::is_too_small(state) {
         return effects;
     }
     state.shared.forget_news();
