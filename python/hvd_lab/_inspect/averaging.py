@@ -311,8 +311,8 @@ def _tell_update(optimizer, number):
     with_gradient = [parameter for parameter in parameters if parameter.grad is not None]
     alive = [wrapper for wrapper in wrappers if wrapper.wrapped() is not None]
     own = _wrappers_of(optimizer)
-    # A model that was taken out of its wrapper, which nobody keeps.
-    gone = frozenset() if own else frozenset().union(*(wrapper.parameters for wrapper in wrappers if wrapper.wrapped() is None))
+    # A model that was taken out of its wrapper before anybody called that, and nobody keeps the wrapper.
+    gone = frozenset() if own else frozenset().union(*(wrapper.parameters for wrapper in wrappers if wrapper.wrapped() is None and not wrapper.forwards))
     known = frozenset().union(*(wrapper.parameters for wrapper in alive), *averaged, gone)
     unwrapped = [parameter for parameter in with_gradient if id(parameter) not in known]
     names = getattr(optimizer, "_parameter_names", {}) or {}
