@@ -3,7 +3,7 @@ import functools
 import sys
 
 from . import core
-from .core import guard, place, replace
+from .core import replace
 
 
 def install(module):
@@ -13,14 +13,7 @@ def install(module):
 
 def _tells(by, old):
     def gather(self, *args, **kwargs):
-        _tell(by, sys._getframe(1))
+        core.tell_call(by, sys._getframe(1))
         return old(self, *args, **kwargs)
 
     return gather
-
-
-@guard
-def _tell(by, caller):
-    # Libraries gather for themselves.
-    if core._is_own(caller.f_code.co_filename) is not None:
-        core.tell_once(by, place(caller))

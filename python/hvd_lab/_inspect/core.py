@@ -351,6 +351,13 @@ def tell_once(by, where=None, settings=()):
         send("wrapped", by=by, place=where or place(sys._getframe(3)), settings=list(settings))
 
 
+@guard
+def tell_call(by, caller):
+    """The same of a call by the program, for libraries make such calls for themselves."""
+    if _is_own(caller.f_code.co_filename) is not None:
+        tell_once(by, place(caller))
+
+
 def host():
     return socket.gethostname()
 

@@ -135,7 +135,7 @@ class _Pass:
         self.batches, self.meetings = 0, State.meetings
         # Updates when it began, and when its last batch was taken.
         self.updates = self.last_updates = State.updates
-        self.began, self.waited = time.perf_counter(), 0.0
+        self.began = time.perf_counter()
 
     def tell(self, is_whole):
         number = keras_hooks._number_of(self.where)

@@ -49,8 +49,8 @@ class Pass:
         # Samples of the batches that are on their way, and whether the sampler's numbers are those of samples.
         self.sizes, self.counts = collections.deque(), self.dataset is not None and self.sampler["sampler"] != ""
         if loader not in _contents:
-            _contents[loader] = content_of(self.root)
-        self.content = _contents[loader]
+            _contents[loader] = content_of(self.root), _digest_of(self.subsets)
+        self.content, self.subset = _contents[loader]
         # Samples without numbers are known by their values, and so are those of data sets that each rank has for itself.
         self.rows = rows.Rows()
 
@@ -59,7 +59,7 @@ class Pass:
         return 0 < self.expected <= self.batches
 
 
-# Digests of what the data sets hold.
+# Digests of what the data sets hold, and of the numbers of subsets.
 _contents = core.Marks()
 
 
@@ -89,13 +89,13 @@ def _root(dataset):
 
 
 def _digest_of(subsets):
-    """Of the numbers of subsets, of large ones their ends and a stride."""
+    """Of the numbers of subsets, of large ones their ends and a stride; empty where there is none."""
     text = ""
     for numbers in subsets:
         count = len(numbers)
         some = range(count) if count <= _ORDER else list(range(_FIRST)) + list(range(0, count, count // _VALUES))
         text += "%d:%s;" % (count, ",".join(str(int(numbers[at])) for at in some))
-    return digest.of_text(text)
+    return digest.of_text(text) if text else ""
 
 
 def _length(of):
@@ -130,7 +130,6 @@ def _sampler_of(loader):
     split = _samplers.get(loader.dataset)
     if split is not None:
         fields["split_made"] = split
-        fields["subset"] = _digest_of(_root(loader.dataset)[1])
     for name, owner, attribute in (
         ("replicas", sampler, "num_replicas"), ("replica", sampler, "rank"), ("seed", sampler, "seed"), ("epoch", sampler, "epoch"),
         ("replicas", batches, "num_processes"), ("replica", batches, "process_index"),
@@ -373,7 +372,7 @@ def _finish(begun, is_whole):
         is_whole=is_whole, dataset=begun.dataset, batch_size=begun.batch_size, drops_last=begun.drops_last,
         batches=begun.batches, samples=begun.samples, first=begun.first, order=order, picked=picked, every=every,
         workers=begun.workers, seconds=round(time.perf_counter() - begun.began, 6), waited=round(begun.waited, 6),
-        content=content, rows=values, repeated=repeated, met=met, **dict(begun.sampler, **{"pass": begun.number}),
+        content=content, subset=begun.subset, rows=values, repeated=repeated, met=met, **dict(begun.sampler, **{"pass": begun.number}),
     )
     workers.tell()
     if begun.number < 64 or core.sampled(begun.number):

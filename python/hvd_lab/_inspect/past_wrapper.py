@@ -29,7 +29,7 @@ def look(wrappers, gone):
 
     def before_forward(module, arguments):
         _left[0] -= 1
-        if any(id(parameter) in gone for parameter in module.parameters()):
+        if gone and any(id(parameter) in gone for parameter in module.parameters()):
             owners.add(id(module))
         if not inside[0] and id(module) in owners and torch.is_grad_enabled():
             seen_at[0] = place(_outermost(sys._getframe(2), owners))

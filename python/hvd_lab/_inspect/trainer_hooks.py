@@ -2,7 +2,6 @@
 import sys
 
 from . import core
-from .core import guard, place
 
 
 def install(module):
@@ -15,14 +14,8 @@ def install(module):
 def _tells_stop(old):
     def __setattr__(self, name, value):
         if name in ("should_training_stop", "should_stop") and value is True:
-            _tell(sys._getframe(1))
+            # The library itself decides alike on all ranks.
+            core.tell_call("told to stop", sys._getframe(1))
         old(self, name, value)
 
     return __setattr__
-
-
-@guard
-def _tell(caller):
-    # The library itself decides alike on all ranks.
-    if core._is_own(caller.f_code.co_filename) is not None:
-        core.tell_once("told to stop", place(caller))

@@ -37,8 +37,8 @@ pub(super) fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding
     if !are_whole || !reports.values().any(|pass| goes_on(pass)) || !meet || is_covered(seen) {
         return twice(seen, reports);
     }
-    if differ(reports.values().map(|pass| pass.batch_size)) {
-        return sizes(reports).map(|found| Finding { outcome: Outcome::Wrong, cost: WAITS.to_owned(), ..found });
+    if let Some(found) = sizes(reports) {
+        return Some(Finding { outcome: Outcome::Wrong, cost: WAITS.to_owned(), ..found });
     }
     let counted = |pass: &PassReport| if pass.is_whole { pass.batches.to_string() } else { format!("at least {}", pass.batches) };
     different_numbers(reports.iter().map(|(rank, pass)| (*rank, counted(pass))), made(reports))

@@ -51,9 +51,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 fn give_sampler(seen: &Inspection) -> &'static str {
     if seen.is_keras() {
         "give each rank its part of the arrays, or write dataset.shard(hvd.size(), hvd.rank())"
-    } else if seen.uses("accelerate ") && !seen.uses("transformers ") {
+    } else if seen.uses(&["accelerate"]) && !seen.uses(&["transformers"]) {
         "pass the loader through accelerator.prepare(), which shares its batches out"
-    } else if seen.uses("lightning ") {
+    } else if seen.uses(&["lightning", "pytorch_lightning"]) {
         "give the DataLoader sampler=DistributedSampler(dataset), or leave use_distributed_sampler of the Trainer on"
     } else if seen.is_horovod() {
         "give the DataLoader sampler=DistributedSampler(dataset, num_replicas=hvd.size(), rank=hvd.rank())"

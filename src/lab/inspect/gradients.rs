@@ -125,40 +125,36 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         ));
     }
     if own().all(|update| update.forwards > 0 && update.without_sync >= update.forwards) {
-        let place = own().find_map(|update| known(&update.without_sync_place)).filter(|_| !seen.uses("accelerate "));
+        let place = own().find_map(|update| known(&update.without_sync_place)).filter(|_| !seen.uses(&["accelerate"]));
         let what = "the backward passes in front of these updates were inside of no_sync(), or of accumulate()";
-        let remedy = seen.in_words(
-            "",
-            "",
-            "call optimizer.step() only behind a backward pass that averages; with accelerate pass the optimizer through prepare() as well",
-        );
+        let remedy = "call optimizer.step() only behind a backward pass that averages; with accelerate pass the optimizer through prepare() as well";
         return Some((what.to_owned(), place.or_else(|| known(&one.place)), remedy.to_owned()));
     }
     if all(|update| update.past_wrapper > 0) && own().all(|update| update.unwrapped < update.tensors.max(1)) {
         let place =
             updates.values().flat_map(|ranks| ranks.values()).filter_map(|update| known(&update.past_wrapper_place)).next_back();
-        let (what, remedy) = seen.in_words(
-            ("", ""),
+        let (what, remedy) = if seen.is_horovod() {
             (
                 "the optimizer inside of hvd.DistributedOptimizer makes the step",
                 "call step() of what hvd.DistributedOptimizer returns, not of the optimizer that was put into it",
-            ),
+            )
+        } else {
             (
                 "the model was called past its DistributedDataParallel",
                 "call the wrapped model, not model.module or the module that was put into it",
-            ),
-        );
+            )
+        };
         return Some((what.to_owned(), place.or(wrapper_place), remedy.to_owned()));
     }
     let unwrapped = own().map(|update| update.unwrapped).max().unwrap_or(0);
     if unwrapped > 0 {
-        let named = if one.unwrapped_name.is_empty() { String::new() } else { format!(", {} among them", one.unwrapped_name) };
-        let what = format!("the wrapper does not know {unwrapped} of {} parameter tensors{named}", one.tensors);
         if seen.is_keras() {
             let what = "a distributed optimizer was made, and another one trains";
             let remedy = "compile with hvd.DistributedOptimizer(opt) each time, and apply gradients by what it returns";
             return Some((what.to_owned(), made, remedy.to_owned()));
         }
+        let named = if one.unwrapped_name.is_empty() { String::new() } else { format!(", {} among them", one.unwrapped_name) };
+        let what = format!("the wrapper does not know {unwrapped} of {} parameter tensors{named}", one.tensors);
         let (place, remedy) = if unwrapped >= one.tensors {
             (made, "give the optimizer the parameters of the wrapped model; if it trains another model, wrap that one as well")
         } else {

@@ -126,7 +126,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
 }
 
-/// A rank that a callback has told to end the training, while others were not.
+/// Which rank a callback stops at which line, where it does not stop all of them.
 fn stopped_alone(seen: &Inspection) -> Option<(usize, Place)> {
     let mut told = seen.of_all(wrapped).filter(|(_, report)| report.by == "told to stop");
     let (rank, report) = told.next()?;

@@ -216,9 +216,10 @@ impl Inspection {
         self.of_all(wrapped).any(|(_, report)| report.by == by)
     }
 
-    /// Whether a library is loaded whose name and version begin so.
-    pub(super) fn uses(&self, library: &str) -> bool {
-        self.of_all(looking).any(|(_, report)| report.versions.iter().any(|version| version.starts_with(library)))
+    /// Whether one of these libraries is loaded.
+    pub(super) fn uses(&self, libraries: &[&str]) -> bool {
+        let is_one = |version: &String| version.split(' ').next().is_some_and(|name| libraries.contains(&name));
+        self.of_all(looking).any(|(_, report)| report.versions.iter().any(is_one))
     }
 
     pub(super) fn is_keras(&self) -> bool {

@@ -64,7 +64,7 @@ fn samples<'a>(updates: impl Iterator<Item = &'a InspectedUpdate>) -> Option<usi
 impl Inspection {
     /// Rate of the first optimizer's first update, and samples of an update, on the first rank.
     pub fn first_rate(&self) -> Option<(f64, usize)> {
-        // Keras tells none of the update before Horovod's broadcast.
+        // A Keras run reports its updates from number 1 on, because the first one comes before Horovod's broadcast.
         let (rank, first) = self.of_all(update).find(|(_, update)| update.index == 0 && update.update < 2)?;
         let own = self.of_rank(rank, update).filter(|update| update.index == 0);
         Some((*first.rates.first()?, samples(own).unwrap_or(0)))

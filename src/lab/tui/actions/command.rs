@@ -262,28 +262,30 @@ impl Typing {
         self.before(text, &mut 0, longest);
     }
 
+    /// Where the caret stands in the text, in bytes, if `behind` characters stand behind it.
+    pub fn caret(text: &str, behind: usize) -> usize {
+        text.char_indices().rev().take(behind).last().map_or(text.len(), |(at, _)| at)
+    }
+
     /// The same where `behind` characters stand behind the caret.
     pub fn before(self, text: &mut String, behind: &mut usize, longest: usize) {
-        let mut start: Vec<char> = text.chars().collect();
-        let mut end = start.split_off(start.len() - *behind);
+        let mut end = text.split_off(Typing::caret(text, *behind));
         match self {
-            Typing::Insert(c) if start.len() + end.len() < longest && !c.is_control() => start.push(c),
+            Typing::Insert(c) if text.chars().count() + *behind < longest && !c.is_control() => text.push(c),
             Typing::Insert(_) | Typing::Go(Move::Up | Move::Down | Move::PageUp | Move::PageDown) => {}
-            Typing::Erase => {
-                start.pop();
-            }
-            Typing::Delete => end = end.split_off(1.min(end.len())),
+            Typing::Erase => _ = text.pop(),
+            Typing::Delete => drop(end.drain(..Typing::caret(&end, (*behind).saturating_sub(1)))),
             Typing::EraseWord => {
-                let kept = start.iter().rposition(|c| !c.is_whitespace()).unwrap_or(0);
-                start.truncate(start[..kept].iter().rposition(|c| c.is_whitespace()).map_or(0, |space| space + 1));
+                let word = text.trim_end().rsplit(char::is_whitespace).next().map_or(0, str::len);
+                text.truncate(text.trim_end().len() - word);
             }
-            Typing::Clear => (start, end) = Default::default(),
-            Typing::Go(Move::Left) => end.splice(..0, start.pop()).for_each(drop),
-            Typing::Go(Move::Right) => start.extend(end.splice(..1.min(end.len()), None)),
-            Typing::Go(Move::First) => end.splice(..0, std::mem::take(&mut start)).for_each(drop),
-            Typing::Go(Move::Last) => start.append(&mut end),
+            Typing::Clear => (*text, end) = Default::default(),
+            Typing::Go(Move::Left) => end.insert_str(0, text.pop().map(String::from).as_deref().unwrap_or_default()),
+            Typing::Go(Move::Right) => text.extend(end.drain(..Typing::caret(&end, (*behind).saturating_sub(1)))),
+            Typing::Go(Move::First) => end = std::mem::take(text) + &end,
+            Typing::Go(Move::Last) => text.push_str(&std::mem::take(&mut end)),
         }
-        *behind = end.len();
-        *text = start.into_iter().chain(end).collect();
+        *behind = end.chars().count();
+        text.push_str(&end);
     }
 }

@@ -23,7 +23,7 @@ pub fn run_to_project(state: &State) -> Option<RunId> {
     state.shared.going().filter(|going| state.projector && Some(*going) != watched)
 }
 
-/// Whether the terminal has no room for the lab. Before it has told its size, there is room.
+/// Whether the terminal is too small for the lab. A size that is not known yet counts as large enough.
 pub fn is_too_small(state: &State) -> bool {
     let (columns, rows) = state.shared.size;
     columns > 0 && layout::body(Rect::new(0, 0, columns, rows)).is_none()

@@ -162,7 +162,7 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     keymap::command(state, key).map_or_else(Vec::new, |command| dispatch::perform(state, command))
 }
 
-/// Where nothing is shown, no key changes what nobody sees: one leaves, and runs go on.
+/// The keys of a screen that is too small: only quit and suspend, because nobody would see what another key changes.
 fn press_unseen(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let quits = |row: &features::AppKey| row.binding.command_of(key).is_some();
     if features::find(Command::Quit).is_some_and(quits) {

@@ -10,7 +10,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use super::theme::Theme;
 use crate::columns::{self, cut};
-use crate::tui::actions::On;
+use crate::tui::actions::{On, Typing};
 
 /// The typed text keeps this many columns beside an error.
 const LEAST: usize = 12;
@@ -73,7 +73,7 @@ fn parts(prompt: &Prompt, theme: Theme, width: usize) -> Vec<(Option<On>, Span<'
             (hints.take_while(fits).collect(), room)
         }
     };
-    let (before, behind) = text.split_at(text.char_indices().rev().take(prompt.behind).last().map_or(text.len(), |(at, _)| at));
+    let (before, behind) = text.split_at(Typing::caret(text, prompt.behind));
     let mut behind = behind.chars();
     let caret = behind.next().unwrap_or(' ').to_string();
     // What is before the caret has the room first, but for the next words.
