@@ -157,6 +157,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         clock.begin_section();
         let mut sums = MetricSums::new(placement.device);
         let batches = train_order.batches(epoch, steps, config.batch_size);
+        training.prepare_ahead(&batches[first_step..], &draws.augmentation); // the next batches, while a GPU computes
         for (index, picks) in batches.iter().enumerate().skip(first_step) {
             clock.begin_step();
             let batch = training.augmented_batch(picks, &mut draws.augmentation);

@@ -1,9 +1,12 @@
 //! Batches as the model takes them: picked, augmented, normalised, on the device; or one fixed batch, to measure without.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use rand_chacha::ChaCha8Rng;
 use rand_core::Rng;
 use tch::{Device, Tensor};
 
+use super::ahead::Ahead;
 use super::augment::{Normalization, augmented, plain};
 use super::device::from_host;
 use super::evidence;
@@ -21,11 +24,12 @@ pub struct Images {
     source: Source,
     normalization: Normalization,
     device: Device,
+    ahead: Mutex<Option<Ahead>>,
 }
 
 enum Source {
     /// A split of the data set.
-    Split(Split),
+    Split(Arc<Split>),
     /// The same batch at every step, in place of `len` images.
     Fixed { batch: Batch, len: usize },
 }
@@ -41,7 +45,7 @@ impl Images {
     /// The training set; its own mean and deviation are what all sets are normalised with.
     pub fn training(split: Split, device: Device) -> Images {
         let normalization = Normalization::of(&split.images);
-        Images { source: Source::Split(split), normalization, device }
+        Images { source: Source::Split(Arc::new(split)), normalization, device, ahead: Mutex::default() }
     }
 
     /// The same images with every pixel divided by 255, and not normalised otherwise.
@@ -51,7 +55,12 @@ impl Images {
 
     /// Another split, normalised like this one.
     pub fn like(&self, split: Split) -> Images {
-        Images { source: Source::Split(split), normalization: self.normalization, device: self.device }
+        Images {
+            source: Source::Split(Arc::new(split)),
+            normalization: self.normalization,
+            device: self.device,
+            ahead: Mutex::default(),
+        }
     }
 
     /// One batch of noise with random labels, as the model takes them. It stays on the device and stands for `len` images: a
@@ -73,7 +82,8 @@ impl Images {
         let pixels: Vec<f32> = (0..batch_size * shape.numbers()).map(|_| normal(rng)).collect();
         let labels: Vec<i64> = (0..batch_size).map(|_| i64::from(rng.next_u32() % classes)).collect();
         let batch = Batch::on(device, shape, &pixels, &labels);
-        Images { source: Source::Fixed { batch, len }, normalization: Normalization { mean: 0.0, std: 1.0 }, device }
+        let normalization = Normalization { mean: 0.0, std: 1.0 };
+        Images { source: Source::Fixed { batch, len }, normalization, device, ahead: Mutex::default() }
     }
 
     /// Where the batches are.
@@ -108,7 +118,21 @@ impl Images {
     /// of a few later ones.
     pub fn augmented_batch(&self, picks: &[u32], rng: &mut ChaCha8Rng) -> Batch {
         evidence::picks(picks);
-        self.tensors(picks, |split| augmented(split, picks, &self.normalization, rng))
+        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let prepared = ahead.take().and_then(|prepared| {
+            let (rest, pixels) = prepared.take(picks, rng)?;
+            *ahead = Some(rest);
+            Some(pixels)
+        });
+        self.tensors(picks, |split| prepared.unwrap_or_else(|| augmented(split, picks, &self.normalization, rng)))
+    }
+
+    /// Says which batches [`Images::augmented_batch`] will be asked for, and with what random numbers. While a GPU computes, a thread
+    /// prepares the next ones, which are the same as without it. The core of a rank on a CPU has nothing to spare for that.
+    pub fn prepare_ahead(&self, batches: &[Vec<u32>], rng: &ChaCha8Rng) {
+        let Source::Split(split) = &self.source else { return };
+        let ahead = self.device.is_cuda().then(|| Ahead::start(split.clone(), self.normalization, batches.to_vec(), rng.clone()));
+        *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = ahead.flatten();
     }
 
     fn tensors(&self, picks: &[u32], pixels: impl FnOnce(&Split) -> Vec<f32>) -> Batch {

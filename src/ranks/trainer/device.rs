@@ -183,11 +183,18 @@ impl Precision {
             Precision::Bf16 => "bf16",
         }
     }
+
+    /// How many algorithms cuDNN tries for each shape before the first step is done. Among those for float32 are slow ones: to try ten,
+    /// libtorch's number, took 36 s on an H200, and a run has seen minutes of training before they pay (docs/gpus.md).
+    fn algorithms_to_try(self) -> i32 {
+        if self == Precision::Bf16 { 10 } else { 4 }
+    }
 }
 
 // SAFETY: as defined in src/ranks/trainer/libtorch.cpp.
 unsafe extern "C" {
     fn hvd_allow_tf32(allow: bool);
+    fn hvd_try_algorithms(count: i32);
     fn hvd_compute_stream(index: i32) -> *mut c_void;
 }
 
@@ -220,8 +227,11 @@ pub fn from_host(batch: Tensor, device: Device) -> Tensor {
 /// activations and kernels are to be cast to.
 pub fn prepare(device: Device, precision: Precision) -> Kind {
     if let Device::Cuda(_) = device {
-        // SAFETY: sets two flags of libtorch's context, before any work is given to the GPU.
-        unsafe { hvd_allow_tf32(precision == Precision::Tf32) };
+        // SAFETY: both set flags of libtorch's context, before any work is given to the GPU.
+        unsafe {
+            hvd_allow_tf32(precision == Precision::Tf32);
+            hvd_try_algorithms(precision.algorithms_to_try());
+        }
         Cuda::cudnn_set_benchmark(true);
     }
     if precision == Precision::Bf16 { Kind::BFloat16 } else { Kind::Float }

@@ -334,6 +334,9 @@ void hvd_allow_tf32(bool allow) {
   at::globalContext().setAllowTF32CuBLAS(allow);
 }
 
+// How many of its algorithms cuDNN tries for each shape, of which it keeps the fastest.
+void hvd_try_algorithms(int count) { at::globalContext().setBenchmarkLimitCuDNN(count); }
+
 // The CUDA stream that this thread's computations on the GPU are given to. Asked by way of the guard that libtorch_cuda.so
 // registers, as nothing of CUDA is linked.
 void* hvd_compute_stream(int index) {

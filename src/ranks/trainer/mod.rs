@@ -1,6 +1,7 @@
 //! The parts that `src/ranks/bin/hvd-train.rs` puts together: data, model, optimizers, checkpoints, reports.
 
 pub mod accumulation;
+mod ahead;
 pub mod augment;
 pub mod batches;
 pub mod buckets;

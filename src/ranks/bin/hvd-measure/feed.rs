@@ -58,7 +58,7 @@ impl Feed {
         match &mut self.source {
             Source::Synthetic { images, batch_size } => Ok(Some(images.batch(&vec![0; *batch_size]))),
             Source::Small { images, epochs } => {
-                let picks = epochs.next();
+                let picks = epochs.next(images);
                 Ok(Some(images.augmented_batch(&picks, &mut epochs.augmentation)))
             }
             Source::Photos { pipeline, device, .. } => {
@@ -91,9 +91,12 @@ impl Feed {
 }
 
 impl Epochs {
-    fn next(&mut self) -> Vec<u32> {
+    /// The images of the next batch, of which more are prepared.
+    fn next(&mut self, images: &Images) -> Vec<u32> {
         self.batches.pop_front().unwrap_or_else(|| {
-            self.batches = self.sampler.batches(self.epoch, self.steps, self.batch_size).into();
+            let batches = self.sampler.batches(self.epoch, self.steps, self.batch_size);
+            images.prepare_ahead(&batches, &self.augmentation);
+            self.batches = batches.into();
             self.epoch += 1;
             self.batches.pop_front().unwrap_or_default()
         })
