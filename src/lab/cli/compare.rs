@@ -18,7 +18,7 @@ Examples:
   hvd-lab compare                      all runs, against the oldest with the fewest ranks
   hvd-lab compare 1 2 5                run 1 is the baseline
   hvd-lab compare --baseline 3 --json
-  hvd-lab compare --out speedup.svg    a drawing against the ideal line; also .md, .csv, .json and .html
+  hvd-lab compare --out speedup.svg    a drawing against the ideal line; also .md, .csv, .json, .html and .tex
   hvd-lab compare --published          with published results, in extra rows
   hvd-lab compare 6 7                  two runs of collectives: time by algorithm and size
 

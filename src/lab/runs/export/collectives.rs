@@ -71,7 +71,17 @@ pub fn markdown(all: &Measurements) -> String {
         text += &format!("- run {}: {}\n", run.id, markup::markdown(&words.join(", ")));
     }
     text.push('\n');
-    let rows = all.cells().map(|cell| {
+    text += &markup::table(&HEADING, rows(all));
+    text += "\nfaster: the baseline's median time over this one. Predictions follow each schedule round by round, from messages \
+             between two ranks.\n";
+    text
+}
+
+pub(super) const HEADING: [&str; 8] = ["run", "algorithm", "size", "median", "busbw GB/s", "predicted", "error", "faster"];
+
+/// As people read them.
+pub(super) fn rows(all: &Measurements) -> impl Iterator<Item = Vec<String>> {
+    all.cells().map(|cell| {
         let report = &cell.row.report;
         let dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
         vec![
@@ -84,11 +94,7 @@ pub fn markdown(all: &Measurements) -> String {
             dash(cell.row.error().map(|error| format!("{:+.0} %", error * 100.0))),
             dash(cell.times_as_fast.map(|ratio| format!("{ratio:.2}x"))),
         ]
-    });
-    text += &markup::table(&["run", "algorithm", "size", "median", "busbw GB/s", "predicted", "error", "faster"], rows);
-    text += "\nfaster: the baseline's median time over this one. Predictions follow each schedule round by round, from messages \
-             between two ranks.\n";
-    text
+    })
 }
 
 #[cfg(test)]

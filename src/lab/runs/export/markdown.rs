@@ -7,12 +7,17 @@ use crate::domain::device::DeviceKind;
 use crate::domain::{markup, units};
 use crate::runs::{Row, RunSummary};
 
+pub(super) const HEADING: [&str; 12] =
+    ["run", "name", "state", "np", "steps", "img/s", "speed-up", "efficiency", "to target", "sooner", "device-s", "accuracy"];
+
+pub(super) fn rows(report: &Report) -> impl Iterator<Item = Vec<String>> {
+    report.runs.iter().map(|(row, run)| measured(row, run))
+}
+
 pub fn write(report: &Report) -> String {
     let baseline = report.baseline.id;
     let mut text = format!("# Runs compared with run {baseline}\n\n");
-    let heading =
-        ["run", "name", "state", "np", "steps", "img/s", "speed-up", "efficiency", "to target", "sooner", "device-s", "accuracy"];
-    text += &markup::table(&heading, report.runs.iter().map(|(row, run)| measured(row, run)));
+    text += &markup::table(&HEADING, rows(report));
     text.push_str(
         "\nimg/s: images of all processes per second of training. Efficiency: speed-up per added rank. To target: training time \
          to the target accuracy. device-s: training time times GPUs, or ranks on the CPU.\n",

@@ -1,4 +1,4 @@
-//! A comparison as a file for others: Markdown, CSV, JSON, SVG and HTML, one file each.
+//! A comparison as a file for others: Markdown, CSV, JSON, SVG, HTML and LaTeX, one file each.
 //!
 //! Never mixes up what was measured and what was published: a word in each row says which it is.
 
@@ -15,6 +15,7 @@ mod collectives;
 mod csv;
 mod drawing;
 mod html;
+mod latex;
 mod markdown;
 mod report;
 mod svg;
@@ -34,7 +35,7 @@ pub struct Format {
 }
 
 /// All there are.
-pub static FORMATS: [Format; 5] = [
+pub static FORMATS: [Format; 6] = [
     Format { name: "md", write: markdown::write, collectives: collectives::markdown },
     Format { name: "csv", write: csv::write, collectives: collectives::csv },
     Format { name: "json", write: json_object, collectives: collectives::json },
@@ -44,6 +45,7 @@ pub static FORMATS: [Format; 5] = [
         write: |report| html::page("Runs compared", &markdown::write(report), &svg::write(report)),
         collectives: |all| html::page("Collectives compared", &collectives::markdown(all), &collectives::svg(all)),
     },
+    Format { name: "tex", write: latex::write, collectives: latex::collectives },
 ];
 
 impl Format {

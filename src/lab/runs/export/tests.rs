@@ -54,6 +54,17 @@ fn with(format: &str, published: &[Source], check: impl Fn(&str)) {
 }
 
 #[test]
+fn a_latex_table_has_a_row_a_run_with_as_many_cells_and_no_bare_sign() {
+    with("tex", &[], |text| {
+        let rows: Vec<&str> = text.lines().filter(|line| line.ends_with(r" \\")).collect();
+        assert_eq!(rows.len(), 5, "a heading and four runs: {text}");
+        assert!(rows.iter().all(|row| row.matches(" & ").count() == 11), "{text}");
+        assert!(text.contains(r"a, \textquotedbl{}quoted\textquotedbl{} \textbar{} \textless{}b\textgreater{}\&amp;\textless{}/b\textgreater{} name"), "{text}");
+        assert!(text.contains(r"100 \%") || text.contains(r"90 \%"), "{text}");
+    });
+}
+
+#[test]
 fn csv_is_read_back_cell_by_cell() {
     with("csv", references(), |text| {
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
