@@ -9,9 +9,10 @@
 use std::time::Instant;
 
 use clap::Parser;
+use hvd_lab::domain::benchmark::NumberFormat;
 use hvd_lab::domain::model::ModelSpec;
 use hvd_lab::domain::model::network::{Layer, Network, Node};
-use hvd_lab::trainer::device::{self, Precision};
+use hvd_lab::trainer::device;
 use hvd_lab::trainer::model::{self, Conv};
 use hvd_lab::trainer::random::{Purpose, stream};
 use tch::{Device, Kind, Tensor};
@@ -26,7 +27,7 @@ struct Args {
     #[arg(long)]
     image_size: Option<usize>,
     #[arg(long, default_value = "fp32")]
-    precision: Precision,
+    precision: NumberFormat,
     /// By libtorch's convolutions only, where the trainer has some of its own
     #[arg(long)]
     libtorch: bool,

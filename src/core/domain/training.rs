@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::benchmark::NumberFormat;
 use super::bounds::{Bounded, MAX_BATCH_SIZE, MAX_EPOCHS, at_least_one, figure, first};
 use super::images::FASHION_MNIST;
 use super::model::ModelSpec;
@@ -38,6 +39,8 @@ pub struct TrainingSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_every: Option<usize>,
     pub seed: u64,
+    #[serde(default, skip_serializing_if = "NumberFormat::is_default")]
+    pub precision: NumberFormat,
     /// More flags of `hvd-train`, word by word, that the lab has no setting for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trainer_flags: Vec<String>,
@@ -199,6 +202,7 @@ impl TrainingSpec {
             checkpointing: true,
             commit_every: None,
             seed: 1,
+            precision: NumberFormat::default(),
             trainer_flags: Vec::new(),
             newer: Map::new(),
         }

@@ -125,7 +125,10 @@ pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Compariso
     /// How it was computed, whatever the work was.
     fn flags(run: &RunSummary) -> Option<Vec<String>> {
         let spec = &run.record.as_ref()?.spec;
-        let of_training = || Some(spec.training()?.trainer_flags.clone());
+        let of_training = || {
+            let training = spec.training()?;
+            Some([&training.trainer_flags[..], &[training.precision.to_string()]].concat())
+        };
         let of_benchmark = |spec: &BenchmarkSpec| {
             let threads = spec.threads.map_or("own".to_owned(), |threads| threads.to_string());
             vec![

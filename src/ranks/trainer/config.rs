@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Parser;
 use clap::error::{ContextKind, ErrorKind};
 
-use super::device::{self, Precision};
+use super::device;
 use super::distributed::{AllreduceOptions, FUSION_THRESHOLD_MB};
 use super::mistake;
 use super::optimizer::OptimizerChoice;
@@ -18,6 +18,7 @@ use super::sampler::Shuffle;
 use super::timeline;
 use crate::comm::{self, Compression, StallLimits, Starved};
 use crate::dataset::Location;
+use crate::domain::benchmark::NumberFormat;
 use crate::domain::job::{Resources, TrainingJob};
 use crate::domain::model::ModelSpec;
 use crate::domain::settings::in_plain_words;
@@ -105,9 +106,9 @@ pub struct Config {
     /// Validate on the first N test images only
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub validation_images: Option<usize>,
-    /// Number format in which convolutions compute
+    /// What convolutions compute in: fp32, tf32 (GPUs) or bf16
     #[arg(long, value_name = "FORMAT", default_value = "fp32")]
-    pub precision: Precision,
+    pub precision: NumberFormat,
     /// At most this many MiB of gradients in one allreduce (step 3); 0 for one allreduce per tensor
     #[arg(long, value_name = "MIB", default_value_t = FUSION_THRESHOLD_MB, allow_negative_numbers = true)]
     pub fusion_threshold_mb: usize,
@@ -258,6 +259,7 @@ impl Config {
             checkpointing: self.use_checkpointing,
             commit_every: self.commit_every,
             seed: self.seed,
+            precision: self.precision,
             trainer_flags: self.synthetic.then(|| SYNTHETIC.to_owned()).into_iter().collect(),
             newer: Default::default(),
         };
@@ -277,7 +279,7 @@ impl Config {
     }
 
     fn precision_problem(&self) -> Option<String> {
-        let without = self.precision == Precision::Tf32 && device::gpu_count() == 0;
+        let without = self.precision == NumberFormat::Tf32 && device::gpu_count() == 0;
         without.then(|| "--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".to_owned())
     }
 

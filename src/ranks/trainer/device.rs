@@ -3,7 +3,6 @@
 
 use std::ffi::c_void;
 
-use clap::ValueEnum;
 use tch::{Cuda, Device, Kind, Tensor};
 
 use crate::comm::Gpu;
@@ -152,45 +151,6 @@ pub fn open_cuda() -> Result<(), String> {
     OPENED.get_or_init(open).clone()
 }
 
-/// In what numbers a model computes. Weights, gradients, batch norm and the loss are float32 in all of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Precision {
-    /// 23 bits of fraction
-    #[default]
-    Fp32,
-    /// float32 whose products keep 10 bits of fraction, on the tensor cores of a GPU
-    Tf32,
-    /// bfloat16 with 7 bits of fraction and the range of float32
-    Bf16,
-}
-
-impl From<NumberFormat> for Precision {
-    fn from(format: NumberFormat) -> Precision {
-        match format {
-            NumberFormat::Fp32 => Precision::Fp32,
-            NumberFormat::Tf32 => Precision::Tf32,
-            NumberFormat::Bf16 => Precision::Bf16,
-        }
-    }
-}
-
-impl Precision {
-    /// As the flag spells it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Precision::Fp32 => "fp32",
-            Precision::Tf32 => "tf32",
-            Precision::Bf16 => "bf16",
-        }
-    }
-
-    /// How many algorithms cuDNN tries for each shape before the first step is done. Among those for float32 are slow ones: to try ten,
-    /// libtorch's number, took 36 s on an H200, and a run has seen minutes of training before they pay (docs/gpus.md).
-    fn algorithms_to_try(self) -> i32 {
-        if self == Precision::Bf16 { 10 } else { 4 }
-    }
-}
-
 // SAFETY: as defined in src/ranks/trainer/libtorch.cpp.
 unsafe extern "C" {
     fn hvd_allow_tf32(allow: bool);
@@ -223,18 +183,24 @@ pub fn from_host(batch: Tensor, device: Device) -> Tensor {
     }
 }
 
+/// How many algorithms cuDNN tries for each shape before the first step is done. Among those for float32 are slow ones: to try ten,
+/// libtorch's number, took 36 s on an H200, and a run has seen minutes of training before they pay (docs/gpus.md).
+fn algorithms_to_try(precision: NumberFormat) -> i32 {
+    if precision == NumberFormat::Bf16 { 10 } else { 4 }
+}
+
 /// Set libtorch up for a precision, and let cuDNN try which of its algorithms is the fastest for each shape. Returns what
-/// activations and kernels are to be cast to.
-pub fn prepare(device: Device, precision: Precision) -> Kind {
+/// activations and kernels are to be cast to: weights, gradients, batch norm and the loss are float32 in all of them.
+pub fn prepare(device: Device, precision: NumberFormat) -> Kind {
     if let Device::Cuda(_) = device {
         // SAFETY: both set flags of libtorch's context, before any work is given to the GPU.
         unsafe {
-            hvd_allow_tf32(precision == Precision::Tf32);
-            hvd_try_algorithms(precision.algorithms_to_try());
+            hvd_allow_tf32(precision == NumberFormat::Tf32);
+            hvd_try_algorithms(algorithms_to_try(precision));
         }
         Cuda::cudnn_set_benchmark(true);
     }
-    if precision == Precision::Bf16 { Kind::BFloat16 } else { Kind::Float }
+    if precision == NumberFormat::Bf16 { Kind::BFloat16 } else { Kind::Float }
 }
 
 /// Let the allocator keep what is freed: a training step allocates the same large blocks again and again, and handing

@@ -74,10 +74,19 @@ choices! {
 
 choices! {
     /// In what numbers the model computes.
+    #[derive(Default)]
     NumberFormat("a precision") {
+        #[default]
         Fp32 = "fp32",
         Tf32 = "tf32",
         Bf16 = "bf16",
+    }
+}
+
+impl NumberFormat {
+    /// As the trainer computes where nobody says otherwise.
+    pub fn is_default(&self) -> bool {
+        *self == NumberFormat::default()
     }
 }
 

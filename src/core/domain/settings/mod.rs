@@ -12,6 +12,7 @@ pub use words::{in_plain_words, label, without_flags};
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::benchmark::NumberFormat;
     use crate::domain::job::TrainingJob;
 
     #[test]
@@ -29,7 +30,7 @@ mod tests {
     fn every_stored_field_has_a_row() {
         let mut job = TrainingJob::sample();
         (job.resources.time_limit_s, job.resources.start_timeout_s) = (Some(60.0), Some(60.0));
-        job.workload.commit_every = Some(50);
+        (job.workload.commit_every, job.workload.precision) = (Some(50), NumberFormat::Bf16);
         (job.resources.min_np, job.resources.max_np, job.resources.reset_limit) = (Some(1), Some(4), Some(3));
         (job.resources.elastic_timeout_s, job.resources.host_discovery_script) = (Some(60.0), Some("hosts.sh".into()));
         job.resources.network_interface = Some("eth0".into());

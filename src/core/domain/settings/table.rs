@@ -1,6 +1,7 @@
 //! The settings of a training run and of what any run asks the launcher for, in the order of the trainer's argument vector and of
 //! the verbs' help.
 
+use crate::domain::benchmark::table::precision;
 use crate::domain::bounds::{MAX_BATCH_SIZE, MAX_EPOCHS, MAX_RANKS};
 use crate::domain::job::TrainingJob;
 use crate::domain::setting::{Setting, Unit, Values};
@@ -59,7 +60,7 @@ fn commit_problem(job: &TrainingJob) -> Option<String> {
 
 type Row = Setting<TrainingJob>;
 
-pub static SETTINGS: [Row; 33] = [
+pub static SETTINGS: [Row; 34] = [
     Row::new("np", "N", "Number of ranks", |job| &mut job.resources.np)
         .labelled("np (ranks)", "1 to 4096 ranks")
         .stepped(Values::Count(1, MAX_RANKS))
@@ -141,6 +142,9 @@ pub static SETTINGS: [Row; 33] = [
     Row::new("seed", "N", "Of weights and shuffling: the same seed gives the same losses", |job| &mut job.workload.seed)
         .labelled("seed", "a whole number from 0")
         .stepped(Values::Count(0, usize::MAX)),
+    precision(|job: &mut TrainingJob| &mut job.workload.precision)
+        .labelled("precision", "fp32, tf32 (GPUs) or bf16")
+        .passed_on_if(|job| !job.workload.precision.is_default()),
     Row::switch("checkpointing", "Keep a checkpoint of every epoch", |job| &mut job.workload.checkpointing)
         .labelled("checkpoints", "on or off")
         .with_off("no-checkpointing", "Keep none: the run cannot be continued")

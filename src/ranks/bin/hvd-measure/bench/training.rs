@@ -55,7 +55,7 @@ impl<'a> Bench<'a> {
         let process = comm::launched_index();
         let draw = |purpose| stream(SEED, process, 0, purpose);
         let mut model = model::build_at(spec.model, spec.input(), &mut draw(Purpose::Weights), placement.device);
-        model.compute_in(device::prepare(placement.device, spec.precision.into()));
+        model.compute_in(device::prepare(placement.device, spec.precision));
 
         let mut optimizer = optimizer::build(OptimizerKind::Sgd, model.params(), spec.optimizer.momentum(), 0.0);
         if let Some(options) = exchange {

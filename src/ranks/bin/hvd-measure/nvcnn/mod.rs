@@ -90,7 +90,7 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
     // The model. Every rank draws its own weights.
     let mut weights = stream(spec.seed, process, 0, Purpose::Weights);
     let mut model = model::build_at(spec.model, spec.input(), &mut weights, placement.device);
-    model.compute_in(device::prepare(placement.device, spec.precision.into()));
+    model.compute_in(device::prepare(placement.device, spec.precision));
 
     // Nesterov's momentum, on gradients that are averaged over the ranks (Horovod: hvd.DistributedOptimizer).
     let nesterov = Nesterov::new(model.params(), MOMENTUM, WEIGHT_DECAY, spec.larc());
