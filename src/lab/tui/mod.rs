@@ -36,6 +36,7 @@ mod lesson;
 mod log;
 mod message;
 mod next_run;
+mod notices;
 mod preferences;
 mod queue;
 mod replay;

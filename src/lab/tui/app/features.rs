@@ -15,7 +15,8 @@ use crate::tui::state::State;
 use crate::tui::widgets::Focus;
 use crate::tui::widgets::slot;
 use crate::tui::{
-    chart, collectives, devices, exercise, faults, forms, help, inspection, lesson, log, next_run, queue, runs, simulate,
+    chart, collectives, devices, exercise, faults, forms, help, inspection, lesson, log, next_run, notices, queue, runs, series,
+    simulate,
 };
 
 /// A key of the application, and what it does.
@@ -76,6 +77,7 @@ pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('F')], C::Open("faults"), ("F", ""), FAULTS, faults::open),
     row(&[Char('Q')], C::Open("queue"), ("Q", ""), QUEUE, queue::open),
     row(&[Char('O')], C::Open("program"), ("O", ""), PROGRAM, forms::program::open),
+    row(&[Char('K')], C::Open("notices"), ("K", ""), "kept notices: what was said, for they leave by themselves", notices::open),
     row(&[Char('J')], C::Open("inspection"), ("J", ""), INSPECTION, inspection::open),
     row(&[Char('#')], C::Open("rank"), ("#", ""), "a rank by its number or its host: its log, and its device", log::find::open),
     row(&[Char('P')], C::Projector, ("P", ""), PROJECTOR, screen::toggle_projector),

@@ -1,5 +1,7 @@
 //! The part of the state that several features read: the runs, the settings of the next one, this host and how it is drawn.
 
+use std::collections::VecDeque;
+
 use super::course::Course;
 use super::pins::{MOST_PINS, Pins};
 use super::watched::Watched;
@@ -14,6 +16,9 @@ use crate::runs::{RunId, RunSummary};
 use crate::tui::widgets::Theme;
 use crate::tui::widgets::notice::Notice;
 
+/// Notices that are kept.
+const MOST_SAID: usize = 100;
+
 #[derive(Clone, Debug)]
 pub struct Shared {
     pub theme: Theme,
@@ -23,6 +28,8 @@ pub struct Shared {
     pub notice: Option<Notice>,
     /// When that was said, on this clock.
     pub noticed_s: f64,
+    /// All that was said lately, and when; the newest last.
+    pub said: VecDeque<(f64, Notice)>,
     /// The step under the cursor.
     pub step: Step,
     /// What the next run would be.
@@ -101,6 +108,7 @@ impl Shared {
             now_s: 0.0,
             notice: None,
             noticed_s: 0.0,
+            said: VecDeque::new(),
             step: Step::InitAndPin,
             spec,
             preset,
@@ -241,7 +249,12 @@ impl Shared {
     }
 
     fn say(&mut self, text: String, is_error: bool) {
-        (self.notice, self.noticed_s) = (Some(Notice { text: without_flags(&text), is_error }), self.now_s);
+        let notice = Notice { text: without_flags(&text), is_error };
+        if self.said.len() == MOST_SAID {
+            self.said.pop_front();
+        }
+        self.said.push_back((self.now_s, notice.clone()));
+        (self.notice, self.noticed_s) = (Some(notice), self.now_s);
     }
 
     /// News goes with whatever is done next; a problem stays until it is dismissed.

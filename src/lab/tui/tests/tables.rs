@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::tui::actions::{Binding, Command, On};
 use crate::tui::app::keymap::{Scope, table};
 use crate::tui::{
-    collectives, devices, exercise, faults, forms, help, inspection, lesson, next_run, queue, runs, series, simulate, state,
+    collectives, devices, exercise, faults, forms, help, inspection, lesson, next_run, notices, queue, runs, series, simulate,
+    state,
 };
 
 /// The key tables of all windows.
@@ -30,6 +31,7 @@ fn tables() -> Vec<&'static [Binding]> {
         next_run::confirm_start::ANYWAY,
         next_run::confirm_start::KEYS,
         next_run::edit::KEYS,
+        notices::KEYS,
         queue::KEYS,
         runs::compare::KEYS,
         runs::confirm::STOP,

@@ -1,0 +1,96 @@
+//! A window with what the notices have said: they leave by themselves, and one covers the other.
+
+use crossterm::event::KeyCode as K;
+use ratatui::text::{Line, Span};
+
+use super::actions::On::{Char, Code, Ctrl};
+use super::actions::{Action, Binding, Command, row};
+use super::state::{Outcome, Page, State, View, Window};
+use crate::columns::wrap;
+use crate::domain::units;
+
+#[derive(Clone, Debug)]
+struct Notices;
+
+pub fn open(state: &mut State) -> Vec<Action> {
+    state.windows.show(Notices);
+    Vec::new()
+}
+
+pub static KEYS: &[Binding] =
+    &[row(&[Code(K::Esc), Char('K'), Char('q'), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
+
+impl Window for Notices {
+    fn keys(&self, _: &State) -> &'static [Binding] {
+        KEYS
+    }
+
+    fn view(&self, state: &State, columns: u16) -> Option<View> {
+        Some(Page::view("What was said", columns, 92, |width| lines(state, width)))
+    }
+
+    fn press(&mut self, _: &mut State, _: Command) -> Outcome {
+        Outcome::CLOSE
+    }
+
+    fn scrolls(&self) -> bool {
+        true
+    }
+}
+
+/// The newest first, each with how long ago it came.
+fn lines(state: &State, width: usize) -> Vec<Line<'static>> {
+    let (shared, theme) = (&state.shared, state.shared.theme);
+    if shared.said.is_empty() {
+        return vec![Line::styled("Nothing has been said yet.", theme.dim())];
+    }
+    let mut lines = Vec::new();
+    for (at_s, notice) in shared.said.iter().rev() {
+        let ago = format!("{:>8} ago  ", units::clock((shared.now_s - at_s).max(0.0)));
+        let (problem, style) = if notice.is_error { ("Problem: ", theme.warn()) } else { ("", theme.text()) };
+        let text = wrap(&format!("{problem}{}", notice.text), width.saturating_sub(ago.len()));
+        for (index, line) in text.into_iter().enumerate() {
+            let before = if index == 0 { ago.clone() } else { " ".repeat(ago.len()) };
+            lines.push(Line::from(vec![Span::styled(before, theme.dim()), Span::styled(line, style)]));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::KeyCode;
+
+    use crate::tui::app::update::update;
+    use crate::tui::message::Message;
+    use crate::tui::testing::samples;
+    use crate::tui::tests::{press, text, type_text};
+
+    #[test]
+    fn what_a_notice_said_can_be_read_after_it_has_left() {
+        let mut state = samples::running();
+        update(&mut state, Message::Resize(80, 24));
+        state.shared.said.clear();
+        type_text(&mut state, "K");
+        assert!(text(&state, 80, 24).contains("Nothing has been said yet."));
+        press(&mut state, KeyCode::Esc);
+        let began_s = state.shared.now_s;
+        state.shared.inform("run 7 has been kept");
+        state.shared.error("the disk is full");
+        state.shared.notice = None;
+        update(&mut state, Message::Tick(began_s + 65.0));
+        assert!(!text(&state, 80, 24).contains("run 7 has been kept"));
+        type_text(&mut state, "K");
+        let seen = text(&state, 80, 24);
+        let places = ["1:05 ago  Problem: the disk is full", "1:05 ago  run 7 has been kept"].map(|words| seen.find(words));
+        assert!(places[0].is_some() && places[0] < places[1], "{seen}");
+    }
+
+    #[test]
+    fn no_more_is_kept_than_anybody_reads() {
+        let mut state = samples::running();
+        (0..500).for_each(|number| state.shared.inform(format!("number {number}")));
+        let said = &state.shared.said;
+        assert!(said.len() <= 100 && said.back().is_some_and(|(_, notice)| notice.text == "number 499"));
+    }
+}
