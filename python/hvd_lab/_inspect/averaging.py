@@ -15,6 +15,8 @@ class Wrapper:
         self.wrapped = weakref.ref(wrapped)
         self.parameters = frozenset(map(id, parameters))
         self.forwards = self.without_sync = 0
+        # The line of the last forward pass, where its backward pass averages nothing.
+        self.unsynced = None
         # The counts at the last update of each optimizer.
         self.at_update = {}
 
@@ -42,6 +44,9 @@ _no_sync_place = [None]
 samples = [0]
 # Addresses of tensors that the program has put through a collective since the update that used them before.
 by_hand = {}
+# The first parameter of each optimizer, by where its numbers lie, and vectors that were made of parameters: by them a collective over weights
+# is seen between the updates that are looked at.
+first_weights, flat_weights = {}, core.Marks()
 # Sums since then of tensors that may hold several gradients: how many numbers, and the first of each.
 summed = []
 
@@ -55,6 +60,7 @@ def install(torch):
         module.register_optimizer_step_post_hook(lambda opt, args, kwargs: after_update(opt))
     else:
         replace(optimizer, "__init__", _wraps_step)
+    replace(torch.nn.utils, "parameters_to_vector", _remembers_vector)
     if torch.distributed.is_available():
         from torch.nn.parallel import DistributedDataParallel
 
@@ -87,6 +93,25 @@ def _watched_step(old):
         return result
 
     return step
+
+
+def _remembers_vector(old):
+    def parameters_to_vector(parameters, *args, **kwargs):
+        parameters = list(parameters)
+        vector = old(parameters, *args, **kwargs)
+        if parameters and are_weights(parameters[0]):
+            flat_weights[vector] = True
+        return vector
+
+    return parameters_to_vector
+
+
+def are_weights(tensor):
+    if tensor in flat_weights:
+        return True
+    first = first_weights.get(digest.address(tensor))
+    parameter = first() if first is not None else None
+    return parameter is not None and digest.address(parameter) == digest.address(tensor)
 
 
 def _tells_wrapper(old):
@@ -189,6 +214,7 @@ def _count_forward(wrapped, args, kwargs):
             if wrapper.wrapped() is wrapped:
                 wrapper.forwards += 1
                 wrapper.without_sync += not wrapped.require_backward_grad_sync
+                wrapper.unsynced = None if wrapped.require_backward_grad_sync else place(sys._getframe(3))
 
 
 def _remembers_no_sync(old):
@@ -273,11 +299,30 @@ def before_update(optimizer):
         _look_at_kind(optimizer)
     if sampled(number):
         _tell_update(optimizer, number)
+    _look_at_rate(optimizer, number)
     for wrapper in _wrappers_of(optimizer):
         wrapper.keep(_indices[optimizer])
     _forget_by_hand(optimizer)
     samples[0] = 0
     _began[0] = time.perf_counter()
+
+
+# Updates in a row with a rate of 0 before anything is said of them.
+_ZEROS = 4
+_zeros = core.Marks()
+
+
+def _look_at_rate(optimizer, number):
+    """A schedule that has come to its end before the training has: its last updates change nothing."""
+    groups = optimizer.param_groups
+    if not groups or groups[0].get("lr").__class__ is not float or any(group.get("lr") != 0.0 for group in groups):
+        _zeros.pop(optimizer)
+        return
+    began = _zeros.get(optimizer)
+    if began is None:
+        began = _zeros[optimizer] = number
+    if began > 0 and number - began >= max(_ZEROS, number // 8):
+        core.tell_once("rate 0", _made.get(optimizer) or place(), (str(began),))
 
 
 def _forget_by_hand(optimizer):
@@ -318,8 +363,19 @@ def _tell_update(optimizer, number):
     names = getattr(optimizer, "_parameter_names", {}) or {}
     since = _stepped.get(optimizer, 0)
     exchanged = [parameter for parameter in with_gradient if by_hand and _is_reduced(parameter.grad, since)]
+    for call in (by_hand[digest.address(parameter.grad)] for parameter in exchanged):
+        core.tell_once("async_op" if call.is_async else "averaged by hand", call.place)
+    # A part of the model was replaced behind the optimizer: what it has never gets a gradient, and it has not what does.
+    if number == 2 and len(own) == 1 and len(_made) == 1 and len(with_gradient) < sum(parameter.requires_grad for parameter in parameters):
+        ids = set(map(id, parameters))
+        left = [one for one in own[0].wrapped().parameters() if one.requires_grad and one.grad is not None and id(one) not in ids]
+        if left:
+            core.tell_once("not in the optimizer", _made.get(optimizer), (str(len(left)),))
     calls = [wrapper.since_update(_indices[optimizer]) for wrapper in own]
     forwards, without_sync = sum(count for count, _ in calls), sum(count for _, count in calls)
+    unsynced = [wrapper.unsynced for wrapper in own if wrapper.unsynced]
+    if unsynced:
+        without_sync = forwards
     is_taken_out = not gone.isdisjoint(map(id, with_gradient))
     if (own or is_taken_out) and forwards == 0 and not _is_compiled[0]:
         past_wrapper.look(own, gone)
@@ -327,6 +383,8 @@ def _tell_update(optimizer, number):
         unloaded.watch(parameters)
     past = place() if _is_inner(optimizer, with_gradient) else past_wrapper.seen_at[0] if forwards == 0 else None
     _look_at_weights(parameters, number)
+    if parameters and len(first_weights) < 64:
+        first_weights[digest.address(parameters[0])] = weakref.ref(parameters[0])
     buffers = [buffer for wrapper in own for buffer in wrapper.wrapped().module.buffers()]
     momentum = [
         value
@@ -343,7 +401,7 @@ def _tell_update(optimizer, number):
         made=_made.get(optimizer) or core.NO_PLACE,
         rates=[float(group["lr"]) for group in optimizer.param_groups if "lr" in group][:64],
         weights=digest.of_tensors(parameters),
-        gradients=digest.of_tensors(parameter.grad for parameter in with_gradient),
+        gradients=_digest_of_gradients(parameters, with_gradient),
         buffers=digest.of_tensors(buffers),
         state=digest.of_tensors(momentum),
         tensors=len(parameters),
@@ -354,7 +412,7 @@ def _tell_update(optimizer, number):
         past_wrapper=int(past is not None),
         past_wrapper_place=past or core.NO_PLACE,
         without_sync=without_sync,
-        without_sync_place=_no_sync_place[0] or core.NO_PLACE,
+        without_sync_place=_no_sync_place[0] or (unsynced or [core.NO_PLACE])[0],
         averaged_by_hand=len(exchanged),
         summed_by_hand=all(_is_as_summed(parameter.grad) for parameter in exchanged) if exchanged else _are_as_summed(with_gradient),
         device=core.name_of(parameters[0].device, torch) if parameters else "cpu",
@@ -363,6 +421,14 @@ def _tell_update(optimizer, number):
         batches=State.loader[0],
         loader_made=State.loader[1],
     )
+
+
+def _digest_of_gradients(parameters, with_gradient):
+    """Equal ones of other tensors are not the same."""
+    found = digest.of_tensors(parameter.grad for parameter in with_gradient)
+    if not found or len(with_gradient) == len(parameters):
+        return found
+    return digest.of_text(found + " ".join(str(at) for at, parameter in enumerate(parameters) if parameter.grad is not None))
 
 
 def _is_reduced(gradient, since):

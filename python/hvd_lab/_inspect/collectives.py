@@ -130,7 +130,11 @@ def _after(name, args, kwargs, began):
     State.times["exchange"] += time.perf_counter() - began
     State.progress += 1
     tensor = _tensor(args, kwargs)
-    if tensor is None or name not in ("all_reduce", "broadcast") or len(averaging.by_hand) > 10_000 or not sampled(State.updates):
+    if tensor is None or name not in ("all_reduce", "broadcast"):
+        return
+    if name == "all_reduce" and State.updates and averaging.are_weights(tensor):
+        core.tell_once("averaged weights", place(sys._getframe(3)))
+    if len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
     if not (tensor.is_sparse or tensor.is_meta):
         call = averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor)
@@ -143,7 +147,8 @@ class Call:
 
     def __init__(self, name, args, kwargs, tensor):
         self.name, self.place, self.steps = name, place(sys._getframe(4)), State.steps
-        is_whole = name == "all_reduce" and not (kwargs.get("async_op") or len(args) > 3 and args[3])
+        self.is_async = bool(kwargs.get("async_op") or len(args) > 3 and args[3])
+        is_whole = name == "all_reduce" and not self.is_async
         op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()
         self.is_sum = is_whole and "SUM" in op and "PRE" not in op
         self.first = float(tensor.detach().reshape(-1)[0]) if self.is_sum and tensor.numel() and not tensor.is_complex() else None

@@ -70,6 +70,9 @@ class Marks:
     def __init__(self):
         self._kept = {}
 
+    def __len__(self):
+        return len(self._kept)
+
     def __contains__(self, of):
         return id(of) in self._kept
 

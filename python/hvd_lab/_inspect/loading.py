@@ -51,6 +51,8 @@ class Pass:
         if loader not in _contents:
             _contents[loader] = content_of(self.root), _digest_of(self.subsets)
         self.content, self.subset = _contents[loader]
+        # The first batch, while anybody keeps it.
+        self.kept = []
         # Samples without numbers are known by their values, and so are those of data sets that each rank has for itself.
         self.rows = rows.Rows()
 
@@ -330,6 +332,8 @@ def _took(iterator, batch, waited):
         samples = begun.sizes.popleft()
     if begun.batches < _FIRST:
         begun.first.append(digest.of_tensors(tensors))
+    if begun.batches == 0:
+        begun.kept = [weakref.ref(tensor) for tensor in tensors]
     if begun.number == 0:
         begun.rows.add(tensors)
     begun.batches += 1
@@ -353,6 +357,11 @@ def _finish(begun, is_whole):
     # Of a pass that was left early the end is not known: what came behind its last batch may be of another one.
     is_known = is_whole or begun.batches == 1
     trains = (State.steps if is_known else begun.last_steps) > begun.steps
+    if not trains and begun.batches > 1 and begun.kept and all(tensor() is not None for tensor in begun.kept):
+        # The program keeps all batches, to train on them or to validate with them later.
+        averaging.samples[0] = max(0, averaging.samples[0] - begun.samples)
+        core.tell_once("kept batches", begun.where)
+        return
     is_whole = is_whole or begun.has_all()
     met = (State.meetings if is_whole else begun.last_meetings) - begun.meetings
     if not trains:

@@ -21,6 +21,11 @@ def install(torch):
     plateau = getattr(sys.modules.get("torch.optim.lr_scheduler"), "ReduceLROnPlateau", None)
     if plateau is not None:
         replace(plateau, "step", _tells_decision)
+    once = getattr(sys.modules.get("torch.optim.lr_scheduler"), "OneCycleLR", None)
+    if once is not None:
+        replace(once, "__init__", core.remembers_making(_planned))
+        replace(once, "step", _counts_steps)
+        State.before_end.append(_tell_planned)
     replace(builtins, "print", _told_print)
     for owner in (builtins, io):
         replace(owner, "open", _tells_open)
@@ -98,6 +103,23 @@ def _tell_load(action, loaded):
 
 
 _decisions = core.Marks()
+# Where schedules of so many steps were made; and of the last one that made a step how many it has, and has made.
+_planned, _made_steps = core.Marks(), []
+
+
+def _counts_steps(old):
+    def step(self, *args, **kwargs):
+        result = old(self, *args, **kwargs)
+        _made_steps[:] = _planned.get(self), getattr(self, "total_steps", 0), getattr(self, "last_epoch", 0)
+        return result
+
+    return step
+
+
+@guard
+def _tell_planned():
+    if _made_steps and _made_steps[0]:
+        core.tell_once("planned steps", _made_steps[0], [str(count) for count in _made_steps[1:]])
 
 
 def _tells_decision(old):
@@ -113,7 +135,7 @@ def _tell_decision(scheduler, metrics):
     number = _decisions.get(scheduler, 0)
     _decisions[scheduler] = number + 1
     if number < 64:
-        send("decision", by=type(scheduler).__name__, place=place(sys._getframe(3)), value=digest.of_text(repr(float(metrics))), number=number,
+        send("decision", by=type(scheduler).__name__, place=State.logged_at or place(sys._getframe(3)), value=digest.of_text(repr(float(metrics))), number=number,
              updates=State.updates)
 
 

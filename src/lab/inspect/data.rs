@@ -10,6 +10,8 @@ use crate::domain::event::PassReport;
 /// A pass over so much of a data set is over all of it, and an overlap beyond chance.
 const ALL: f64 = 0.98;
 const OVERLAP: f64 = 0.1;
+/// One in so many samples of a rank is known to it already, where its iterator goes round.
+const REPEATED: usize = 32;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
@@ -210,8 +212,15 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let have_own = differ(contents()) && contents().all(|content| !content.is_empty());
     let is_alike = |pass: &PassReport| have_own || pass.every == one.every && pass.dataset == one.dataset;
     let is_comparable = reports.values().all(|pass| is_alike(pass) && known_samples(pass, have_own).len() > 8);
+    // An iterator that begins anew at the end of its samples is in no pass: then a rank meets samples of its own again.
+    let goes_round = |pass: &PassReport| {
+        let samples = known_samples(pass, have_own);
+        let distinct: BTreeSet<&u32> = samples.iter().collect();
+        samples.len() - distinct.len() > samples.len() / REPEATED
+    };
     // Ranks that are in different epochs are another mistake.
     if !is_comparable
+        || reports.values().all(|pass| goes_round(pass))
         || differ(reports.values().map(|pass| pass.epoch))
         || differ(contents()) && !have_own
         || contents().any(str::is_empty) && one.replicas.is_none()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, differ, known, ranks as names};
+use super::inspection::{Inspection, collective, differ, known, ranks as names, wrapped};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, Place, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
@@ -29,6 +29,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             updates.iter().filter(|((of, _), _)| *of == index).map(|((_, number), ranks)| (*number, ranks)).collect();
         found.extend(of_optimizer(seen, &own).filter(|finding| !found.contains(finding)));
     }
+    found.extend(replaced(seen));
     if found.is_empty() {
         let numbers: Vec<String> = updates.keys().map(|(_, number)| number.to_string()).take(8).collect();
         return Finding::ok(
@@ -37,6 +38,21 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         );
     }
     found
+}
+
+/// A part of the model that was replaced after the optimizer was made.
+fn replaced(seen: &Inspection) -> Option<Finding> {
+    let (_, report) = seen.of_all(wrapped).find(|(_, report)| report.by == "not in the optimizer")?;
+    let count = report.settings.first()?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!(
+            "{count} parameter tensors of the wrapped model have gradients and are not in the optimizer, which has others without a gradient"
+        ),
+        known(&report.place),
+        "what is not in the optimizer is averaged, and never trained",
+        "make the optimizer after the last change of the model",
+    ))
 }
 
 /// The objection to one optimizer's updates, by their number.
@@ -115,20 +131,20 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         );
         return Some((what.to_owned(), made, remedy.to_owned()));
     }
-    if all(|update| update.forwards > 0 && update.without_sync >= update.forwards) {
-        let place = updates.values().flat_map(|ranks| ranks.values()).find_map(|update| known(&update.without_sync_place));
-        let what = "every backward pass was inside of no_sync()";
-        return Some((
-            what.to_owned(),
-            place,
-            "leave no_sync() before the last backward pass in front of each optimizer.step()".to_owned(),
-        ));
-    }
     if own().all(|update| update.forwards > 0 && update.without_sync >= update.forwards) {
-        let place = own().find_map(|update| known(&update.without_sync_place)).filter(|_| !seen.uses(&["accelerate"]));
-        let what = "the backward passes in front of these updates were inside of no_sync(), or of accumulate()";
-        let remedy = "call optimizer.step() only behind a backward pass that averages; with accelerate pass the optimizer through prepare() as well";
-        return Some((what.to_owned(), place.or_else(|| known(&one.place)), remedy.to_owned()));
+        if seen.uses(&["accelerate"]) {
+            let what = "the backward passes in front of these updates averaged nothing, as within accumulate() or no_sync()";
+            let remedy = "pass the optimizer through accelerator.prepare() as well: it then steps only behind a backward pass that averages";
+            return Some((what.to_owned(), wrapper_place, remedy.to_owned()));
+        }
+        let everywhere = all(|update| update.forwards > 0 && update.without_sync >= update.forwards);
+        let place = updates.values().flat_map(|ranks| ranks.values()).find_map(|update| known(&update.without_sync_place));
+        let which = if everywhere { "every update that was looked at" } else { "these updates" };
+        let what = format!(
+            "the last forward pass in front of {which} was inside of no_sync(), or while require_backward_grad_sync was False"
+        );
+        let remedy = "run the last forward and backward pass in front of each optimizer.step() outside of no_sync(), or set the flag before that forward pass";
+        return Some((what, place.or_else(|| known(&one.place)), remedy.to_owned()));
     }
     if all(|update| update.past_wrapper > 0) && own().all(|update| update.unwrapped < update.tensors.max(1)) {
         let place =
@@ -147,7 +163,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         return Some((what.to_owned(), place.or(wrapper_place), remedy.to_owned()));
     }
     let unwrapped = own().map(|update| update.unwrapped).max().unwrap_or(0);
-    if unwrapped > 0 {
+    if unwrapped > 0 && wrapper.is_some() {
         if seen.is_keras() {
             let what = "a distributed optimizer was made, and another one trains";
             let remedy = "compile with hvd.DistributedOptimizer(opt) each time, and apply gradients by what it returns";
@@ -175,13 +191,24 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         ));
     }
     if own().any(|update| update.averaged_by_hand > 0) {
+        let told =
+            |by: &str| seen.of_all(wrapped).find(|(_, report)| report.by == by).and_then(|(_, report)| known(&report.place));
+        if let Some(place) = told("async_op") {
+            let what = "the program averages them by all_reduce(..., async_op=True), and the update does not wait for it";
+            let remedy = "keep what all_reduce returns, and call wait() on each before optimizer.step()";
+            return Some((what.to_owned(), Some(place), remedy.to_owned()));
+        }
         let by_hand = own().map(|update| update.averaged_by_hand).min().unwrap_or(0);
         let what = format!("the program averages {by_hand} of {} tensors by itself", one.tensors);
-        return Some((
-            what,
-            known(&one.place),
-            "average the gradient of every parameter, and read it again before the update".to_owned(),
-        ));
+        let place = told("averaged by hand").or_else(|| known(&one.place));
+        let remedy = "average the gradient of every parameter, on all ranks in the same order: one that is None on some ranks counts as zeros";
+        return Some((what, place, remedy.to_owned()));
+    }
+    let compiled = seen.of_all(wrapped).find(|(_, report)| report.by == "torch.compile");
+    if let Some((_, report)) = compiled.filter(|_| wrapper.is_some() && own().all(|update| update.forwards == 0)) {
+        let what = "what was compiled is called, and not the DistributedDataParallel";
+        let remedy = "compile the wrapped model, torch.compile(DistributedDataParallel(model)), and call what that returns";
+        return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
     }
     None
 }

@@ -79,6 +79,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let somebody_works = others.values().any(|other| matches!(other, Elsewhere::Busy));
     if let Some((other, there)) = apart.filter(|_| !somebody_works || seen.is_over) {
         let said = format!("{}, and {}", waits(&format!("rank {first}"), report), waits(&format!("rank {other}"), there));
+        if let Some((rank, peer, call)) = made_by_one(seen, (*first, report), (*other, there)) {
+            let said =
+                format!("{said}; before that rank {rank} made a {} at {}, and rank {peer} did not", call.name, line(&call.place));
+            return vec![Finding { place: known(&call.place), ..objection(wrong, said, report) }];
+        }
         return vec![objection(wrong, said, report)];
     }
     let missing = others.iter().find(|(_, other)| !matches!(other, Elsewhere::Busy)).or_else(|| others.iter().next());
@@ -124,6 +129,21 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             "look for a network that is slow or blocked, and for an earlier collective that not all ranks made",
         )],
     }
+}
+
+/// A collective that only one of two ranks has made before both came to where they wait: with the rank, and the one that has not made it.
+fn made_by_one<'a>(
+    seen: &'a Inspection,
+    one: (usize, &StalledReport),
+    other: (usize, &StalledReport),
+) -> Option<(usize, usize, &'a CollectiveReport)> {
+    [(one, other), (other, one)].into_iter().find_map(|((rank, waits), (peer, _))| {
+        let has_made = |call: &CollectiveReport| seen.of_rank(peer, collective).any(|made| made.place == call.place);
+        let call = seen
+            .of_rank(rank, collective)
+            .find(|call| known(&call.place).is_some() && call.place != waits.place && !has_made(call))?;
+        Some((rank, peer, call))
+    })
 }
 
 /// Which rank a callback stops at which line, where it does not stop all of them.

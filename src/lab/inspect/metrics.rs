@@ -42,7 +42,12 @@ fn decided_alone(seen: &Inspection) -> Option<Finding> {
     );
     let cost = "the ranks take different turns: rates that differ, or one that ends before the others";
     if let Some(((by, place, number), values)) = differing {
-        let said = format!("{by} was given a different value on {} at its decision {number}", names(values.keys()));
+        let said = format!("{by} was given a different value on {} at its call {number}", names(values.keys()));
+        let remedy = if seen.uses(&["lightning", "pytorch_lightning"]) {
+            "log the value with self.log(..., sync_dist=True)"
+        } else {
+            remedy
+        };
         return Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy));
     }
     let updates = seen.updates();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, update};
-use crate::domain::event::{InspectedUpdate, Place};
+use super::inspection::{Inspection, differ, known, update, wrapped};
+use crate::domain::event::{InspectedUpdate, Place, WrappedReport};
 use crate::domain::units;
 
 const TOPIC: Topic = Topic::Rate;
@@ -17,6 +17,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let cost = "equal gradients give different updates: the ranks drift apart";
         let remedy = "give the optimizers of all ranks the same rate";
         return vec![Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy)];
+    }
+    if let Some(found) = ended_early(seen) {
+        return vec![found];
     }
     let of_root = || {
         seen.of_all(update)
@@ -43,6 +46,37 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         "the first update has the rate {first}{batch}; {warmup}. Whether the rate fits the global batch shows only against a run of the same program on {other}"
     );
     vec![Finding::not_judged(TOPIC, seen)]
+}
+
+/// A schedule that has come to its end before the training, or not even near it.
+fn ended_early(seen: &Inspection) -> Option<Finding> {
+    let told = |by: &str| seen.of_all(wrapped).find(|(_, report)| report.by == by).map(|(_, report)| report);
+    let number = |report: &WrappedReport, at: usize| report.settings.get(at).and_then(|text| text.parse::<usize>().ok());
+    if let Some(report) = told("rate 0") {
+        let remedy = if seen.uses(&["accelerate"]) {
+            "a scheduler from accelerator.prepare() steps once for each process: plan it for the steps of one rank times the number of processes"
+        } else {
+            "plan the schedule for the updates that are made: the steps of one epoch on one rank, times the epochs"
+        };
+        let said = format!("the rate has been 0 since update {}: the schedule ended before the training", number(report, 0)?);
+        let cost = "the updates after that change nothing";
+        return Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(&report.place), cost, remedy));
+    }
+    let report = told("planned steps")?;
+    let (planned, made) = (number(report, 0)?, number(report, 1)?);
+    let is_of_all_ranks = seen.size() > 1 && planned.abs_diff(made * seen.size()) <= planned / 20;
+    (seen.have_all_ended() && is_of_all_ranks).then(|| {
+        Finding::objection(
+            (TOPIC, Outcome::Wrong),
+            format!(
+                "OneCycleLR is planned for {planned} steps, and {made} were made: it counts the steps of all {} ranks",
+                seen.size()
+            ),
+            known(&report.place),
+            "the rate is still high when the training ends",
+            "plan for the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs",
+        )
+    })
 }
 
 /// What to say where the ranks apply an update with different rates, and the line that made the optimizer.

@@ -29,7 +29,9 @@ impl Inspected {
         let mut inspected = Inspected::of(&inspection, command, state.is_over());
         // What one run cannot show of the rate, a run of the same program on one rank can.
         let rate = alone(store, record).and_then(|alone| inspection.rate_against(&reports(store, &alone)));
-        if let Some(rate) = rate {
+        let is_settled =
+            inspected.findings.iter().any(|finding| finding.topic == Topic::Rate && finding.outcome == Outcome::Wrong);
+        if let Some(rate) = rate.filter(|_| !is_settled) {
             inspected.findings.retain(|finding| finding.topic != Topic::Rate);
             inspected.findings.push(rate);
             inspected.sort();
