@@ -59,7 +59,7 @@ fn keys(count: usize) -> Round {
     let home = Home::new();
     let env = &[("STAND_IN", "chatter"), ("HVD_LAB_NVML", NVML), ("HVD_STAND_IN_GPUS", "8")];
     let mut lab = Options { columns: 200, rows: 60, env, ..Options::default() }.start(&home);
-    lab.wait_for("Stand-in");
+    lab.wait_for("8 GPUs");
     lab.wait_for(SETTLED);
     // No trainer here has these devices. One rank a run, which logs 1,000 lines a second.
     lab.press("\t\x1b[C");
