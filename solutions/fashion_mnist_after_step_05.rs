@@ -14,10 +14,9 @@ use hvd_lab::trainer::evaluate::{MetricSums, evaluate, final_test};
 use hvd_lab::trainer::model::{self, Mode};
 use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
 use hvd_lab::trainer::random::{Purpose, stream};
-use hvd_lab::trainer::resume::{self, ResumeState};
-use hvd_lab::trainer::startup::{self, Plan};
 use hvd_lab::trainer::{accumulation::AccumulationStep, config::Config, tensorboard::EventWriter, timeline::Timeline};
 use hvd_lab::trainer::{commit::Commits, device, early_stop::EarlyStop, report::Reporter, sampler::Sampler};
+use hvd_lab::trainer::{resume, resume::ResumeState, startup, startup::Plan};
 
 fn main() -> ExitCode {
     let launched = Instant::now();
@@ -141,6 +140,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         clock.begin_section();
         let mut sums = MetricSums::new(placement.device);
         let batches = train_order.batches(epoch, steps, config.batch_size);
+        training.prepare_ahead(&batches[first_step..], &draws.augmentation); // the next batches, while a GPU computes
         for (index, picks) in batches.iter().enumerate().skip(first_step) {
             clock.begin_step();
             let batch = training.augmented_batch(picks, &mut draws.augmentation);

@@ -41,13 +41,13 @@ fn over(evidence: &mut Evidence, warmup_epochs: f64) {
 fn schedules(evidence: &mut Evidence, rate: impl Fn(usize) -> f64) {
     let rates: Vec<f64> = (0..40).map(rate).collect();
     let report = ScheduleReport { name: "lr_schedule".into(), place: "fashion_mnist.py:51".into(), rates };
-    every(evidence, |process| process.watched.schedule = Some(report.clone()));
+    every(evidence, |process| process.observed.schedule = Some(report.clone()));
 }
 
 /// Rank 1 goes by another value than a flag has.
 fn instead(evidence: &mut Evidence, flag: &str, asked: &str, used: &str) {
     let other = Instead { flag: flag.into(), asked: asked.into(), used: used.into() };
-    process(evidence, 1).watched.instead.push(other);
+    process(evidence, 1).observed.instead.push(other);
 }
 
 /// What all ranks applied in the first step, made of their own gradients in that place and what they should have applied.

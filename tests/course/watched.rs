@@ -29,11 +29,11 @@ fn watched() -> Evidence {
         };
         let updates = (0..4).map(|number| Update { report: update(number), steps_before: number }).collect();
         let accuracies = process.epochs.iter().map(|report| (report.averaged.unwrap().accuracy, false)).collect();
-        (process.watched.updates, process.watched.decisions) = (updates, accuracies);
-        process.watched.wrapped = 1;
-        process.watched.counted = vec![(4, 4), (8, 8)];
-        process.watched.picks = vec![(0, vec![*index as u32, 7])];
-        process.watched.saved = if *index == 0 { vec![1, 2] } else { Vec::new() };
+        (process.observed.updates, process.observed.decisions) = (updates, accuracies);
+        process.observed.wrapped = 1;
+        process.observed.counted = vec![(4, 4), (8, 8)];
+        process.observed.picks = vec![(0, vec![*index as u32, 7])];
+        process.observed.saved = if *index == 0 { vec![1, 2] } else { Vec::new() };
     }
     evidence
 }
@@ -42,39 +42,43 @@ fn watched() -> Evidence {
 type Case = (usize, fn(usize, &mut Process), &'static [&'static str]);
 
 const WRONG: &[Case] = &[
-    (3, |_, p| p.watched.updates.clear(), &["rank 0 reports 8 training steps", "no optimizer of the library"]),
-    (3, |index, p| p.watched.wrapped += usize::from(index == 1), &["rank 1 wrapped its optimizer 2 times"]),
+    (3, |_, p| p.observed.updates.clear(), &["rank 0 reports 8 training steps", "no optimizer of the library"]),
+    (3, |index, p| p.observed.wrapped += usize::from(index == 1), &["rank 1 wrapped its optimizer 2 times"]),
     (3, |_, p| apply(p, 0, 2.0), &["2.000 times the mean", "the first update"]),
     (3, |_, p| apply(p, 0, NP as f32), &["the sum of their gradients in the first update"]),
     (3, |_, p| apply(p, 2, 0.5), &["0.500 times the mean of their gradients in update 3"]),
     (3, |index, p| apply(p, 1, index as f32), &["rank 1 applied other gradients in update 2 than rank 0"]),
-    (3, |index, p| p.watched.updates[1].report.before[0] += index as f32, &["rank 1 changed between update 1 and update 2"]),
+    (3, |index, p| p.observed.updates[1].report.before[0] += index as f32, &["rank 1 changed between update 1 and update 2"]),
     (3, sgd_by_another_rule, &["the weights of rank 0 after the first update are not"]),
     (
         3,
-        |_, p| p.watched.counted = vec![(2, 4), (4, 8)],
+        |_, p| p.observed.counted = vec![(2, 4), (4, 8)],
         &["rank 0 reports 4 training steps and updated its weights 2 times", "after every batch"],
     ),
-    (3, |index, p| p.watched.counted[1].0 += usize::from(index == 1), &["rank 1 reports 8 training steps", "9 times"]),
-    (5, |_, p| p.watched.picks = vec![(0, vec![3, 4])], &["ranks 0 and 1 took the same images"]),
-    (6, |_, p| p.watched.decisions[1].0 = p.epochs[1].validation.accuracy, &["rank 0 decided after epoch 2", "0.5000"]),
+    (3, |index, p| p.observed.counted[1].0 += usize::from(index == 1), &["rank 1 reports 8 training steps", "9 times"]),
+    (5, |_, p| p.observed.picks = vec![(0, vec![3, 4])], &["ranks 0 and 1 took the same images"]),
+    (6, |_, p| p.observed.decisions[1].0 = p.epochs[1].validation.accuracy, &["rank 0 decided after epoch 2", "0.5000"]),
     (6, |index, p| p.early_stop = (index == 2).then_some(2), &["rank 2 stopped early after epoch 2, and rank 0 went on"]),
-    (7, |index, p| p.watched.saved = if index < 2 { vec![1] } else { vec![] }, &["rank 1 wrote a checkpoint and did not report"]),
-    (7, |_, p| p.watched.saved.clear(), &["rank 0 reports 2 checkpoints, and the library wrote none"]),
+    (
+        7,
+        |index, p| p.observed.saved = if index < 2 { vec![1] } else { vec![] },
+        &["rank 1 wrote a checkpoint and did not report"],
+    ),
+    (7, |_, p| p.observed.saved.clear(), &["rank 0 reports 2 checkpoints, and the library wrote none"]),
     (
         6,
         |_, p| p.epochs[0].averaged.as_mut().unwrap().accuracy = 0.600_001,
         &["accuracy of 0.600001", "the mean over the ranks, 0.600000"],
     ),
     (6, |_, p| p.test = None, &["rank 0 ended without a test on the test images"]),
-    (7, |index, p| p.watched.has_board = index != 1, &["rank 2 wrote a file for TensorBoard too", "on rank 0 only"]),
-    (8, |_, p| p.watched.has_no_schedule = true, &["the rate of rank 0 would never fall", "LearningRateScheduler"]),
+    (7, |index, p| p.observed.has_board = index != 1, &["rank 2 wrote a file for TensorBoard too", "on rank 0 only"]),
+    (8, |_, p| p.observed.has_no_schedule = true, &["the rate of rank 0 would never fall", "LearningRateScheduler"]),
     (8, |_, p| rates(p, 3.0), &["2 times, not once", "reports a rate of 0.011", "used 0.033"]),
     (8, |index, p| rates(p, if index == 2 { 2.0 } else { 1.0 }), &["rank 2 trained epoch 1, batch 1 at 0.022"]),
     (8, |_, p| rates(p, 4.0 / 3.0), &["as if there were 4 ranks"]),
-    (9, |_, p| p.watched.updates.iter_mut().for_each(|update| update.report.lr = 0.03), &["no ramp", "reports a rate of 0.011"]),
-    (10, |_, p| p.watched.updates.iter_mut().for_each(|update| update.report.optimizer = "sgd".into()), &["and sgd updates"]),
-    (10, |_, p| p.watched.updates[1].report.optimizer = "lamb".into(), &["rank 0 reports NovoGrad, and lamb updates"]),
+    (9, |_, p| p.observed.updates.iter_mut().for_each(|update| update.report.lr = 0.03), &["no ramp", "reports a rate of 0.011"]),
+    (10, |_, p| p.observed.updates.iter_mut().for_each(|update| update.report.optimizer = "sgd".into()), &["and sgd updates"]),
+    (10, |_, p| p.observed.updates[1].report.optimizer = "lamb".into(), &["rank 0 reports NovoGrad, and lamb updates"]),
     (10, |_, p| by_rule(p, |g, _, _| g), &["the optimizer of rank 0 calls itself NovoGrad", "in update 1", "as SGD moves them"]),
     (10, |_, p| by_rule(p, |g, norms, m| 0.05 * g / norms[0] + 0.95 * m), &["update 1", "0.050 times as far"]),
     (10, |_, p| by_rule(p, |g, _, m| 0.95 * m + g.signum()), &["update 1", "10.000 times as far"]),
@@ -91,7 +95,7 @@ fn moment(norms: &[f64]) -> f64 {
 /// Updates by a rule that gives the direction of a weight: from its gradient, the lengths so far, and the direction before.
 fn by_rule(process: &mut Process, rule: impl Fn(f64, &[f64], f64) -> f64) {
     let (mut weights, mut directions, mut norms) = ([1.0_f32, -0.5], [0.0; 2], Vec::new());
-    for (number, Update { report, .. }) in process.watched.updates.iter_mut().enumerate() {
+    for (number, Update { report, .. }) in process.observed.updates.iter_mut().enumerate() {
         let norm = 3.0 + number as f32;
         norms.push(f64::from(norm));
         (report.norms, report.before) = (vec![norm; 2], weights.to_vec());
@@ -104,18 +108,18 @@ fn by_rule(process: &mut Process, rule: impl Fn(f64, &[f64], f64) -> f64) {
 }
 
 fn apply(process: &mut Process, update: usize, times: f32) {
-    process.watched.updates[update].report.applied.iter_mut().for_each(|g| *g *= times);
+    process.observed.updates[update].report.applied.iter_mut().for_each(|g| *g *= times);
 }
 
 fn rates(process: &mut Process, times: f64) {
-    process.watched.updates.iter_mut().for_each(|update| update.report.lr *= times);
+    process.observed.updates.iter_mut().for_each(|update| update.report.lr *= times);
 }
 
 fn sgd_by_another_rule(_: usize, process: &mut Process) {
-    let first = &mut process.watched.updates[0].report;
+    let first = &mut process.observed.updates[0].report;
     first.optimizer = "sgd".into();
     (first.before, first.after) = (vec![1.0, 1.0], vec![1.0, 0.9]);
-    process.watched.updates[1].report.before = vec![1.0, 0.9];
+    process.observed.updates[1].report.before = vec![1.0, 0.9];
 }
 
 #[test]
@@ -136,7 +140,7 @@ fn novograd_by_its_rule_passes_and_groups_of_batches_are_one_update() {
         grouped.spec.workload.trainer_flags = flags.iter().map(|flag| flag.to_string()).collect();
         assert_eq!(check(&grouped, Step::DistributedOptimizer).outcome, Outcome::Failed);
         // 4 batches of an epoch are one update of three and one of the rest.
-        grouped.attempts[0].processes.values_mut().for_each(|process| process.watched.counted = vec![(2, 4), (4, 8)]);
+        grouped.attempts[0].processes.values_mut().for_each(|process| process.observed.counted = vec![(2, 4), (4, 8)]);
         assert_eq!(check(&grouped, Step::DistributedOptimizer).outcome, Outcome::Passed);
     }
 }

@@ -42,7 +42,7 @@ pub struct EventLine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// The lab launches this many processes: what follows is of another attempt. The supervisor writes it, as
+    /// The lab launches this many processes: a new attempt begins, and later events belong to it. The supervisor writes it, as
     /// it does [`Event::Lost`].
     /// Older labs wrote none.
     Launched { np: usize },

@@ -91,7 +91,8 @@ impl RunningRanks {
         self.runs.retain(|id, _| going.contains(id));
         let host = host::name();
         for id in going {
-            let (follower, places) = self.runs.entry(id).or_insert_with(|| (Follower::new(store.folder(id)), BTreeMap::new()));
+            let (follower, places) =
+                self.runs.entry(id).or_insert_with(|| (Follower::without_lines(store.folder(id)), BTreeMap::new()));
             loop {
                 let updates = follower.poll();
                 if updates.is_empty() {

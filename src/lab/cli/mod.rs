@@ -17,6 +17,7 @@ use crate::domain::settings::in_plain_words;
 use crate::exercise::ExerciseError;
 use crate::host::{access, file_limit};
 use crate::launch::{LaunchError, slurm, supervisor};
+use crate::process;
 use crate::runs::StoreError;
 use crate::runs::recording::RecordingError;
 
@@ -172,7 +173,7 @@ fn verbs() -> Vec<Verb> {
         verb("config", config::run),
         verb("completions", |args: generate::Args| generate::completions(args, &command())),
         verb("man", |_: generate::Man| generate::man(&command())),
-        verb("supervise", |run: Supervised| supervisor::supervise(&run.folder, course::credit))
+        verb(process::this_program::SUPERVISE, |run: Supervised| supervisor::supervise(&run.folder, course::credit))
             .hidden("Started by hvd-lab itself: stays with a run to its end"),
         verb("slurm-job", |run: Supervised| slurm::follow(&run.folder))
             .hidden("Started by hvd-lab itself: stays with a run that is a batch job"),

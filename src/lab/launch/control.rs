@@ -246,8 +246,8 @@ fn say_failed(folder: &RunFolder, status: RunStatus, error: &LaunchError) {
 
 /// Start this program again as the supervisor of a folder, which gets its lock.
 fn spawn_supervisor(folder: &RunFolder, lock: RunLock) -> Result<(), LaunchError> {
-    process::supervisor::spawn(folder.path(), &folder.launcher_log(), lock).map_err(|cause| {
-        let path = process::supervisor::this_program().unwrap_or_else(|_| "hvd-lab".into());
+    process::this_program::supervise(folder.path(), &folder.launcher_log(), lock).map_err(|cause| {
+        let path = process::this_program::path().unwrap_or_else(|_| "hvd-lab".into());
         LaunchError::Failed(format!("cannot start the supervisor {}: {cause}", path.display()))
     })
 }

@@ -69,7 +69,7 @@ const A_LOT: u64 = 64 << 10;
 const LINES_IN_FLIGHT: usize = 4096;
 
 /// The launcher with its ranks, going.
-pub(super) struct Job {
+pub(super) struct Launch {
     options: JobOptions,
     /// Name of this host.
     host: String,
@@ -97,10 +97,10 @@ pub(super) struct Job {
     state: JobState,
 }
 
-impl Job {
+impl Launch {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
-    pub fn start(line: &CommandLine, mut options: JobOptions) -> anyhow::Result<Job> {
+    pub fn start(line: &CommandLine, mut options: JobOptions) -> anyhow::Result<Launch> {
         let folder = options.folder.clone();
         let mut writer = RunWriter::open(folder.clone(), options.np, options.secret.clone(), options.limits.log_bytes())?;
         writer.evidence = Evidence {
@@ -158,7 +158,7 @@ impl Job {
         let hub = options.link_bits.zip(child.id()).and_then(|(bits, launcher)| Hub::of(launcher, bits));
         let elapsed_s = options.elapsed.as_secs_f64();
         let deadline = |limit_s: f64| until((limit_s - elapsed_s).max(0.0)).map(|(end, _)| (end, limit_s));
-        Ok(Job {
+        Ok(Launch {
             faults: Faults::new(folder, hub.clone()),
             stopped_ranks: StoppedRanks::default(),
             link_monitor: hub.map(LinkMonitor::new),

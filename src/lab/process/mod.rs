@@ -16,7 +16,7 @@ pub mod lock;
 mod of_run;
 pub mod probe_command;
 pub mod scratch;
-pub mod supervisor;
+pub mod this_program;
 
 pub use handle::ProcessHandle;
 pub use lock::{LockError, LockIdentity, RunLock};

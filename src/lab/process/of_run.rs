@@ -12,6 +12,7 @@ use std::path::Path;
 use nix::sys::signal::Signal;
 
 use super::ProcessHandle;
+use super::this_program::SUPERVISE;
 pub use crate::domain::run::RUN_DIR_VARIABLE;
 use crate::host::process::{self, Process, look_up};
 
@@ -71,7 +72,7 @@ fn entry(name: &str, value: &Path) -> Vec<u8> {
 /// By its command line, which is all that a supervisor of an older version has.
 fn is_supervisor(pid: u32, folder: &Path) -> bool {
     let words = process::arguments(pid);
-    words.get(1..3).is_some_and(|words| words[0] == b"supervise" && words[1] == folder.as_os_str().as_bytes())
+    words.get(1..3).is_some_and(|words| words[0] == SUPERVISE.as_bytes() && words[1] == folder.as_os_str().as_bytes())
 }
 
 /// Processes of a session, other than its leader.

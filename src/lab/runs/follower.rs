@@ -27,6 +27,7 @@ pub enum RunUpdate {
     Launcher {
         text: String,
     },
+    /// Of a recording that is played: what a run measures now, the sampler tells.
     Telemetry(TelemetrySample),
 }
 
@@ -39,7 +40,6 @@ const PIECE_BYTES: u64 = 128 << 10;
 pub struct Follower {
     folder: RunFolder,
     events: Tail,
-    telemetry: Tail,
     launcher: Tail,
     logs: Vec<Tail>,
     /// Lines of the logs are reported too.
@@ -54,7 +54,6 @@ impl Follower {
     pub fn new(folder: RunFolder) -> Follower {
         Follower {
             events: Tail::new(folder.events_file()),
-            telemetry: Tail::new(folder.telemetry_file()),
             launcher: Tail::new(folder.launcher_log()),
             logs: Vec::new(),
             tells_lines: true,
@@ -68,7 +67,7 @@ impl Follower {
     pub fn from_here(folder: RunFolder) -> Follower {
         let mut follower = Follower::new(folder);
         follower.find_logs();
-        let tails = [&mut follower.events, &mut follower.telemetry, &mut follower.launcher];
+        let tails = [&mut follower.events, &mut follower.launcher];
         tails.into_iter().chain(&mut follower.logs).for_each(Tail::skip);
         follower
     }
@@ -104,9 +103,6 @@ impl Follower {
                 more |= log.read(&mut |line| updates.push(RunUpdate::Log { process, text: line.to_owned() }));
             }
         }
-        more |= self.telemetry.read(&mut |line| {
-            updates.extend(TelemetrySample::parse_line(line).map(RunUpdate::Telemetry));
-        });
         if !more {
             updates.extend(self.ended.take().map(RunUpdate::Status));
         }

@@ -13,7 +13,7 @@ use super::{RunFolder, RunId, RunRecord, StoreError};
 use crate::domain::process_location::ProcessLocation;
 use crate::domain::run::{RunState, RunStatus};
 use crate::host;
-use crate::process::{self, RunLock, scratch, supervisor};
+use crate::process::{self, RunLock, scratch, this_program};
 
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -47,9 +47,9 @@ pub(super) fn reconcile(
     if job_file(folder.path()).exists() {
         // Its job belongs to Slurm, and is still training or has ended by itself: looking at it must not end it.
         if let Ok(Some(lock)) = lock
-            && supervisor::is_lab()
+            && this_program::is_lab()
         {
-            let _ = supervisor::spawn(folder.path(), &folder.launcher_log(), lock);
+            let _ = this_program::supervise(folder.path(), &folder.launcher_log(), lock);
         }
         return (newest, Supervision::Beginning);
     }

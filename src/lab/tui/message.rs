@@ -8,7 +8,7 @@ use crate::domain::measured::Measured;
 use crate::launch::SharedMachine;
 use crate::runs::recording::{Played, Position};
 use crate::runs::{LogPage, RunId, RunSummary, RunUpdate};
-use crate::tui::actions::{Changed, Effect, News};
+use crate::tui::actions::{Changed, Effect, ExerciseNews};
 use crate::tui::shared::{Curves, DataInfo};
 use crate::tui::widgets::Background;
 
@@ -25,7 +25,7 @@ pub enum Message {
     /// Unix time in seconds, once a second while a run is going.
     Tick(f64),
     /// What was said some seconds ago needs to be read no longer.
-    NewsIsOld,
+    NoticeIsOld,
     /// All runs, newest last.
     Runs(Vec<RunSummary>),
     /// What the followed run has written since the last time.
@@ -53,7 +53,7 @@ pub enum Message {
     /// Which images the next run would train on.
     Data(DataInfo),
     /// Something happened to the learner's own trainer.
-    Exercise(News),
+    Exercise(ExerciseNews),
     /// The editor has given the terminal back; what was wrong with it.
     Edited(Option<String>),
     /// The lines of the user's own program, to be shown around one of them: there is no editor.

@@ -59,7 +59,7 @@ use self::io::runner::Runner;
 pub use self::io::terminal::needs_ascii;
 use self::io::terminal::{self, Screen};
 use actions::effect::Effect;
-use actions::news::News;
+use actions::news::ExerciseNews;
 use app::session::{self, Keeper};
 use app::update::update;
 use app::{header, start, view};
@@ -108,7 +108,7 @@ enum EffectRunner {
 
 impl EffectRunner {
     /// As [`Runner::editor`].
-    fn editor(&self) -> anyhow::Result<(Vec<String>, News)> {
+    fn editor(&self) -> anyhow::Result<(Vec<String>, ExerciseNews)> {
         match self {
             EffectRunner::Lab(runner) => runner.editor(),
             EffectRunner::Replay(_) => anyhow::bail!("a recording is played: `hvd-lab exercise edit` opens your own trainer"),
@@ -228,7 +228,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 changed = false;
                 next_frame = Instant::now() + FRAME;
             }
-            let news_left = state.shared.news_left_s().map(Duration::from_secs_f64);
+            let news_left = state.shared.notice_left_s().map(Duration::from_secs_f64);
             let message = tokio::select! {
                 biased;
                 _ = terminate.recv() => Message::Leave,
@@ -254,7 +254,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 Some(key) = keys.recv() => key,
                 Some(message) = messages.recv() => message,
                 // One wake-up for each piece of news, however long the screen is idle.
-                () = sleep(news_left.unwrap_or_default()), if news_left.is_some() => Message::NewsIsOld,
+                () = sleep(news_left.unwrap_or_default()), if news_left.is_some() => Message::NoticeIsOld,
                 _ = beat.tick(), if state.collectives.player.is_playing && state.windows.has::<Stage>() => Message::Beat(host::now_s()),
                 _ = second.tick(), if state.shared.shows_time() || state.windows.each_second().is_some() => Message::Tick(host::now_s()),
             };
@@ -262,7 +262,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 next_frame = Instant::now();
             }
             changed = true;
-            // News that comes with it is as old as the clock says. A recording has a clock of its own.
+            // ExerciseNews that comes with it is as old as the clock says. A recording has a clock of its own.
             if state.shared.replay.is_none() {
                 state.shared.now_s = host::now_s();
             }
@@ -294,7 +294,7 @@ fn perform(
     effect_runner: &mut EffectRunner,
 ) -> anyhow::Result<()> {
     let mut effects = VecDeque::from(effects);
-    // The update that follows an effect asks for no further one, so this ends.
+    // What an update asks for after an effect is for the runner, which answers by message: so this ends.
     while let Some(effect) = effects.pop_front() {
         match effect {
             Effect::Copy(text) => {

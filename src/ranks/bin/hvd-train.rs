@@ -16,10 +16,9 @@ use hvd_lab::trainer::evaluate::{MetricSums, evaluate, final_test, metric_averag
 use hvd_lab::trainer::model::{self, Mode};
 use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
 use hvd_lab::trainer::random::{Purpose, stream};
-use hvd_lab::trainer::resume::{self, ResumeState};
-use hvd_lab::trainer::startup::{self, Plan};
 use hvd_lab::trainer::{accumulation::AccumulationStep, config::Config, tensorboard::EventWriter, timeline::Timeline};
 use hvd_lab::trainer::{commit::Commits, device, early_stop::EarlyStop, report::Reporter, sampler::Sampler};
+use hvd_lab::trainer::{resume, resume::ResumeState, startup, startup::Plan};
 
 fn main() -> ExitCode {
     let launched = Instant::now();

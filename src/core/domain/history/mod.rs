@@ -15,8 +15,8 @@
 //! process that loads it sends them again: missing reports are put in their place, and known ones count once.
 
 mod hosts;
+mod observed;
 mod process;
-mod watched;
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,9 @@ use super::benchmark::Iterations;
 use super::bounds::{MAX_ATTEMPTS, MAX_RANKS};
 use super::event::{EpochReport, Event, EventLine, ProcessEpoch};
 pub use hosts::HostRanks;
+pub use observed::{Observed, Update};
 use process::Spent;
 pub use process::{Commits, Continuation, Keep, Process, Test, TrainingStep};
-pub use watched::{Update, Watched};
 
 /// Epochs that are kept of all processes of an attempt but the first, with which every figure of a run can be had: of many
 /// processes the newest of each are.

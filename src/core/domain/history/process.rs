@@ -1,6 +1,6 @@
 //! What one process reported in one attempt.
 
-use super::watched::Watched;
+use super::observed::Observed;
 use crate::domain::benchmark::{IterationReport, PlacementReport};
 use crate::domain::collective::{AllreduceReport, LinkReport, MessagesReport};
 use crate::domain::event::{
@@ -64,7 +64,7 @@ pub struct Process {
     /// Iterations of a benchmark, in their order.
     pub iterations: Vec<IterationReport>,
     /// What the library saw of its training. With [`Keep::Everything`].
-    pub watched: Watched,
+    pub observed: Observed,
     /// What the user's own program logged.
     pub logged: LoggedSoFar,
     /// Events of this process that did not arrive, or do not count.
@@ -191,10 +191,10 @@ impl Process {
             Event::Transforms(report) => self.transforms = Some(report.clone()),
             Event::Broadcast(report) if everything => self.broadcasts.push((self.steps.len(), *report)),
             Event::Iteration(report) if self.iterations.len() < MANY => self.iterations.push(report.clone()),
-            Event::Observed(seen) if everything => self.watched.take(seen, self.steps.len()),
+            Event::Observed(seen) if everything => self.observed.take(seen, self.steps.len()),
             Event::Lost { events } => self.lost_events = self.lost_events.saturating_add(*events),
             Event::Finished { .. } => self.has_finished = true,
-            // The rest is of the attempt, of the attempts before or of the devices, or kept only with everything.
+            // Other events belong to the attempt as a whole, or are kept only with everything.
             _ => {}
         }
     }

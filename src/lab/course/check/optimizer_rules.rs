@@ -6,10 +6,10 @@ use super::group::Group;
 use super::numbers::digits;
 use super::verdict::{Objection, failed};
 use crate::domain::event::{CheckpointAction, UpdateReport};
-use crate::domain::history::{Process, Watched};
+use crate::domain::history::{Observed, Process};
 
 /// The first update of SGD, computed again: the momentum is still zero there.
-pub fn sgd(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
+pub fn sgd(group: &Group, watched: &[&Observed]) -> Result<(), Objection> {
     let wd = group.spec.workload.wd;
     if anybody_goes_on(group) {
         return Ok(());
@@ -52,7 +52,7 @@ const EPS: f64 = 1e-8;
 
 /// The first updates of NovoGrad, computed again. Its second moment comes from the lengths that were told, and its momentum from how
 /// far the update before has moved the weights, so that nothing has to be believed that the optimizer says of itself.
-pub fn novograd(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
+pub fn novograd(group: &Group, watched: &[&Observed]) -> Result<(), Objection> {
     if anybody_goes_on(group) {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use super::optimizer_rules;
 use super::terms;
 use super::verdict::{Objection, failed};
 use crate::domain::event::{DigestMoment, Instead, ScheduleReport, UpdateReport};
-use crate::domain::history::{TrainingStep, Watched};
+use crate::domain::history::{Observed, TrainingStep};
 use crate::domain::units;
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ const SAMPLED: f64 = 0.02;
 
 /// What the library saw of each process, where it tells that. An objection where batches are reported that no optimizer of the
 /// library took part in.
-pub fn watched<'a>(group: &Group<'a>) -> Result<Option<Vec<&'a Watched>>, Objection> {
+pub fn watched<'a>(group: &Group<'a>) -> Result<Option<Vec<&'a Observed>>, Objection> {
     let places = group.topologies()?;
     if !places.iter().all(|place| place.is_watched) {
         return Ok(None);
     }
     let processes = group.all(terms::WORK, Some)?;
-    let idle = |process: &usize| processes[*process].watched.updates.is_empty() && !processes[*process].steps.is_empty();
+    let idle = |process: &usize| processes[*process].observed.updates.is_empty() && !processes[*process].steps.is_empty();
     if let Some(process) = (0..group.np).find(idle) {
         return failed(format!(
             "{who} reports {steps}, and no optimizer of the library updated its weights: train with `optimizer.step`",
@@ -31,17 +31,17 @@ pub fn watched<'a>(group: &Group<'a>) -> Result<Option<Vec<&'a Watched>>, Object
             steps = units::counted(processes[process].steps.len(), "training step")
         ));
     }
-    Ok(Some(processes.iter().map(|process| &process.watched).collect()))
+    Ok(Some(processes.iter().map(|process| &process.observed).collect()))
 }
 
 /// The updates with this number, one of each process, if all reported it.
-fn updates<'a>(watched: &[&'a Watched], number: usize) -> Option<Vec<&'a UpdateReport>> {
+fn updates<'a>(watched: &[&'a Observed], number: usize) -> Option<Vec<&'a UpdateReport>> {
     let all: Option<Vec<_>> = watched.iter().map(|process| process.update(number)).collect();
     all.filter(|all| all.iter().all(|update| !update.own.is_empty() && !update.applied.is_empty()))
 }
 
 /// Numbers of the updates of the first process.
-fn numbers(watched: &[&Watched]) -> Vec<usize> {
+fn numbers(watched: &[&Observed]) -> Vec<usize> {
     watched.first().into_iter().flat_map(|first| first.updates.iter().map(|update| update.report.update)).collect()
 }
 
@@ -140,7 +140,7 @@ pub fn is_mean(group: &Group, own: &[&[f32]], applied: &[f32], when: &str) -> Re
 }
 
 /// Each process updated its weights as often as its batches ask for: once for each, or for each group of them whose gradients add up.
-fn every_batch(group: &Group, watched: &[&Watched]) -> Result<(), Objection> {
+fn every_batch(group: &Group, watched: &[&Observed]) -> Result<(), Objection> {
     let flags = &group.spec.workload.trainer_flags;
     let passes = flag_value(flags, "--backward-passes-per-step").and_then(|value| value.parse().ok()).unwrap_or(1usize).max(1);
     for (process, own) in watched.iter().enumerate() {
@@ -209,7 +209,7 @@ pub fn novograd(group: &Group) -> Result<(), Objection> {
 
 /// Two processes that trained on the same images, as far as their batches were reported.
 pub fn twins(group: &Group) -> Option<[usize; 2]> {
-    let picks = |process: usize| &group.attempt.processes[&process].watched.picks;
+    let picks = |process: usize| &group.attempt.processes[&process].observed.picks;
     let pairs = (0..group.np).flat_map(|one| (one + 1..group.np).map(move |other| [one, other]));
     let mut pairs = pairs.filter(|pair| pair.iter().all(|process| group.attempt.processes.contains_key(process)));
     pairs.find(|[one, other]| !picks(*one).is_empty() && picks(*one) == picks(*other))
@@ -227,7 +227,7 @@ pub fn were_shared(group: &Group) -> bool {
 
 /// The schedule of the rate that the root's program has, where the library could ask it.
 pub fn own_schedule<'a>(group: &Group<'a>) -> Option<&'a ScheduleReport> {
-    let own = group.attempt.processes.get(&group.root())?.watched.schedule.as_ref();
+    let own = group.attempt.processes.get(&group.root())?.observed.schedule.as_ref();
     own.filter(|own| !own.rates.is_empty())
 }
 
@@ -235,7 +235,7 @@ pub fn own_schedule<'a>(group: &Group<'a>) -> Option<&'a ScheduleReport> {
 pub fn goes_by(group: &Group, flags: &[&str]) -> Result<(), Objection> {
     let other = |process: usize| {
         let of = group.attempt.processes.get(&process)?;
-        Some((process, of.watched.instead.iter().find(|other| flags.contains(&other.flag.as_str()))?))
+        Some((process, of.observed.instead.iter().find(|other| flags.contains(&other.flag.as_str()))?))
     };
     let other = (0..group.np).find_map(other);
     other.map_or(Ok(()), |(process, other)| failed(other_value(&group.name(process), other, group.np)))

@@ -117,7 +117,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
 pub fn decisions(group: &Group) -> Result<(), Objection> {
     for process in 0..group.np {
         let Some(of) = group.attempt.processes.get(&process) else { continue };
-        for (report, (accuracy, _)) in of.epochs.iter().zip(&of.watched.decisions) {
+        for (report, (accuracy, _)) in of.epochs.iter().zip(&of.observed.decisions) {
             let Some(mean) = report.averaged else { continue };
             let own = report.validation.accuracy;
             if near(*accuracy, own) && !near(own, mean.accuracy) {

@@ -27,14 +27,14 @@ pub fn check(group: &Group) -> Finding {
         let (who, strangers) = (group.names(&writers), because_strangers(group));
         return failed(format!("{who} wrote {name}{too}: write on rank 0 only{strangers}"));
     }
-    let watched = |process: usize| group.attempt.processes.get(&process).map(|process| process.watched.saved.as_slice());
+    let watched = |process: usize| group.attempt.processes.get(&process).map(|process| process.observed.saved.as_slice());
     if let Some(process) = group.others().find(|process| watched(*process).is_some_and(|saved| !saved.is_empty())) {
         return failed(format!(
             "{who} wrote a checkpoint and did not report it: write on rank 0 only",
             who = group.name(process)
         ));
     }
-    let has_board = |process: &usize| group.attempt.processes.get(process).is_some_and(|process| process.watched.has_board);
+    let has_board = |process: &usize| group.attempt.processes.get(process).is_some_and(|process| process.observed.has_board);
     let boards: Vec<usize> = group.others().filter(has_board).collect();
     if !boards.is_empty() {
         return failed(format!(

@@ -110,7 +110,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
 
 /// Something can lower the rate after some epochs.
 pub fn schedule(group: &Group) -> Result<(), Objection> {
-    let has_none = |process: &usize| group.attempt.processes.get(process).is_some_and(|process| process.watched.has_no_schedule);
+    let has_none = |process: &usize| group.attempt.processes.get(process).is_some_and(|process| process.observed.has_no_schedule);
     match (0..group.np).find(has_none) {
         None => Ok(()),
         Some(process) => failed(format!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
-use super::Job;
+use super::Launch;
 use super::state::Behind;
 use crate::domain::run::RunState;
 use crate::host::process::command;
@@ -15,7 +15,7 @@ use crate::process::{self, Process};
 /// For helpers to follow the program that has ended.
 const A_MOMENT: Duration = Duration::from_millis(500);
 
-impl Job {
+impl Launch {
     fn processes_behind(&self) -> Vec<Process> {
         process::adopted(self.options.folder.path()).into_iter().filter(|process| !process.zombie).collect()
     }

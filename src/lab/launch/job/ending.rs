@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{DRAIN, GRACE, Job, ROUND, ROUNDS};
+use super::{DRAIN, GRACE, Launch, ROUND, ROUNDS};
 use crate::launch::event_socket::EventSocket;
 use crate::launch::user_program::rank_number;
 use crate::launch::work::Work;
@@ -16,7 +16,7 @@ use crate::process::{self, Process};
 /// For ranks that are asked to end, before they are ended, and then for the launcher to pass on what they have printed.
 const RANKS_GRACE: Duration = Duration::from_secs(1);
 
-impl Job {
+impl Launch {
     /// Ask the launcher to end the ranks; `kill_at` sees to it that they do.
     pub(super) fn begin_end(&mut self) {
         // Asked again, the follower of a job tries at once to have it cancelled.

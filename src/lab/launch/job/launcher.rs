@@ -5,7 +5,7 @@ use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
 use super::watch::FROZEN;
-use super::{FAILURE_GRACE, Job};
+use super::{FAILURE_GRACE, Launch};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host::process::command;
@@ -14,7 +14,7 @@ use crate::launch::slurm;
 use crate::launch::user_program::rank_number;
 use crate::process::{self, Process};
 
-impl Job {
+impl Launch {
     /// Where a batch job is. Once it trains, what Slurm says or does not say about it changes nothing.
     pub(super) fn slurm_says(&self, news: &str, tell: &mut dyn FnMut(RunState, &str)) {
         match self.state.began {

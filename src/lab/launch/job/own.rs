@@ -2,13 +2,13 @@
 
 use std::process::ExitStatus;
 
-use super::Job;
+use super::Launch;
 use crate::domain::event::{Event, MARKER, TopologyReport};
 use crate::domain::run::RunState;
 use crate::launch::output::Line;
 use crate::launch::user_program::OwnProgram;
 
-impl Job {
+impl Launch {
     /// The figures in a line are recorded before the line, so that a reader never sees a line without them.
     pub(super) fn read_own_program(&mut self, line: &Line) {
         let Some(own) = &mut self.options.own else { return };

@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
 use super::lease::JobLease;
-use super::{FAILURE_GRACE, Job};
+use super::{FAILURE_GRACE, Launch};
 use crate::domain::event::{CheckpointAction, Event, TopologyReport};
 use crate::domain::units;
 use crate::launch::discovery::Wish;
@@ -19,7 +19,7 @@ use crate::process;
 /// How long a rank may stay stopped before an elastic run gives it up.
 pub(super) const FROZEN: Duration = Duration::from_secs(8);
 
-impl Job {
+impl Launch {
     /// The processes of this host that reported and are of this run, with their pids.
     fn ranks_here(&self) -> Vec<(usize, u32)> {
         let evidence = &self.writer.evidence;

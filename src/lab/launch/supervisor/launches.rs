@@ -15,7 +15,7 @@ use crate::domain::units;
 use crate::host;
 use crate::launch::discovery::{self, Wish};
 use crate::launch::elastic::Elastic;
-use crate::launch::job::{self, Job, JobOptions};
+use crate::launch::job::{self, JobOptions, Launch};
 use crate::launch::leased;
 use crate::launch::no_progress::PATIENCE;
 use crate::launch::output::Tags;
@@ -59,7 +59,7 @@ impl Supervisor {
                     let message = Work::of(&self.record.spec.workload).stopped_early();
                     return self.end(Verdict::plain(RunState::Stopped, message), None);
                 }
-                // What was lost comes first.
+                // Why the launch before has ended stands in front of this error.
                 Err(message) => return self.fail(why.map_or(message.clone(), |why| format!("{why}; {message}")), Vec::new()),
             }
             let because = why.take();
@@ -226,7 +226,7 @@ impl Supervisor {
         if options.is_batch {
             options.secret = slurm::resume(&options.folder, options.secret, options.np)?;
         }
-        let mut job = Job::start(line, options)?;
+        let mut job = Launch::start(line, options)?;
         let end = job
             .follow(stop, &mut |state, message| {
                 // A status that cannot be written now is written at the next change, or its error told at the end.

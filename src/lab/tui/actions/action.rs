@@ -17,8 +17,6 @@ pub enum Action {
     RefreshChart,
     /// Show the form of a benchmark, or of a training on photos, with these settings.
     SetUp(Box<RunSpec>),
-    /// Start what the settings say.
-    Run,
     /// Show the keys that the help lists under a title.
     Keys(&'static str),
     /// Ask whether the run that is going should stop.

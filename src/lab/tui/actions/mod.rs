@@ -1,4 +1,7 @@
 //! Requests of features as data, and the names of keys, commands and panes.
+//!
+//! A key becomes a [`Command`]. The feature that it belongs to answers with [`Action`]s. `app::dispatch` does those that change the screen;
+//! what is to be done outside of it is an [`Effect`], which the application hands to the runner, and the runner answers by a message.
 
 pub mod action;
 pub mod change;
@@ -13,5 +16,5 @@ pub use change::{Change, Changed, Undo};
 pub use command::{Command, Direction, Move, Prompt, Typing, cycle};
 pub use effect::Effect;
 pub use keys::{BACKSPACE, Binding, DOWN, ENTER, ESCAPE, LEFT, On, RIGHT, UP, row};
-pub use news::News;
+pub use news::ExerciseNews;
 pub use pane::Pane;

@@ -1,11 +1,11 @@
-//! News about the learner's own trainer.
+//! ExerciseNews about the learner's own trainer.
 
 use crate::exercise::Language;
 use crate::runs::RunId;
 
 /// A change of the program, or a result of it.
 #[derive(Clone, Debug)]
-pub enum News {
+pub enum ExerciseNews {
     /// Where it is, and its text.
     Read {
         path: String,

@@ -36,7 +36,7 @@ pub fn handle(state: &mut State, event: MouseEvent) -> Vec<Effect> {
             state.shared.notice = None;
             return Vec::new();
         }
-        state.shared.forget_news();
+        state.shared.forget_notice();
     }
     // Shift turns a wheel that has one axis only.
     let sideways = event.modifiers.contains(KeyModifiers::SHIFT);

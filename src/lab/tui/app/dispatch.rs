@@ -54,14 +54,7 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
 
 /// Does what features ask for, in their order.
 pub fn act(state: &mut State, actions: Vec<Action>) -> Vec<Effect> {
-    let mut effects = Vec::new();
-    for action in actions {
-        match action {
-            Action::Effect(effect) => effects.push(effect),
-            action => effects.extend(act_on(state, action)),
-        }
-    }
-    effects
+    actions.into_iter().flat_map(|action| act_on(state, action)).collect()
 }
 
 fn act_on(state: &mut State, action: Action) -> Vec<Effect> {
@@ -69,7 +62,6 @@ fn act_on(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Effect(effect) => return vec![effect],
         Action::Watch(run) => return watch(state, run),
         Action::RefreshChart => return refresh_chart(state),
-        Action::Run => return perform(state, Command::Run),
         Action::Press(pane, command) => {
             if let Some(pane) = pane {
                 focus(state, pane);

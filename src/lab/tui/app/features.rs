@@ -57,7 +57,7 @@ pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('e')], C::Edit, ("e", ""), "your own trainer: edit it; saving builds and runs it", exercise::windows::edit),
     row(&[Char('E')], C::Open("exercise"), ("E", ""), "your own trainer: result of your last build", exercise::windows::show),
     row(&[Char('d')], C::Diff, ("d", ""), "what the chosen step changes in the program", exercise::windows::show_diff),
-    row(&[Char('G')], C::Results, ("G", ""), "show the last before/after or ablation", |_| vec![Action::ShowSeries]),
+    row(&[Char('G')], C::Results, ("G", ""), "show the last before/after or ablation", series::turns::show),
     row(&[Char('+'), Char('=')], C::MoreRanks, ("+ -", "np"), "more or fewer ranks", |state| ranks(state, Direction::Up))
         .ranked(5),
     row(&[Char('-'), Char('_')], C::FewerRanks, ("", ""), "", |state| ranks(state, Direction::Down)),

@@ -9,7 +9,7 @@ use crossterm::event::{KeyCode as K, KeyEvent};
 use super::{features, windows};
 use crate::domain::step::Step;
 use crate::tui::actions::On::{self, Char, Code, Ctrl};
-use crate::tui::actions::{Binding, Command, Command as A, DOWN, Move, Pane, UP, row};
+use crate::tui::actions::{Binding, Command, Command as C, DOWN, Move, Pane, UP, row};
 use crate::tui::help::state::{Entry, Section};
 use crate::tui::state::State;
 use crate::tui::{collectives, replay};
@@ -36,30 +36,30 @@ pub struct Key {
     pub binding: Binding,
 }
 
-static EVERYWHERE: &[Binding] = &[row(&[Ctrl('z')], A::Suspend, "Ctrl-Z", "", "back to the shell; `fg` shows the screen again")];
+static EVERYWHERE: &[Binding] = &[row(&[Ctrl('z')], C::Suspend, "Ctrl-Z", "", "back to the shell; `fg` shows the screen again")];
 
 /// Windows of more lines than may fit.
 static PAGES: &[Binding] = &[
-    row(UP, A::Scroll(Move::Up), "↑↓", "scroll", "a line"),
-    row(DOWN, A::Scroll(Move::Down), "", "", ""),
-    row(&[Code(K::PageUp)], A::Scroll(Move::PageUp), "PgUp", "", "a page back; PgDn or Space: a page forward"),
-    row(&[Code(K::PageDown), Char(' ')], A::Scroll(Move::PageDown), "", "", ""),
-    row(&[Code(K::Home)], A::Scroll(Move::First), "Home", "", "to the top; End to the bottom"),
-    row(&[Code(K::End)], A::Scroll(Move::Last), "", "", ""),
+    row(UP, C::Scroll(Move::Up), "↑↓", "scroll", "a line"),
+    row(DOWN, C::Scroll(Move::Down), "", "", ""),
+    row(&[Code(K::PageUp)], C::Scroll(Move::PageUp), "PgUp", "", "a page back; PgDn or Space: a page forward"),
+    row(&[Code(K::PageDown), Char(' ')], C::Scroll(Move::PageDown), "", "", ""),
+    row(&[Code(K::Home)], C::Scroll(Move::First), "Home", "", "to the top; End to the bottom"),
+    row(&[Code(K::End)], C::Scroll(Move::Last), "", "", ""),
 ];
 
 static STEPS: &[Binding] =
-    &[row(&[On::Digit], A::ToggleStep(Step::InitAndPin), "1-9,0", "toggle", "toggle step 1 to 10").ranked(4)];
+    &[row(&[On::Digit], C::ToggleStep(Step::InitAndPin), "1-9,0", "toggle", "toggle step 1 to 10").ranked(4)];
 
 /// No keys, but what the help explains as well: what signs mean, which stand where words have no room.
 static SIGNS: &[Binding] = &[
-    row(&[], A::Help, "✓ ✗ ▶ ◼", "", "in Runs: finished, failed, running, stopped"),
-    row(&[], A::Help, "◆", "", "in Runs: the baseline, which the other runs are compared with"),
-    row(&[], A::Help, "A B C", "", "in Chart and Runs: the letter of a run, beside its colour"),
-    row(&[], A::Help, "*", "", "behind images/s: other programs used the cores meanwhile"),
-    row(&[], A::Help, "○", "", "published by others, or simulated: not measured here"),
-    row(&[], A::Help, "✓ · ✗", "", "in Steps: proven or written by you, shown by a run, tried and failed"),
-    row(&[], A::Help, "[x] [!]", "", "in Steps: on; on without effect, because step 1 is off"),
+    row(&[], C::Help, "✓ ✗ ▶ ◼", "", "in Runs: finished, failed, running, stopped"),
+    row(&[], C::Help, "◆", "", "in Runs: the baseline, which the other runs are compared with"),
+    row(&[], C::Help, "A B C", "", "in Chart and Runs: the letter of a run, beside its colour"),
+    row(&[], C::Help, "*", "", "behind images/s: other programs used the cores meanwhile"),
+    row(&[], C::Help, "○", "", "published by others, or simulated: not measured here"),
+    row(&[], C::Help, "✓ · ✗", "", "in Steps: proven or written by you, shown by a run, tried and failed"),
+    row(&[], C::Help, "[x] [!]", "", "in Steps: on; on without effect, because step 1 is off"),
 ];
 
 fn scoped(scope: Scope, rows: &[Binding]) -> Vec<Key> {
@@ -138,7 +138,7 @@ pub fn entries() -> &'static [Entry] {
             if binding.on.contains(&On::Digit) {
                 let toggle = |step: Step| {
                     let text = format!("toggle step {}: {}", step.number(), step.title());
-                    entry(A::ToggleStep(step), (step.number() % 10).to_string(), text)
+                    entry(C::ToggleStep(step), (step.number() % 10).to_string(), text)
                 };
                 Step::ALL.map(toggle).to_vec()
             } else {
@@ -152,6 +152,6 @@ pub fn entries() -> &'static [Entry] {
 
 /// Moving about is for fingers, and the palette is open already.
 fn is_listed(key: &Key) -> bool {
-    let moves = matches!(key.binding.command, A::Move(by) | A::Scroll(by) if matches!(by, Move::Up | Move::Down | Move::PageUp | Move::PageDown));
-    !key.binding.help.is_empty() && !moves && !matches!(key.binding.command, A::Back | A::Open("palette"))
+    let moves = matches!(key.binding.command, C::Move(by) | C::Scroll(by) if matches!(by, Move::Up | Move::Down | Move::PageUp | Move::PageDown));
+    !key.binding.help.is_empty() && !moves && !matches!(key.binding.command, C::Back | C::Open("palette"))
 }

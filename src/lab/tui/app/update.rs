@@ -28,7 +28,7 @@ use crate::tui::{collectives, exercise, inspection, log, next_run, replay, runs,
 
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let shared = &mut state.shared;
-    let is_quiet = state.windows.is_empty();
+    let no_window = state.windows.is_empty();
     let mut actions: Vec<Action> = Vec::new();
     match message {
         Message::Key(key) => return press(state, key),
@@ -42,8 +42,8 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Tick(now_s) => {
             shared.now_s = now_s;
-            if shared.news_left_s() == Some(0.0) {
-                shared.forget_news();
+            if shared.notice_left_s() == Some(0.0) {
+                shared.forget_notice();
             }
             // A run that is going behind the one on the screen has no follower: its row comes from the list.
             let followed = shared.watched.as_ref().filter(|watched| watched.is_going()).map(|watched| watched.id);
@@ -52,7 +52,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             let lists = is_behind && asked != Some(Effect::ListRuns);
             actions.extend(asked.into_iter().chain(lists.then_some(Effect::ListRuns)).map(Action::from));
         }
-        Message::NewsIsOld => shared.forget_news(),
+        Message::NoticeIsOld => shared.forget_notice(),
         Message::Queue(machine) => {
             if let Some(window) = state.windows.get_mut::<Queue>() {
                 window.machine = Some(machine);
@@ -83,9 +83,9 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             }
         }
         Message::Series(series, started) => {
-            actions = series::update::changed(&mut state.series, shared, series, started, is_quiet);
+            actions = series::update::changed(&mut state.series, shared, series, started, no_window);
         }
-        Message::Results(results) => series::update::shown(&mut state.series, shared, results, is_quiet),
+        Message::Results(results) => series::update::shown(&mut state.series, shared, results, no_window),
         Message::Progress(reading) => {
             if let Some(damaged) = shared.course.read(reading) {
                 shared.error(damaged);
@@ -151,7 +151,7 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         state.shared.notice = None;
         return Vec::new();
     }
-    state.shared.forget_news();
+    state.shared.forget_notice();
     // Whatever else is pressed ends the tour and does what it always does.
     let taken = if has_window { Taken::Usual } else { tour::take(&mut state.help, key.code, &state.shared) };
     match taken {
@@ -179,7 +179,7 @@ fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     if screen::is_too_small(state) {
         return effects;
     }
-    state.shared.forget_news();
+    state.shared.forget_notice();
     if takes_text(state).is_none() {
         state.shared.inform("the pasted text is ignored: you are not typing anything here");
     }
@@ -232,8 +232,7 @@ fn list(state: &mut State, mut runs: Vec<RunSummary>) -> Vec<Effect> {
     {
         effects.extend(dispatch::watch(state, run));
     }
-    // The run on the screen was over, and has been continued from elsewhere.
-    // The lecture view shows the run that goes on, whoever has started it.
+    // A run that was over has been continued from elsewhere, or the lecture view shows the run that somebody has started.
     if let Some(run) = revived(&state.shared).or(screen::run_to_project(state)) {
         effects.extend(dispatch::watch(state, run));
     }

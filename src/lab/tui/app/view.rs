@@ -22,11 +22,11 @@ pub fn draw(frame: &mut Frame, state: &State) {
         None => too_small(frame, area, state),
         Some(places) => {
             header::draw(frame, places.header, state);
-            let is_quiet = |wanted: Pane| places.panes.iter().find(|(pane, _)| *pane == wanted).map(|(_, rect)| *rect);
+            let place_of = |wanted: Pane| places.panes.iter().find(|(pane, _)| *pane == wanted).map(|(_, rect)| *rect);
             let quiet = if layout::is_compact(area) {
                 Some(places.body)
             } else {
-                is_quiet(help::tour::place(&state.help)).or(places.shared)
+                place_of(help::tour::place(&state.help)).or(places.shared)
             };
             let quiet = quiet.or(places.panes.first().map(|(_, rect)| *rect));
             let kept = kept_in_sight(state, &places);

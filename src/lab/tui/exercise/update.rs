@@ -2,7 +2,7 @@
 
 use super::state::{Exercise, Stage};
 use crate::exercise::{Language, Track};
-use crate::tui::actions::{Action, Effect, News};
+use crate::tui::actions::{Action, Effect, ExerciseNews};
 use crate::tui::shared::Shared;
 
 /// Build and run it, as soon as nothing else is going.
@@ -42,9 +42,9 @@ pub fn compare(exercise: &mut Exercise, shared: &mut Shared) -> Vec<Action> {
 }
 
 /// Something happened to the program.
-pub fn hear(exercise: &mut Exercise, shared: &mut Shared, news: News) -> Vec<Action> {
+pub fn hear(exercise: &mut Exercise, shared: &mut Shared, news: ExerciseNews) -> Vec<Action> {
     match news {
-        News::Read { path, program } => {
+        ExerciseNews::Read { path, program } => {
             // Ignore news of the exercise that was chosen before this one.
             let Some(track) = Track::of_file(&path).filter(|track| track.name() == exercise.track.name()) else {
                 return Vec::new();
@@ -60,7 +60,7 @@ pub fn hear(exercise: &mut Exercise, shared: &mut Shared, news: News) -> Vec<Act
             // Both the end of the editor and the watcher report the same save.
             return if exercise.program == exercise.tried { Vec::new() } else { begin(exercise, shared) };
         }
-        News::Language { language, is_chosen } => {
+        ExerciseNews::Language { language, is_chosen } => {
             shared.course.writes_rust = is_chosen && language == Language::Rust;
             if let Track::Program(program) = exercise.ten_steps {
                 exercise.ten_steps = program.in_language(language).map_or(exercise.ten_steps, Track::Program);
@@ -70,7 +70,7 @@ pub fn hear(exercise: &mut Exercise, shared: &mut Shared, news: News) -> Vec<Act
             }
             return Vec::new();
         }
-        News::Reset { number, program, backup } => {
+        ExerciseNews::Reset { number, program, backup } => {
             exercise.next = exercise.track.next(&program);
             // A program that was reset needs no try.
             (exercise.tried, exercise.program, exercise.again) = (program.clone(), program, false);
@@ -84,14 +84,14 @@ pub fn hear(exercise: &mut Exercise, shared: &mut Shared, news: News) -> Vec<Act
             shared.inform(format!("{part} is as it was; what you had is in {backup}"));
             return Vec::new();
         }
-        News::Saved => return vec![Effect::ReadExercise.into()],
-        News::Broken(errors) => exercise.stage = Stage::Broken(errors),
-        News::Failed(error) => exercise.stage = Stage::Failed(error),
-        News::Started(run, once_more) => {
+        ExerciseNews::Saved => return vec![Effect::ReadExercise.into()],
+        ExerciseNews::Broken(errors) => exercise.stage = Stage::Broken(errors),
+        ExerciseNews::Failed(error) => exercise.stage = Stage::Failed(error),
+        ExerciseNews::Started(run, once_more) => {
             exercise.stage = Stage::Running(run, once_more);
             return vec![Action::Watch(run), Effect::ListRuns.into()];
         }
-        News::Judged { run, words, notes } => {
+        ExerciseNews::Judged { run, words, notes } => {
             exercise.stage = Stage::Judged(run, words);
             if !notes.is_empty() {
                 shared.inform(notes.join("; "));

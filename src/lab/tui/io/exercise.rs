@@ -13,7 +13,7 @@ use crate::course::{Progress, ProgressFile};
 use crate::exercise::ring::{self, Ring};
 use crate::exercise::{self, Begun, Built, Condition, Folder, Language, Program, Track};
 use crate::runs::{RunId, RunStore};
-use crate::tui::actions::News;
+use crate::tui::actions::ExerciseNews;
 
 /// The time between two looks at a run that is going.
 const LOOK: Duration = Duration::from_millis(100);
@@ -44,13 +44,13 @@ fn note(home: &Path, change: impl FnOnce(&mut Progress)) -> Option<String> {
     }
 }
 
-pub fn language() -> anyhow::Result<News> {
+pub fn language() -> anyhow::Result<ExerciseNews> {
     let home = RunStore::default_home()?;
-    Ok(News::Language { language: Language::of(&home), is_chosen: Language::known(&home).is_some() })
+    Ok(ExerciseNews::Language { language: Language::of(&home), is_chosen: Language::known(&home).is_some() })
 }
 
 /// Remembers the language where a track is there in several, as `hvd-lab exercise start --language` does.
-pub fn choose(track: Track) -> anyhow::Result<News> {
+pub fn choose(track: Track) -> anyhow::Result<ExerciseNews> {
     if let Track::Program(program) = track
         && program.has_steps()
     {
@@ -59,21 +59,26 @@ pub fn choose(track: Track) -> anyhow::Result<News> {
     language()
 }
 
-pub fn read(chosen: Option<Track>) -> anyhow::Result<News> {
+pub fn read(chosen: Option<Track>) -> anyhow::Result<ExerciseNews> {
     let folder = folder(chosen)?;
     start(&folder)?;
-    Ok(News::Read { path: folder.program().display().to_string(), program: folder.read()? })
+    Ok(ExerciseNews::Read { path: folder.program().display().to_string(), program: folder.read()? })
 }
 
-pub fn reset(chosen: Option<Track>, number: Option<usize>) -> anyhow::Result<News> {
+pub fn reset(chosen: Option<Track>, number: Option<usize>) -> anyhow::Result<ExerciseNews> {
     let folder = folder(chosen)?;
     let backup = folder.reset(number)?.display().to_string();
-    Ok(News::Reset { number, program: folder.read()?, backup })
+    Ok(ExerciseNews::Reset { number, program: folder.read()?, backup })
 }
 
 /// Builds the program, runs it and judges it; `tell` hears of each run that begins. Comes back early when the screen `is_left`: runs go
 /// on, and nothing counts as written that was not tried further.
-pub fn attempt(store: &RunStore, chosen: Option<Track>, is_left: &AtomicBool, tell: &dyn Fn(News)) -> anyhow::Result<News> {
+pub fn attempt(
+    store: &RunStore,
+    chosen: Option<Track>,
+    is_left: &AtomicBool,
+    tell: &dyn Fn(ExerciseNews),
+) -> anyhow::Result<ExerciseNews> {
     let home = RunStore::default_home()?;
     let folder = folder(chosen)?;
     match folder.track() {
@@ -87,22 +92,27 @@ fn of_program(
     program: &'static Program,
     folder: &Folder,
     is_left: &AtomicBool,
-    tell: &dyn Fn(News),
-) -> anyhow::Result<News> {
+    tell: &dyn Fn(ExerciseNews),
+) -> anyhow::Result<ExerciseNews> {
     let text = folder.read()?;
     let built = match built(folder, program)? {
         Ok(built) => built,
         Err(broken) => return Ok(broken),
     };
     let attempted = program.attempt((store, home), built, &text, |Begun { run, once_more }| {
-        tell(News::Started(run, once_more.map(Condition::in_words)));
+        tell(ExerciseNews::Started(run, once_more.map(Condition::in_words)));
         wait(store, run, is_left)
     })?;
-    Ok(News::Judged { run: Some(attempted.run), words: attempted.words, notes: attempted.notes })
+    Ok(ExerciseNews::Judged { run: Some(attempted.run), words: attempted.words, notes: attempted.notes })
 }
 
 /// Builds the program and runs it on one rank and on two, as [`attempt`] does.
-pub fn compare(store: &RunStore, chosen: Option<Track>, is_left: &AtomicBool, tell: &dyn Fn(News)) -> anyhow::Result<News> {
+pub fn compare(
+    store: &RunStore,
+    chosen: Option<Track>,
+    is_left: &AtomicBool,
+    tell: &dyn Fn(ExerciseNews),
+) -> anyhow::Result<ExerciseNews> {
     let folder = folder(chosen)?;
     let Track::Program(program) = folder.track() else { bail!("this exercise has no runs to compare") };
     folder.read()?;
@@ -111,17 +121,17 @@ pub fn compare(store: &RunStore, chosen: Option<Track>, is_left: &AtomicBool, te
         Err(broken) => return Ok(broken),
     };
     let compared = program.compare(store, built, |Begun { run, .. }| {
-        tell(News::Started(run, None));
+        tell(ExerciseNews::Started(run, None));
         wait(store, run, is_left)
     })?;
-    Ok(News::Judged { run: None, words: compared.words, notes: Vec::new() })
+    Ok(ExerciseNews::Judged { run: None, words: compared.words, notes: Vec::new() })
 }
 
 /// The program to run, or the errors in it.
-fn built(folder: &Folder, program: &'static Program) -> anyhow::Result<Result<PathBuf, News>> {
+fn built(folder: &Folder, program: &'static Program) -> anyhow::Result<Result<PathBuf, ExerciseNews>> {
     Ok(match exercise::build(folder, program)? {
         Built::Program(built) => Ok(built),
-        Built::Errors { errors, said } => Err(News::Broken(program.errors_in_words(&errors, &said))),
+        Built::Errors { errors, said } => Err(ExerciseNews::Broken(program.errors_in_words(&errors, &said))),
     })
 }
 
@@ -137,7 +147,7 @@ fn wait(store: &RunStore, run: RunId, is_left: &AtomicBool) -> anyhow::Result<()
 }
 
 /// A plan: it is judged message by message, and then run over MPI.
-fn of_ring(home: &Path, folder: &Folder) -> anyhow::Result<News> {
+fn of_ring(home: &Path, folder: &Folder) -> anyhow::Result<ExerciseNews> {
     folder.read()?;
     let ring = ring::attempt(&folder.program()).map_err(|why| anyhow!(why))?;
     let notes = note(home, |progress| progress.practise(Track::Collectives.name()).attempt(ring.outcome())).into_iter().collect();
@@ -148,5 +158,5 @@ fn of_ring(home: &Path, folder: &Folder) -> anyhow::Result<News> {
             Err(why) => format!("not run over MPI: {why}\n"),
         };
     }
-    Ok(News::Judged { run: None, words, notes })
+    Ok(ExerciseNews::Judged { run: None, words, notes })
 }

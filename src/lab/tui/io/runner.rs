@@ -15,14 +15,14 @@ use crate::exercise::{self, Track, Watch};
 use crate::launch::{self, LaunchError, MoreWork, SharedMachine};
 use crate::runs::{RunId, RunRecord, RunStore, measured};
 use crate::telemetry::{self, Sampler};
-use crate::tui::actions::{Effect, News};
+use crate::tui::actions::{Effect, ExerciseNews};
 use crate::tui::io::followed::{Followed, curves};
 use crate::tui::io::log_thread::LogOrder;
 use crate::tui::message::Message;
 use crate::tui::shared::DataInfo;
 
 /// What is done with the learner's program; it reports each run that begins.
-type Attempt = fn(&RunStore, Option<Track>, &AtomicBool, &dyn Fn(News)) -> anyhow::Result<News>;
+type Attempt = fn(&RunStore, Option<Track>, &AtomicBool, &dyn Fn(ExerciseNews)) -> anyhow::Result<ExerciseNews>;
 
 /// The time between two looks at the folder of runs, for runs that were started elsewhere.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
@@ -109,7 +109,7 @@ impl Runner {
                 return drop(messages.blocking_send(Message::Failed(text)));
             };
             while !messages.is_closed() {
-                if watch.next(LOOK_AROUND) && messages.blocking_send(Message::Exercise(News::Saved)).is_err() {
+                if watch.next(LOOK_AROUND) && messages.blocking_send(Message::Exercise(ExerciseNews::Saved)).is_err() {
                     return;
                 }
             }
@@ -122,20 +122,20 @@ impl Runner {
         let chosen = self.chosen;
         self.tasks.spawn_blocking(move || {
             // This only fails when the screen is leaving.
-            let tell = |news: News| drop(messages.blocking_send(Message::Exercise(news)));
+            let tell = |news: ExerciseNews| drop(messages.blocking_send(Message::Exercise(news)));
             let news = attempt(&store, chosen, &leaving, &tell);
-            tell(news.unwrap_or_else(|error| News::Failed(format!("{error:#}"))));
+            tell(news.unwrap_or_else(|error| ExerciseNews::Failed(format!("{error:#}"))));
         });
     }
 
     /// The command of the editor on the learner's program, which is made if it is not there, and what it holds.
-    pub fn editor(&self) -> anyhow::Result<(Vec<String>, News)> {
+    pub fn editor(&self) -> anyhow::Result<(Vec<String>, ExerciseNews)> {
         let folder = super::exercise::folder(self.chosen)?;
         super::exercise::start(&folder)?;
         let program = folder.read()?;
         let line = folder.track().next(&program).map_or(1, |(_, line)| line);
         let words = exercise::editor::command(&folder.program(), line);
-        Ok((words, News::Read { path: folder.program().display().to_string(), program }))
+        Ok((words, ExerciseNews::Read { path: folder.program().display().to_string(), program }))
     }
 
     /// Waits a little for what was asked last: a stop before quitting must reach the run.

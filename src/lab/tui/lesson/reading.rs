@@ -130,7 +130,7 @@ impl Window for Reading {
                     shared.touched = true;
                     shared.spec.workload.steps = if command == Command::RunBefore { run.before } else { run.after };
                     (shared.spec.resources.np, shared.spec.workload.epochs) = (run.np, run.epochs);
-                    return Outcome::Close(vec![Action::Run]);
+                    return Outcome::Close(vec![Action::Press(None, Command::Run)]);
                 }
                 None => shared.inform("this lesson has no run of its own. Close it and press r to run with the current settings"),
             },

@@ -27,8 +27,8 @@ pub enum What {
 }
 
 pub static STOP: &[Binding] = &[
-    row(&[Code(K::Enter), Char('y'), Char('x')], Command::Accept, "y", "stop it", ""),
-    row(&[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], Command::Back, "Esc", "let it run", "").ranked(0),
+    row(&[Char('y'), Char('x')], Command::Accept, "y", "stop it", ""),
+    row(&[Code(K::Esc), Char('n'), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "let it run", "").ranked(0),
 ];
 pub static DELETE: &[Binding] = &[
     row(&[Char('y'), Code(K::Enter)], Command::Accept, "y", "delete it", ""),

@@ -37,7 +37,7 @@ pub fn changed(
     shared: &mut Shared,
     series: Option<Series>,
     started: Option<RunId>,
-    is_quiet: bool,
+    no_window: bool,
 ) -> Vec<Action> {
     shared.starting.turn = false;
     own.series = series;
@@ -45,7 +45,7 @@ pub fn changed(
     if let Some(run) = started {
         own.is_news = true;
         actions.extend([Action::Watch(run), Effect::ListRuns.into()]);
-        if is_quiet {
+        if no_window {
             tell_turn(own, shared);
         }
     }
@@ -76,11 +76,11 @@ fn read_results(own: &SeriesView) -> Vec<Action> {
 }
 
 /// Results have been read. That all runs are over is told where no window is in front.
-pub fn shown(own: &mut SeriesView, shared: &mut Shared, results: Option<Results>, is_quiet: bool) {
+pub fn shown(own: &mut SeriesView, shared: &mut Shared, results: Option<Results>, no_window: bool) {
     own.results = results;
     let Some(series) = own.series.as_ref().filter(|_| !is_going(own, shared)) else { return };
     let name = series.name();
-    if std::mem::take(&mut own.is_news) && is_quiet {
+    if std::mem::take(&mut own.is_news) && no_window {
         shared.inform(format!("{name} are over: G shows what differs"));
     }
 }

@@ -350,7 +350,7 @@ impl Curves {
         steps >= FAIR.0 && seconds >= FAIR.1
     }
 
-    /// The newest point of any curve.
+    /// The newest point of the loss and of the accuracy.
     pub fn end(&self, along: Along) -> f64 {
         [&self.loss, &self.accuracy].into_iter().filter_map(Curve::last).map(|point| point.x(along)).fold(0.0, f64::max)
     }

@@ -257,13 +257,13 @@ impl Shared {
         (self.notice, self.noticed_s) = (Some(notice), self.now_s);
     }
 
-    /// News goes with whatever is done next; a problem stays until it is dismissed.
-    pub fn forget_news(&mut self) {
+    /// ExerciseNews goes with whatever is done next; a problem stays until it is dismissed.
+    pub fn forget_notice(&mut self) {
         self.notice = self.notice.take().filter(|notice| notice.is_error);
     }
 
     /// Seconds until news leaves by itself.
-    pub fn news_left_s(&self) -> Option<f64> {
+    pub fn notice_left_s(&self) -> Option<f64> {
         self.notice.as_ref()?.left_s(self.now_s - self.noticed_s)
     }
 

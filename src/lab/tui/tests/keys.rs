@@ -66,6 +66,9 @@ fn stop_asks_and_can_be_declined() {
     let mut state = samples::running();
     type_text(&mut state, "x");
     assert_eq!(press(&mut state, KeyCode::Esc), []);
+    // Enter, pressed by habit, ends no run.
+    type_text(&mut state, "x");
+    assert_eq!((press(&mut state, KeyCode::Enter), state.windows.is_empty()), (vec![], true));
     assert_eq!(type_text(&mut state, "xy"), [Effect::Stop(RunId(2))]);
     let mut idle = samples::compared();
     assert_eq!(type_text(&mut idle, "x"), []);

@@ -74,17 +74,17 @@ fn news_leaves_by_itself_and_a_problem_does_not() {
         update(&mut state, Message::Tick(samples::START + stays_s));
         assert!(notice(&state).is_some(), "{said}");
         // The screen that is idle is woken once.
-        assert!(state.shared.news_left_s().is_some_and(|left_s| left_s > 0.0 && left_s < gone_s - stays_s));
+        assert!(state.shared.notice_left_s().is_some_and(|left_s| left_s > 0.0 && left_s < gone_s - stays_s));
         let mut woken = state.clone();
-        update(&mut woken, Message::NewsIsOld);
+        update(&mut woken, Message::NoticeIsOld);
         update(&mut state, Message::Tick(samples::START + gone_s));
-        assert_eq!((notice(&state), notice(&woken), state.shared.news_left_s()), (None, None, None), "{said}");
+        assert_eq!((notice(&state), notice(&woken), state.shared.notice_left_s()), (None, None, None), "{said}");
     }
     let mut state = samples::compared();
     update(&mut state, Message::Failed("no room on the disk".into()));
     update(&mut state, Message::Tick(samples::START + 1e6));
-    update(&mut state, Message::NewsIsOld);
-    assert_eq!((notice(&state), state.shared.news_left_s()), (Some("no room on the disk"), None));
+    update(&mut state, Message::NoticeIsOld);
+    assert_eq!((notice(&state), state.shared.notice_left_s()), (Some("no room on the disk"), None));
 }
 
 /// Whatever is said, and wherever: the answer and the next key stay, and so do the keys at the foot.

@@ -32,7 +32,7 @@ pub fn fitted(graph: Graph, log: bool, zoomed: bool, mut values: Vec<f64>, cells
     match graph {
         _ if low > high => whole(if log { least_top / 100.0 } else { 0.0 }, least_top),
         _ if log || zoomed => whole(low, high),
-        // Twice as much is twice as high.
+        // The axis begins at 0, so that twice the rate is drawn twice as high.
         Graph::LearningRate | Graph::ImagesPerSec => whole(low.min(0.0), high.max(least_top)),
         Graph::Accuracy => {
             let (low, high) = no_narrower(low, high, 0.05);

@@ -7,7 +7,7 @@ use crate::course::Done;
 use crate::domain::step::Step;
 use crate::exercise::TEN_STEPS;
 use crate::runs::RunId;
-use crate::tui::actions::{Effect, News};
+use crate::tui::actions::{Effect, ExerciseNews};
 use crate::tui::app::update::update;
 use crate::tui::exercise::state::Stage;
 use crate::tui::message::Message;
@@ -86,7 +86,7 @@ fn the_diff_scrolls_turns_to_other_steps_and_leads_to_the_lesson() {
 }
 
 fn read(program: &str) -> Message {
-    Message::Exercise(News::Read { path: "/home/you/exercise/fashion_mnist.rs".into(), program: program.into() })
+    Message::Exercise(ExerciseNews::Read { path: "/home/you/exercise/fashion_mnist.rs".into(), program: program.into() })
 }
 
 /// The editor was opened on a fresh copy.
@@ -103,14 +103,14 @@ fn a_save_is_built_once_though_editor_and_watcher_tell_of_it() {
     let mut state = edited();
     assert_eq!(update(&mut state, Message::Edited(None)), [Effect::ReadExercise]);
     assert_eq!(update(&mut state, read(EXERCISE)), [], "nothing was changed");
-    for told in [Message::Exercise(News::Saved), Message::Edited(None)] {
+    for told in [Message::Exercise(ExerciseNews::Saved), Message::Edited(None)] {
         assert_eq!(update(&mut state, told), [Effect::ReadExercise]);
     }
     let program = solution(Step::InitAndPin);
     assert_eq!(update(&mut state, read(&program)), [Effect::TryExercise]);
     assert_eq!(update(&mut state, read(&program)), []);
     assert_eq!(update(&mut state, read(&solution(Step::VerboseOnRoot))), [], "one after the other");
-    assert_eq!(update(&mut state, Message::Exercise(News::Broken("no".into()))), [Effect::TryExercise]);
+    assert_eq!(update(&mut state, Message::Exercise(ExerciseNews::Broken("no".into()))), [Effect::TryExercise]);
     assert_eq!(state.exercise.stage, Stage::Building);
 }
 
@@ -119,7 +119,7 @@ fn the_window_shows_errors_and_verdicts() {
     let mut state = edited();
     let errors = "fashion_mnist.rs:129:37 (step 8): cannot multiply `f64` by `usize`\n    let initial_lr = config.base_lr * size;\n    ^ \
                   no implementation for `f64 * usize`\n";
-    update(&mut state, Message::Exercise(News::Broken(errors.into())));
+    update(&mut state, Message::Exercise(ExerciseNews::Broken(errors.into())));
     insta::assert_snapshot!("exercise_broken_80x24", window(&state, 80, 24));
     let verdicts =
         "step  4 failed: rank 1 started from other weights than rank 0: broadcast the root's before training\nnext: step 5";
@@ -147,15 +147,16 @@ fn what_a_command_found_is_told_before_the_screen_checks_anything() {
 #[test]
 fn a_program_that_passes_is_tried_further_before_it_is_judged() {
     let mut state = edited();
-    update(&mut state, Message::Exercise(News::Started(RunId(3), None)));
+    update(&mut state, Message::Exercise(ExerciseNews::Started(RunId(3), None)));
     assert!(text(&state, 80, 24).contains("run 3 is running"), "{}", text(&state, 80, 24));
-    let effects = update(&mut state, Message::Exercise(News::Started(RunId(4), Some("on 3 ranks of two simulated hosts"))));
+    let effects =
+        update(&mut state, Message::Exercise(ExerciseNews::Started(RunId(4), Some("on 3 ranks of two simulated hosts"))));
     assert!(effects.contains(&Effect::Watch(RunId(4))), "it is followed as every run: {effects:?}");
     let screen = text(&state, 80, 24);
     assert!(screen.contains("run 4: once more, on 3 ranks of two simulated hosts"), "{screen}");
     assert!(state.exercise.is_busy(), "a save waits for the end of all of it");
     let (words, notes) = ("step 10 passed: it is\n".to_owned(), vec!["run 3 was the first".to_owned()]);
-    let effects = update(&mut state, Message::Exercise(News::Judged { run: Some(RunId(3)), words, notes }));
+    let effects = update(&mut state, Message::Exercise(ExerciseNews::Judged { run: Some(RunId(3)), words, notes }));
     assert_eq!(effects, [Effect::ReadProgress], "what is written now shows at once");
     assert!(text(&state, 80, 24).contains("what run 3 shows") && !state.exercise.is_busy());
 }
@@ -175,7 +176,7 @@ fn all_exercises_are_offered_and_one_that_is_taken_up_is_shown_with_its_places()
     assert_eq!(press(&mut state, KeyCode::Enter), [Effect::ChooseExercise(track), Effect::ReadExercise]);
     // What was asked of the exercise before comes too late.
     assert!(update(&mut state, read(EXERCISE)).is_empty() && state.exercise.path.is_empty());
-    let news = News::Read { path: "/home/you/exercise/mnist.rs".into(), program: FOUR_CHANGES.solution(1) };
+    let news = ExerciseNews::Read { path: "/home/you/exercise/mnist.rs".into(), program: FOUR_CHANGES.solution(1) };
     assert_eq!(update(&mut state, Message::Exercise(news)), [Effect::WatchExercise]);
     let shown = text(&state, 80, 24);
     assert!(shown.contains("change 2, Scale the rate up"), "{shown}");
@@ -184,7 +185,7 @@ fn all_exercises_are_offered_and_one_that_is_taken_up_is_shown_with_its_places()
 #[test]
 fn another_exercise_waits_for_the_end_of_an_attempt() {
     let mut state = edited();
-    update(&mut state, Message::Exercise(News::Started(RunId(3), None)));
+    update(&mut state, Message::Exercise(ExerciseNews::Started(RunId(3), None)));
     type_text(&mut state, "o");
     press(&mut state, KeyCode::Down);
     assert!(press(&mut state, KeyCode::Enter).is_empty());
@@ -201,9 +202,9 @@ fn a_program_is_compared_on_one_rank_and_two_where_the_exercise_has_such_runs() 
     state.exercise.track = Track::Program(&FOUR_CHANGES);
     assert_eq!(type_text(&mut state, "v"), [Effect::CompareExercise]);
     assert!(type_text(&mut state, "v").is_empty(), "one after the other");
-    update(&mut state, Message::Exercise(News::Started(RunId(3), None)));
-    update(&mut state, Message::Exercise(News::Started(RunId(4), None)));
+    update(&mut state, Message::Exercise(ExerciseNews::Started(RunId(3), None)));
+    update(&mut state, Message::Exercise(ExerciseNews::Started(RunId(4), None)));
     let words = "run 3, 1 rank: 12 epochs in all; 8.0 s\nrun 4, 2 ranks: 6 epochs in all; 4.0 s, 2.00 times as fast\n".to_owned();
-    update(&mut state, Message::Exercise(News::Judged { run: None, words, notes: Vec::new() }));
+    update(&mut state, Message::Exercise(ExerciseNews::Judged { run: None, words, notes: Vec::new() }));
     assert!(text(&state, 80, 24).contains("2.00 times as fast") && !state.exercise.is_busy());
 }

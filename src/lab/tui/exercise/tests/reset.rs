@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use crate::domain::step::Step;
 use crate::exercise::TEN_STEPS;
-use crate::tui::actions::{Effect, News};
+use crate::tui::actions::{Effect, ExerciseNews};
 use crate::tui::app::update::update;
 use crate::tui::exercise::state::Stage;
 use crate::tui::message::Message;
@@ -24,7 +24,7 @@ fn window() -> State {
     state.shared.course.lessons = samples::lessons();
     update(&mut state, Message::Resize(80, 24));
     let program = solution(Step::Broadcast);
-    update(&mut state, Message::Exercise(News::Read { path: "/home/fashion_mnist.rs".into(), program }));
+    update(&mut state, Message::Exercise(ExerciseNews::Read { path: "/home/fashion_mnist.rs".into(), program }));
     type_text(&mut state, "E");
     assert!(state.windows.get::<crate::tui::exercise::windows::Own>().is_some(), "{:?}", state.windows);
     state
@@ -97,14 +97,14 @@ fn the_diff_of_ones_own_program_resets_the_step_that_it_shows() {
 fn after_it_the_backup_is_named_the_step_is_next_and_nothing_is_built() {
     let mut state = window();
     state.exercise.stage = Stage::Failed("of before".into());
-    let news = News::Reset { number: None, program: EXERCISE.into(), backup: "/home/fashion_mnist.1.bak".into() };
+    let news = ExerciseNews::Reset { number: None, program: EXERCISE.into(), backup: "/home/fashion_mnist.1.bak".into() };
     assert!(update(&mut state, Message::Exercise(news)).is_empty());
     assert_eq!((state.exercise.next.and_then(|(number, _)| number), &state.exercise.stage), (Some(1), &Stage::Idle));
     let said = &state.shared.notice.as_ref().unwrap().text;
     assert!(said.contains("the whole program is as it was") && said.contains("/home/fashion_mnist.1.bak"), "{said}");
     // The watcher tells of the same change.
-    assert_eq!(update(&mut state, Message::Exercise(News::Saved)), [Effect::ReadExercise]);
-    let read = News::Read { path: "/home/fashion_mnist.rs".into(), program: EXERCISE.into() };
+    assert_eq!(update(&mut state, Message::Exercise(ExerciseNews::Saved)), [Effect::ReadExercise]);
+    let read = ExerciseNews::Read { path: "/home/fashion_mnist.rs".into(), program: EXERCISE.into() };
     assert!(update(&mut state, Message::Exercise(read)).is_empty());
 }
 

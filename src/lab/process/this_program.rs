@@ -1,4 +1,4 @@
-//! Starts the process that supervises a run, which gets the run's lock.
+//! This program once more: the process that supervises a run, which gets the run's lock, runs `launch::supervisor::supervise`.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,8 +9,11 @@ use super::RunLock;
 use super::of_run::RUN_DIR_VARIABLE;
 use crate::host::{access, files};
 
+/// The verb of the process that supervises a run.
+pub const SUPERVISE: &str = "supervise";
+
 /// Not by its path where Linux knows it without: a new build may have taken its place while the screen was open.
-pub fn this_program() -> io::Result<PathBuf> {
+pub fn path() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }
 
@@ -24,12 +27,12 @@ pub fn is_lab() -> bool {
 ///
 /// # Errors
 /// The system's: it does not start, or the log cannot be written.
-pub fn spawn(folder: &Path, log: &Path, lock: RunLock) -> io::Result<()> {
+pub fn supervise(folder: &Path, log: &Path, lock: RunLock) -> io::Result<()> {
     let log = files::open_to_append(log)?;
-    let mut supervisor = Command::new(this_program()?);
+    let mut supervisor = Command::new(path()?);
     supervisor
         .arg0("hvd-lab")
-        .arg("supervise")
+        .arg(SUPERVISE)
         .arg(folder)
         .env(RUN_DIR_VARIABLE, folder)
         .stdin(lock.hand_over())

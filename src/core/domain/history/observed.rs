@@ -7,7 +7,7 @@ const MOST: usize = 10_000;
 
 /// What the library saw of one process's training.
 #[derive(Clone, Debug, Default)]
-pub struct Watched {
+pub struct Observed {
     /// In their order.
     pub updates: Vec<Update>,
     /// The most distributed optimizers that stood around one optimizer.
@@ -38,7 +38,7 @@ pub struct Update {
     pub steps_before: usize,
 }
 
-impl Watched {
+impl Observed {
     pub(super) fn take(&mut self, seen: &Observation, steps_before: usize) {
         match seen {
             Observation::Update(report) => push(&mut self.updates, Update { report: report.clone(), steps_before }),
