@@ -22,7 +22,7 @@ fn the_editor_gets_every_key_and_the_screen_comes_back() {
     let mut lab = Options { env: EDITOR, ..Options::default() }.start(&home);
     lab.wait_for("press r to run");
     lab.press("e");
-    lab.wait_for("editing +33 fashion_mnist.rs");
+    lab.wait_for("editing +32 fashion_mnist.rs");
     assert!(!lab.is_raw(), "the editor finds the terminal as a shell leaves it");
     // On the screen these would quit, toggle steps and start a run.
     lab.press("q1r5 all for the editor\r");
@@ -71,7 +71,7 @@ fn a_reset_from_the_screen_keeps_what_there_was() {
     let mut lab = Options { env: EDITOR, ..Options::default() }.start(&home);
     lab.wait_for("press r to run");
     lab.press("e");
-    lab.wait_for("editing +33 fashion_mnist.rs");
+    lab.wait_for("editing +32 fashion_mnist.rs");
     lab.press("my own line\r");
     lab.wait_for("saved");
     lab.press("\r");

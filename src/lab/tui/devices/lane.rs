@@ -8,7 +8,6 @@ use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, RankPlace, 
 /// Where a rank of the shown run computes, as it has reported.
 #[derive(Clone, Debug)]
 pub struct Seat {
-    pub host: String,
     pub place: RankPlace,
     /// The only core that it may use.
     pub core: Option<usize>,
@@ -112,28 +111,39 @@ impl<'a> DeviceRow<'a> {
     }
 }
 
-/// The lanes of a host: its ranks in their order, then the devices without one. With `by_rank` off a lane for each device.
-pub fn lanes<'a>(sample: &'a TelemetrySample, seats: &[Seat], by_rank: bool) -> Vec<DeviceRow<'a>> {
+/// The ranks on each device of a host, on which these have said that they are.
+fn ranks<'a>(sample: &'a TelemetrySample, seats: &'a [Seat]) -> impl Iterator<Item = (&'a DeviceSample, BTreeSet<usize>)> {
     let measured: BTreeSet<usize> =
         sample.devices.iter().flat_map(|device| &device.processes).filter_map(|process| process.rank).collect();
-    let of_host: Vec<&Seat> = seats.iter().filter(|seat| seat.host == sample.host).collect();
-    let mut lanes = Vec::new();
-    for device in &sample.devices {
-        let mut ranks: BTreeSet<usize> = device.processes.iter().filter_map(|process| process.rank).collect();
+    sample.devices.iter().map(move |device| {
+        let own = device.processes.iter().filter_map(|process| process.rank);
         // A rank that has not been measured yet, or has ended, is where it said.
-        let sits = |seat: &&&Seat| match device.kind {
+        let sits = |seat: &&Seat| match device.kind {
             DeviceKind::Gpu => seat.place.is_on(&device.uuid),
             DeviceKind::Cpu => seat.place.device_uuid.is_none(),
         };
-        let unseen = of_host.iter().filter(|seat| !measured.contains(&seat.place.rank)).filter(sits);
-        ranks.extend(unseen.map(|seat| seat.place.rank));
+        let unseen = seats.iter().filter(|seat| !measured.contains(&seat.place.rank)).filter(sits);
+        (device, own.chain(unseen.map(|seat| seat.place.rank)).collect())
+    })
+}
+
+/// How many lanes a host has, by rank.
+pub fn count(sample: &TelemetrySample, seats: &[Seat]) -> usize {
+    ranks(sample, seats).map(|(_, ranks)| ranks.len().max(1)).sum()
+}
+
+/// The lanes of a host: its ranks in their order, then the devices without one. With `by_rank` off a lane for each device.
+/// `seats` are those of its ranks.
+pub fn lanes<'a>(sample: &'a TelemetrySample, seats: &'a [Seat], by_rank: bool) -> Vec<DeviceRow<'a>> {
+    let mut lanes = Vec::new();
+    for (device, ranks) in ranks(sample, seats).collect::<Vec<_>>() {
         let is_own = ranks.len() == 1 && device.kind == DeviceKind::Gpu;
         if !by_rank || ranks.is_empty() {
             lanes.push(DeviceRow::of_device(sample, device));
             continue;
         }
         for (place, rank) in ranks.into_iter().enumerate() {
-            let core = of_host.iter().find(|seat| seat.place.rank == rank).and_then(|seat| seat.core);
+            let core = seats.iter().find(|seat| seat.place.rank == rank).and_then(|seat| seat.core);
             let device = if is_own { Cow::Borrowed(device) } else { Cow::Owned(part(device, rank, place == 0)) };
             lanes.push(DeviceRow { sample, device, rank: Some(rank), core });
         }

@@ -2,9 +2,9 @@
 //!
 //! A missing figure keeps its reason.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::lane::{DeviceRow, Identity, Seat, lanes};
+use super::lane::{DeviceRow, Identity, Seat, count, lanes};
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 use crate::domain::event::TopologyReport;
 use crate::telemetry::History;
@@ -65,8 +65,8 @@ pub struct Devices {
     here: Option<TelemetrySample>,
     /// Hosts whose ranks report what they measure.
     others: Vec<TelemetrySample>,
-    /// The ranks of the run on the screen.
-    seats: Vec<Seat>,
+    /// The ranks of the run on the screen, by their host.
+    seats: HashMap<String, Vec<Seat>>,
     pub history: History,
     pub order: DeviceOrder,
     pub filter: String,
@@ -81,7 +81,7 @@ impl Default for Devices {
         Devices {
             here: None,
             others: Vec::new(),
-            seats: Vec::new(),
+            seats: HashMap::new(),
             history: History::new(POINTS),
             order: DeviceOrder::Index,
             filter: String::new(),
@@ -124,12 +124,11 @@ impl Devices {
     /// The ranks of the run on the screen have said where they compute.
     pub fn seated(&mut self, ranks: &BTreeMap<usize, &TopologyReport>) {
         let core = |report: &TopologyReport| Some(*report.cores.first()?).filter(|_| report.cores.len() == 1);
-        let seat = |(rank, report): (&usize, &&TopologyReport)| Seat {
-            host: report.host.clone(),
-            place: report.place(*rank),
-            core: core(report),
-        };
-        self.seats = ranks.iter().map(seat).collect();
+        self.seats.clear();
+        for (rank, report) in ranks {
+            let seat = Seat { place: report.place(*rank), core: core(report) };
+            self.seats.entry(report.host.clone()).or_default().push(seat);
+        }
     }
 
     /// A recording is played from an earlier moment: what was measured since is not known yet.
@@ -151,16 +150,25 @@ impl Devices {
 
     /// Lanes in the user's order, host by host, as far as they pass the filter.
     pub fn rows(&self) -> Vec<DeviceRow<'_>> {
-        let rows = self.filtered(true, &self.filter);
         // With many hosts a CPU is one cell for all of its ranks.
-        let is_folded = rows.len() >= PACKED_FROM && self.hosts().nth(1).is_some();
-        if is_folded { self.filtered(false, &self.filter) } else { rows }
+        let may_fold = self.hosts().nth(1).is_some();
+        if may_fold && self.filter.is_empty() {
+            // Counted first: a lane of each of hundreds of ranks is a copy of its device.
+            let lanes: usize = self.hosts().map(|sample| count(sample, self.seats_of(sample))).sum();
+            return self.filtered(lanes < PACKED_FROM, "");
+        }
+        let rows = self.filtered(true, &self.filter);
+        if may_fold && rows.len() >= PACKED_FROM { self.filtered(false, &self.filter) } else { rows }
+    }
+
+    fn seats_of(&self, sample: &TelemetrySample) -> &[Seat] {
+        self.seats.get(&sample.host).map_or(&[], Vec::as_slice)
     }
 
     fn filtered(&self, by_rank: bool, filter: &str) -> Vec<DeviceRow<'_>> {
         let mut rows = Vec::new();
         for sample in self.hosts() {
-            let mut of_host = lanes(sample, &self.seats, by_rank);
+            let mut of_host = lanes(sample, self.seats_of(sample), by_rank);
             of_host.retain(|row| filter.is_empty() || row.contains(filter));
             if self.order != DeviceOrder::Index {
                 of_host.sort_by(|a, b| self.order.figure(&b.device).total_cmp(&self.order.figure(&a.device)));
@@ -191,7 +199,7 @@ impl Devices {
 
     /// Lanes that the filter hides.
     pub fn hidden(&self) -> usize {
-        self.filtered(true, "").len() - self.filtered(true, &self.filter).len()
+        if self.filter.is_empty() { 0 } else { self.filtered(true, "").len() - self.filtered(true, &self.filter).len() }
     }
 
     /// The place of the lane under the cursor among [`Devices::rows`]: of the same device where its rank has come or gone, the
