@@ -214,7 +214,7 @@ def _count_forward(wrapped, args, kwargs):
             if wrapper.wrapped() is wrapped:
                 wrapper.forwards += 1
                 wrapper.without_sync += not wrapped.require_backward_grad_sync
-                wrapper.unsynced = None if wrapped.require_backward_grad_sync else place(sys._getframe(3))
+                wrapper.unsynced = None if wrapped.require_backward_grad_sync else _no_sync_place[0] or place(sys._getframe(3))
 
 
 def _remembers_no_sync(old):

@@ -360,7 +360,6 @@ def _finish(begun, is_whole):
     if not trains and begun.batches > 1 and begun.kept and all(tensor() is not None for tensor in begun.kept):
         # The program keeps all batches, to train on them or to validate with them later.
         averaging.samples[0] = max(0, averaging.samples[0] - begun.samples)
-        core.tell_once("kept batches", begun.where)
         return
     is_whole = is_whole or begun.has_all()
     met = (State.meetings if is_whole else begun.last_meetings) - begun.meetings

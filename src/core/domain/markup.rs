@@ -39,6 +39,26 @@ pub fn xml(text: &str) -> String {
     escaped
 }
 
+/// For LaTeX, outside of formulas.
+pub fn latex(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in printable::line(text).chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', c]),
+            '\\' => escaped += "\\textbackslash{}",
+            '~' => escaped += "\\textasciitilde{}",
+            '^' => escaped += "\\textasciicircum{}",
+            '<' => escaped += "\\textless{}",
+            '>' => escaped += "\\textgreater{}",
+            '|' => escaped += "\\textbar{}",
+            '"' => escaped += "\\textquotedbl{}",
+            '–' => escaped += "--",
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,5 +68,6 @@ mod tests {
         assert_eq!(markdown("a|b\n<script>*x*"), "a\\|b \\<script\\>\\*x\\*");
         assert_eq!(markdown("400 / 32 = 13 (0.5)"), "400 / 32 = 13 (0.5)");
         assert_eq!(xml("<b>'\"&\u{0}"), "&lt;b&gt;&#39;&quot;&amp;");
+        assert_eq!(latex("50 % of \\a_b"), "50 \\% of \\textbackslash{}a\\_b");
     }
 }

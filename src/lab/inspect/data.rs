@@ -10,7 +10,7 @@ use crate::domain::event::PassReport;
 /// A pass over so much of a data set is over all of it, and an overlap beyond chance.
 const ALL: f64 = 0.98;
 const OVERLAP: f64 = 0.1;
-/// One in so many samples of a rank is known to it already, where its iterator goes round.
+/// A rank that sees more than one in so many samples a second time has an iterator that begins anew.
 const REPEATED: usize = 32;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
@@ -212,7 +212,7 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let have_own = differ(contents()) && contents().all(|content| !content.is_empty());
     let is_alike = |pass: &PassReport| have_own || pass.every == one.every && pass.dataset == one.dataset;
     let is_comparable = reports.values().all(|pass| is_alike(pass) && known_samples(pass, have_own).len() > 8);
-    // An iterator that begins anew at the end of its samples is in no pass: then a rank meets samples of its own again.
+    // If an iterator begins anew by itself, its end is not the end of a pass, and ranks have samples in common.
     let goes_round = |pass: &PassReport| {
         let samples = known_samples(pass, have_own);
         let distinct: BTreeSet<&u32> = samples.iter().collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, differ, known, ranks as names, wrapped};
+use super::inspection::{Inspection, collective, differ, known, ranks as names};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, Place, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
@@ -42,7 +42,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 
 /// A part of the model that was replaced after the optimizer was made.
 fn replaced(seen: &Inspection) -> Option<Finding> {
-    let (_, report) = seen.of_all(wrapped).find(|(_, report)| report.by == "not in the optimizer")?;
+    let report = seen.told("not in the optimizer")?;
     let count = report.settings.first()?;
     Some(Finding::objection(
         (TOPIC, Outcome::Look),
@@ -191,8 +191,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         ));
     }
     if own().any(|update| update.averaged_by_hand > 0) {
-        let told =
-            |by: &str| seen.of_all(wrapped).find(|(_, report)| report.by == by).and_then(|(_, report)| known(&report.place));
+        let told = |by: &str| seen.told(by).and_then(|report| known(&report.place));
         if let Some(place) = told("async_op") {
             let what = "the program averages them by all_reduce(..., async_op=True), and the update does not wait for it";
             let remedy = "keep what all_reduce returns, and call wait() on each before optimizer.step()";
@@ -204,8 +203,8 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         let remedy = "average the gradient of every parameter, on all ranks in the same order: one that is None on some ranks counts as zeros";
         return Some((what, place, remedy.to_owned()));
     }
-    let compiled = seen.of_all(wrapped).find(|(_, report)| report.by == "torch.compile");
-    if let Some((_, report)) = compiled.filter(|_| wrapper.is_some() && own().all(|update| update.forwards == 0)) {
+    let compiled = seen.told("torch.compile");
+    if let Some(report) = compiled.filter(|_| wrapper.is_some() && own().all(|update| update.forwards == 0)) {
         let what = "what was compiled is called, and not the DistributedDataParallel";
         let remedy = "compile the wrapped model, torch.compile(DistributedDataParallel(model)), and call what that returns";
         return Some((what.to_owned(), known(&report.place), remedy.to_owned()));

@@ -213,7 +213,12 @@ impl Inspection {
     }
 
     pub(super) fn has(&self, by: &str) -> bool {
-        self.of_all(wrapped).any(|(_, report)| report.by == by)
+        self.told(by).is_some()
+    }
+
+    /// The first report of this name from any rank.
+    pub(super) fn told(&self, by: &str) -> Option<&WrappedReport> {
+        self.of_all(wrapped).map(|(_, report)| report).find(|report| report.by == by)
     }
 
     /// Whether one of these libraries is loaded.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::are_parts;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names, wrapped};
+use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names};
 use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place};
 
 const TOPIC: Topic = Topic::Metrics;
@@ -119,7 +119,7 @@ fn padded(seen: &Inspection) -> Option<Finding> {
     let count = |reports: &BTreeMap<usize, &PassReport>| reports.values().map(|pass| pass.samples).sum::<usize>();
     // Accelerate fills whole batches up, and cuts what it gathers if it is asked by the right name.
     let is_cut = seen.has("Accelerator.gather_for_metrics");
-    let uncut = seen.of_all(wrapped).find(|(_, report)| report.by == "Accelerator.gather" && !is_cut).map(|(_, report)| report);
+    let uncut = seen.told("Accelerator.gather").filter(|_| !is_cut);
     let (reports, all) = passes.values().find_map(|reports| {
         let one = reports.values().next()?;
         let is_sampled = one.sampler == "DistributedSampler" && count(reports) < one.dataset? + seen.size();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, update, wrapped};
+use super::inspection::{Inspection, differ, known, update};
 use crate::domain::event::{InspectedUpdate, Place, WrappedReport};
 use crate::domain::units;
 
@@ -50,9 +50,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 
 /// A schedule that has come to its end before the training, or not even near it.
 fn ended_early(seen: &Inspection) -> Option<Finding> {
-    let told = |by: &str| seen.of_all(wrapped).find(|(_, report)| report.by == by).map(|(_, report)| report);
     let number = |report: &WrappedReport, at: usize| report.settings.get(at).and_then(|text| text.parse::<usize>().ok());
-    if let Some(report) = told("rate 0") {
+    if let Some(report) = seen.told("rate 0") {
         let remedy = if seen.uses(&["accelerate"]) {
             "a scheduler from accelerator.prepare() steps once for each process: plan it for the steps of one rank times the number of processes"
         } else {
@@ -62,7 +61,7 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
         let cost = "the updates after that change nothing";
         return Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(&report.place), cost, remedy));
     }
-    let report = told("planned steps")?;
+    let report = seen.told("planned steps")?;
     let (planned, made) = (number(report, 0)?, number(report, 1)?);
     let is_of_all_ranks = seen.size() > 1 && planned.abs_diff(made * seen.size()) <= planned / 20;
     (seen.have_all_ended() && is_of_all_ranks).then(|| {

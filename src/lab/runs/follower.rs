@@ -27,7 +27,7 @@ pub enum RunUpdate {
     Launcher {
         text: String,
     },
-    /// Of a recording that is played: what a run measures now, the sampler tells.
+    /// Only from a recording; of this machine the screen has its own samples.
     Telemetry(TelemetrySample),
 }
 

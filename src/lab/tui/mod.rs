@@ -262,7 +262,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 next_frame = Instant::now();
             }
             changed = true;
-            // ExerciseNews that comes with it is as old as the clock says. A recording has a clock of its own.
+            // A notice that comes with it has the time of this clock. A recording has its own.
             if state.shared.replay.is_none() {
                 state.shared.now_s = host::now_s();
             }

@@ -1,6 +1,6 @@
 //! The next batches of an epoch, augmented by a thread while a GPU computes.
 //!
-//! Never changes what is trained on: whoever asks for other images, or with other random numbers, gets none from here.
+//! Never changes what is trained on: a batch of other images or other random numbers is not taken from here.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use super::augment::{Normalization, augmented};
 use crate::dataset::Split;
 
-/// Batches that wait for the GPU: with one more in the making, a slow one delays nobody.
+/// Batches that are ready before the thread waits, so that one slow batch does not hold up the GPU.
 const WAITING: usize = 2;
 
 /// A thread and its batches. Without its receiver the thread ends.
@@ -47,10 +47,10 @@ impl Ahead {
     ///
     /// # Shapes
     /// As [`augmented`].
-    pub fn take(self, picks: &[u32], rng: &mut ChaCha8Rng) -> Option<(Ahead, Vec<f32>)> {
+    pub fn take(&self, picks: &[u32], rng: &mut ChaCha8Rng) -> Option<Vec<f32>> {
         let next = self.0.recv().ok().filter(|next| next.picks == picks && next.from == *rng)?;
         *rng = next.to;
-        Some((self, next.pixels))
+        Some(next.pixels)
     }
 }
 
@@ -72,12 +72,11 @@ mod tests {
         let (split, batches) = (split(), vec![vec![0, 3, 5], vec![7, 1, 2], vec![4, 6]]);
         let mut alone = stream(1, 0, 0, Purpose::Augmentation);
         let mut rng = alone.clone();
-        let mut ahead = Ahead::start(split.clone(), FLAT, batches.clone(), rng.clone()).unwrap();
+        let ahead = Ahead::start(split.clone(), FLAT, batches.clone(), rng.clone()).unwrap();
         for picks in &batches {
-            let (rest, pixels) = ahead.take(picks, &mut rng).unwrap();
+            let pixels = ahead.take(picks, &mut rng).unwrap();
             assert_eq!(pixels, augmented(&split, picks, &FLAT, &mut alone));
             assert_eq!(rng, alone);
-            ahead = rest;
         }
         assert!(ahead.take(&batches[0], &mut rng).is_none(), "all are taken");
     }

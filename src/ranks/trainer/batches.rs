@@ -119,11 +119,11 @@ impl Images {
     pub fn augmented_batch(&self, picks: &[u32], rng: &mut ChaCha8Rng) -> Batch {
         evidence::picks(picks);
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
-        let prepared = ahead.take().and_then(|prepared| {
-            let (rest, pixels) = prepared.take(picks, rng)?;
-            *ahead = Some(rest);
-            Some(pixels)
-        });
+        let prepared = ahead.as_ref().and_then(|ahead| ahead.take(picks, rng));
+        if prepared.is_none() {
+            // They are not what is asked for, and their thread ends.
+            *ahead = None;
+        }
         self.tensors(picks, |split| prepared.unwrap_or_else(|| augmented(split, picks, &self.normalization, rng)))
     }
 

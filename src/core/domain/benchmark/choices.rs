@@ -84,7 +84,7 @@ choices! {
 }
 
 impl NumberFormat {
-    /// As the trainer computes where nobody says otherwise.
+    /// Whether the trainer computes in it without being asked.
     pub fn is_default(&self) -> bool {
         *self == NumberFormat::default()
     }

@@ -4,7 +4,7 @@
 
 use super::report::Report;
 use super::{collectives, markdown};
-use crate::domain::printable;
+use crate::domain::markup;
 use crate::runs::Measurements;
 
 pub fn write(report: &Report) -> String {
@@ -16,31 +16,13 @@ pub fn collectives(all: &Measurements) -> String {
 }
 
 fn table(title: &str, heading: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let line = |cells: Vec<String>| format!("{} \\\\\n", cells.iter().map(|cell| escaped(cell)).collect::<Vec<_>>().join(" & "));
+    let line =
+        |cells: Vec<String>| format!("{} \\\\\n", cells.iter().map(|cell| markup::latex(cell)).collect::<Vec<_>>().join(" & "));
+    let columns = "l".repeat(heading.len());
     let heading = line(heading.iter().map(|name| (*name).to_owned()).collect());
-    let columns = "l".repeat(heading.matches(" & ").count() + 1);
     let rows: String = rows.map(line).collect();
     format!(
         "% {title}. The document needs \\usepackage{{booktabs}}.\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n{heading}\\midrule\n{rows}\\bottomrule\n\
          \\end{{tabular}}\n"
     )
-}
-
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in printable::line(text).chars() {
-        match c {
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', c]),
-            '\\' => escaped += "\\textbackslash{}",
-            '~' => escaped += "\\textasciitilde{}",
-            '^' => escaped += "\\textasciicircum{}",
-            '<' => escaped += "\\textless{}",
-            '>' => escaped += "\\textgreater{}",
-            '|' => escaped += "\\textbar{}",
-            '"' => escaped += "\\textquotedbl{}",
-            '–' => escaped += "--",
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

@@ -1,4 +1,4 @@
-//! ExerciseNews about the learner's own trainer.
+//! News about the learner's own trainer.
 
 use crate::exercise::Language;
 use crate::runs::RunId;

@@ -232,7 +232,7 @@ fn list(state: &mut State, mut runs: Vec<RunSummary>) -> Vec<Effect> {
     {
         effects.extend(dispatch::watch(state, run));
     }
-    // A run that was over has been continued from elsewhere, or the lecture view shows the run that somebody has started.
+    // Somebody has continued this run elsewhere, or has started one, which the lecture view shows.
     if let Some(run) = revived(&state.shared).or(screen::run_to_project(state)) {
         effects.extend(dispatch::watch(state, run));
     }

@@ -111,7 +111,7 @@ impl<'a> DeviceRow<'a> {
     }
 }
 
-/// The ranks on each device of a host, on which these have said that they are.
+/// The ranks on each device of a host. `seats` are those of all its ranks.
 fn ranks<'a>(sample: &'a TelemetrySample, seats: &'a [Seat]) -> impl Iterator<Item = (&'a DeviceSample, BTreeSet<usize>)> {
     let measured: BTreeSet<usize> =
         sample.devices.iter().flat_map(|device| &device.processes).filter_map(|process| process.rank).collect();
@@ -127,7 +127,7 @@ fn ranks<'a>(sample: &'a TelemetrySample, seats: &'a [Seat]) -> impl Iterator<It
     })
 }
 
-/// How many lanes a host has, by rank.
+/// How many lanes [`lanes`] would make of a host, by rank.
 pub fn count(sample: &TelemetrySample, seats: &[Seat]) -> usize {
     ranks(sample, seats).map(|(_, ranks)| ranks.len().max(1)).sum()
 }
@@ -136,7 +136,7 @@ pub fn count(sample: &TelemetrySample, seats: &[Seat]) -> usize {
 /// `seats` are those of its ranks.
 pub fn lanes<'a>(sample: &'a TelemetrySample, seats: &'a [Seat], by_rank: bool) -> Vec<DeviceRow<'a>> {
     let mut lanes = Vec::new();
-    for (device, ranks) in ranks(sample, seats).collect::<Vec<_>>() {
+    for (device, ranks) in ranks(sample, seats) {
         let is_own = ranks.len() == 1 && device.kind == DeviceKind::Gpu;
         if !by_rank || ranks.is_empty() {
             lanes.push(DeviceRow::of_device(sample, device));

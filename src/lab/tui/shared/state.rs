@@ -257,7 +257,7 @@ impl Shared {
         (self.notice, self.noticed_s) = (Some(notice), self.now_s);
     }
 
-    /// ExerciseNews goes with whatever is done next; a problem stays until it is dismissed.
+    /// News goes with whatever is done next; a problem stays until it is dismissed.
     pub fn forget_notice(&mut self) {
         self.notice = self.notice.take().filter(|notice| notice.is_error);
     }

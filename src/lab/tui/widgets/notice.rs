@@ -1,6 +1,6 @@
 //! What happened or went wrong, on the lowest lines between header and footer, where it covers a border and no answer.
 //!
-//! One line covers the lower border of the panes only. ExerciseNews leaves by itself; a problem stays until it is dismissed.
+//! One line covers the lower border of the panes only. News leaves by itself; a problem stays until it is dismissed.
 
 use ratatui::Frame;
 use ratatui::layout::{Margin, Position, Rect};
