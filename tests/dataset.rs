@@ -280,8 +280,15 @@ fn the_real_files_are_read_recognised_and_imported() {
     assert!(dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());
     assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 4);
 
+    // They are kept unpacked, and also known as they were published.
+    let (kept, published) = (cache.join("t10k-images-idx3-ubyte"), cache.join("t10k-images-idx3-ubyte.gz"));
+    assert_eq!(std::fs::metadata(&kept).unwrap().len(), 7_840_016);
+    std::fs::remove_file(&kept).unwrap();
+    std::fs::copy(real.join("t10k-images-idx3-ubyte.gz"), &published).unwrap();
+    assert!(dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());
+
     // A byte changed later is found by the status, which reads everything.
-    let victim = cache.join("t10k-images-idx3-ubyte.gz");
+    let victim = published;
     let mut content = std::fs::read(&victim).unwrap();
     content[1000] ^= 1;
     std::fs::remove_file(&victim).unwrap();
@@ -289,4 +296,5 @@ fn the_real_files_are_read_recognised_and_imported() {
     assert!(!dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());
     dataset::import(&real, &cache).unwrap();
     assert!(dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());
+    assert!(kept.is_file() && !victim.exists(), "what was damaged is gone");
 }

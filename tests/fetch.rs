@@ -3,10 +3,13 @@
 //! Never asks the real addresses: where a test could get there, a closed port stands in as the proxy.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 use assert_cmd::Command as Lab;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use hvd_lab_terminal::dataset::OfficialFile;
 use hvd_lab_terminal::download::{Fetcher, Progress};
 use sha2::{Digest, Sha256};
@@ -56,6 +59,47 @@ fn a_file_is_fetched_checked_and_told_and_a_second_call_asks_nobody() {
     assert_eq!(told.last(), Some(&Progress::Bytes { done: 200_000, total: 200_000 }));
     assert_eq!(fetch(&[&server.address], &cache), (Ok(()), vec![]));
     assert_eq!(server.requests(), ["file.bin"]);
+}
+
+#[test]
+fn a_packed_file_is_kept_unpacked_and_one_of_an_older_lab_is_good_as_it_is() {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&content()).unwrap();
+    let packed = packed.finish().unwrap();
+    let digest = |bytes: &[u8]| -> &'static str {
+        let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        Box::leak(digest.into_boxed_str())
+    };
+    let file = OfficialFile {
+        name: "file.gz",
+        bytes: packed.len() as u64,
+        sha256: digest(&packed),
+        plain_bytes: content().len() as u64,
+        plain_sha256: digest(&content()),
+    };
+    let server = Server::start(HashMap::from([("file.gz".to_owned(), packed.clone())]), Manner::Proper);
+    let fetcher = Fetcher { addresses: vec![server.address.clone()], files: vec![file] };
+    let names = |cache: &Path| -> Vec<String> {
+        let all = std::fs::read_dir(cache).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        all.filter(|name| name != ".lock").collect()
+    };
+
+    let older = tempfile::tempdir().unwrap();
+    std::fs::write(older.path().join("file.gz"), &packed).unwrap();
+    fetcher.fetch(older.path(), &mut |_| {}).unwrap();
+    assert_eq!((names(older.path()), server.requests()), (vec!["file.gz".to_owned()], vec![]));
+
+    // Nothing, a damaged one, and a download that was whole when it was killed.
+    for there in [None, Some(("file.gz", b"damaged".to_vec())), Some(("file.gz.part", packed))] {
+        let cache = tempfile::tempdir().unwrap();
+        if let Some((name, bytes)) = there {
+            std::fs::write(cache.path().join(name), bytes).unwrap();
+        }
+        fetcher.fetch(cache.path(), &mut |_| {}).unwrap();
+        assert_eq!(names(cache.path()), ["file"]);
+        assert_eq!(std::fs::read(cache.path().join("file")).unwrap(), content());
+    }
+    assert_eq!(server.requests(), ["file.gz", "file.gz"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use hvd_lab_terminal::dataset;
 use hvd_lab_terminal::launch::{Launcher, Machine, Setup};
 use serde_json::{Value, json};
 
@@ -36,6 +37,8 @@ pub struct Place {
     pub allreduce: PathBuf,
     /// Folder of the real images; `None` for the generator.
     pub images: Option<PathBuf>,
+    /// The same as the lab keeps them after a download.
+    cached: Option<PathBuf>,
     pub ddp: Result<Peer, String>,
     pub keras: Result<Peer, String>,
     /// PyTorch alone, with the networks of `tests/golden`.
@@ -50,6 +53,10 @@ pub struct Place {
     /// What `hvd-train --help` says: flags come and go.
     pub help: String,
     pub build: Value,
+}
+
+fn word_of(images: Option<&PathBuf>) -> String {
+    images.map_or_else(|| "generated".into(), |folder| folder.display().to_string())
 }
 
 /// A program of others with the same network, images and augmentation.
@@ -71,10 +78,14 @@ impl Place {
         let Launcher { mpirun, flavour, version } = Launcher::detect().map_err(|error| error.to_string())?;
         let help = output_of(Command::new(&hvd_train).arg("--help"))?;
         let build = output_of(Command::new(&hvd_train).arg("--build-info"))?;
+        let images =
+            above("shared/fashion-mnist", "HVD_LAB_TEST_DATA").filter(|at| at.join("train-images-idx3-ubyte.gz").is_file());
+        let cached = beside.with_file_name("bench-data");
+        let kept = images.as_ref().and_then(|from| dataset::import(from, &cached).ok());
         Ok(Place {
+            cached: kept.map(|_| cached),
             allreduce: beside.with_file_name("examples").join("bench-allreduce"),
-            images: above("shared/fashion-mnist", "HVD_LAB_TEST_DATA")
-                .filter(|at| at.join("train-images-idx3-ubyte.gz").is_file()),
+            images,
             ddp: if with_peer { Peer::ddp() } else { Err("not asked for".into()) },
             torch: if with_peer { Peer::torch() } else { Err("not asked for".into()) },
             pipelines: if with_peer { Peer::pipelines() } else { Err("not asked for".into()) },
@@ -100,9 +111,14 @@ impl Place {
         if engine == Engine::Keras { &self.keras } else { &self.ddp }
     }
 
-    /// As the trainer's own `--data-dir`.
+    /// As a peer's folder of images.
     pub fn data_dir(&self) -> String {
-        self.images.as_ref().map_or_else(|| "generated".into(), |folder| folder.display().to_string())
+        word_of(self.images.as_ref())
+    }
+
+    /// As the trainer's own `--data-dir`.
+    pub fn cached_dir(&self) -> String {
+        word_of(self.cached.as_ref())
     }
 
     pub fn images_label(&self) -> &'static str {
@@ -112,7 +128,7 @@ impl Place {
     /// A command line as others can read it: without the paths of this machine.
     pub fn shown(&self, line: &str) -> String {
         let mut names = vec![(self.setup.mpirun.display().to_string(), "mpirun")];
-        names.extend(self.images.iter().map(|folder| (folder.display().to_string(), "FASHION_MNIST")));
+        names.extend(self.images.iter().chain(&self.cached).map(|folder| (folder.display().to_string(), "FASHION_MNIST")));
         let scripts = [
             (&self.ddp, "ddp_fashion_mnist.py"),
             (&self.keras, "horovod_fashion_mnist.py"),

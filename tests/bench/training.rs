@@ -141,7 +141,7 @@ impl Training {
             ..preset.spec.workload
         };
         let spec = TrainingJob { resources: Resources::ranks(self.np), workload };
-        let line = command_line(&spec.into(), &preset.name, &place.setup, &place.data_dir(), Path::new("logs"), true);
+        let line = command_line(&spec.into(), &preset.name, &place.setup, &place.cached_dir(), Path::new("logs"), true);
         let mut line = line.map_err(|error| error.to_string())?;
         if self.work == Work::FixedBatch
             && let Some(at) = line.argv.iter().position(|word| word == "--data-dir")

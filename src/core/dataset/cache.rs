@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use flate2::bufread::MultiGzDecoder;
+
 use super::files::find_file;
 use super::official::{Collection, OfficialFile, sha256_of};
 use super::{DatasetError, SplitKind, idx};
@@ -18,7 +20,10 @@ pub struct CacheStatus {
 
 #[derive(Clone, Debug)]
 pub struct FileStatus {
+    /// As it lies there, or as it is published.
     pub name: &'static str,
+    /// Of it when whole.
+    pub bytes: u64,
     pub state: FileState,
 }
 
@@ -52,28 +57,62 @@ pub fn cache_dir() -> Result<PathBuf, DatasetError> {
     Ok(home.join("data"))
 }
 
-/// Looks at every file and checks its digest; reads up to 30 MB.
+/// Looks at every file and checks its digest; reads up to 55 MB.
 ///
 /// # Errors
 /// A file that is there and cannot be read.
 pub fn status(collection: &Collection, cache: &Path) -> Result<CacheStatus, DatasetError> {
     let folder = collection.folder_in(cache);
     let files = collection.files();
-    let files = files.iter().map(|file| Ok(FileStatus { name: file.name, state: state_of(&folder, file)? }));
+    let files = files.iter().map(|file| {
+        let is_plain = folder.join(file.plain_name()).is_file();
+        let (name, bytes) = if is_plain { (file.plain_name(), file.plain_bytes) } else { (file.name, file.bytes) };
+        Ok(FileStatus { name, bytes, state: state_of(&folder, file)? })
+    });
     Ok(CacheStatus { folder: folder.clone(), files: files.collect::<Result<_, DatasetError>>()? })
 }
 
 fn state_of(cache: &Path, file: &OfficialFile) -> Result<FileState, DatasetError> {
-    let Some(path) = entry(cache, file) else {
+    if official_at(cache, file)?.is_some() {
+        return Ok(FileState::Official);
+    }
+    let Some(path) = entries(cache, file).next() else {
         let part = std::fs::metadata(part_path(cache, file)).map(|meta| meta.len()).unwrap_or(0);
         return Ok(if part > 0 { FileState::Partial { bytes: part } } else { FileState::Missing });
     };
-    if file.is_at(&path)? {
-        return Ok(FileState::Official);
-    }
     let bytes = std::fs::metadata(&path).map_err(|cause| DatasetError::unreadable(&path, &cause))?.len();
-    let found = if bytes == file.bytes { "other content".into() } else { format!("{bytes} bytes instead of {}", file.bytes) };
+    let whole = if path.ends_with(file.name) { file.bytes } else { file.plain_bytes };
+    let found = if bytes == whole { "other content".into() } else { format!("{bytes} bytes instead of {whole}") };
     Ok(FileState::Damaged { found })
+}
+
+/// Where a folder holds this file, bit for bit, compressed or not.
+///
+/// # Errors
+/// A file of its name cannot be read.
+pub fn official_at(folder: &Path, file: &OfficialFile) -> Result<Option<PathBuf>, DatasetError> {
+    for path in entries(folder, file) {
+        if file.is_at(&path)? {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}
+
+/// Puts a checked file into the cache, with its content as it is: 24 MB more on the disk, and no rank unpacks it at each start.
+///
+/// # Errors
+/// The system's, or those of a damaged file.
+pub fn keep(file: &OfficialFile, checked: &Path, cache: &Path) -> std::io::Result<()> {
+    let source = std::fs::File::open(checked)?;
+    let (name, plain) = (cache.join(file.name), cache.join(file.plain_name()));
+    let is_packed = name != plain && source.metadata()?.len() == file.bytes;
+    files::export(&plain, true, |copy| match is_packed {
+        true => std::io::copy(&mut MultiGzDecoder::new(std::io::BufReader::new(&source)), copy).map(drop),
+        false => std::io::copy(&mut &source, copy).map(drop),
+    })?;
+    // Where it was before under its published name, damaged or not, it is of no use any more.
+    if name != plain && name.is_file() { std::fs::remove_file(name) } else { Ok(()) }
 }
 
 /// Where a download of this file is kept until it is whole.
@@ -81,8 +120,8 @@ pub fn part_path(cache: &Path, file: &OfficialFile) -> PathBuf {
     cache.join(format!("{}.part", file.name))
 }
 
-fn entry(cache: &Path, file: &OfficialFile) -> Option<PathBuf> {
-    [cache.join(file.name), cache.join(file.plain_name())].into_iter().find(|path| path.is_file())
+fn entries(folder: &Path, file: &OfficialFile) -> impl Iterator<Item = PathBuf> {
+    [folder.join(file.plain_name()), folder.join(file.name)].into_iter().filter(|path| path.is_file())
 }
 
 /// Copies the four official files of a collection from a folder into the cache. All are checked before the first is copied. Which
@@ -99,13 +138,9 @@ pub fn import(from: &Path, cache: &Path) -> Result<&'static Collection, DatasetE
     let cache = &collection.folder_in(cache);
     std::fs::create_dir_all(cache).map_err(|cause| DatasetError::unwritable(cache, &cause))?;
     for (file, source) in files.iter().zip(&sources) {
-        let is_packed = std::fs::metadata(source).is_ok_and(|meta| meta.len() == file.bytes);
-        let target = cache.join(if is_packed { file.name } else { file.plain_name() });
-        if target.exists() && file.is_at(&target)? {
-            continue;
+        if official_at(cache, file)?.is_none() {
+            keep(file, source, cache).map_err(|cause| DatasetError::unwritable(&cache.join(file.plain_name()), &cause))?;
         }
-        let copied = files::export(&target, true, |copy| std::io::copy(&mut std::fs::File::open(source)?, copy).map(drop));
-        copied.map_err(|cause| DatasetError::unwritable(&target, &cause))?;
     }
     Ok(collection)
 }

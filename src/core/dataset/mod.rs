@@ -37,7 +37,7 @@ pub mod synthetic;
 pub mod testing;
 pub mod tfrecord;
 
-pub use cache::{CacheStatus, FileState, FileStatus, cache_dir, import, part_path, status};
+pub use cache::{CacheStatus, FileState, FileStatus, cache_dir, import, keep, official_at, part_path, status};
 pub use error::DatasetError;
 pub use idx::files_of;
 pub use locate::{Located, collection, drawn, is_demanded, is_offline, locate, official_in, wanted};

@@ -102,8 +102,7 @@ fn status(cache: &Path, offline: bool, as_json: bool) -> anyhow::Result<ExitCode
 
 /// `cache` and `files` are those of Fashion-MNIST; each set has its own below `sets`.
 fn json(here: &[(&'static Collection, CacheStatus)], located: &Located) -> serde_json::Value {
-    let sets: serde_json::Map<_, _> =
-        here.iter().map(|(collection, status)| (collection.word.to_owned(), set(collection, status))).collect();
+    let sets: serde_json::Map<_, _> = here.iter().map(|(collection, status)| (collection.word.to_owned(), set(status))).collect();
     let first = &sets[Collection::FASHION_MNIST.word];
     serde_json::json!({
         "cache": first["cache"],
@@ -113,15 +112,15 @@ fn json(here: &[(&'static Collection, CacheStatus)], located: &Located) -> serde
     })
 }
 
-fn set(collection: &Collection, status: &CacheStatus) -> serde_json::Value {
-    let files = status.files.iter().zip(collection.files()).map(|(file, official)| {
+fn set(status: &CacheStatus) -> serde_json::Value {
+    let files = status.files.iter().map(|file| {
         let (state, found) = match &file.state {
             FileState::Official => ("ok", None),
             FileState::Missing => ("missing", None),
             FileState::Partial { bytes } => ("partial", Some(serde_json::json!(bytes))),
             FileState::Damaged { found } => ("damaged", Some(serde_json::json!(found))),
         };
-        serde_json::json!({ "name": file.name, "state": state, "found": found, "bytes": official.bytes })
+        serde_json::json!({ "name": file.name, "state": state, "found": found, "bytes": file.bytes })
     });
     serde_json::json!({ "cache": status.folder.display().to_string(), "files": files.collect::<Vec<_>>() })
 }
@@ -131,12 +130,12 @@ fn describe(collection: &Collection, status: &CacheStatus) -> String {
     if status.files.iter().all(|file| file.state == FileState::Missing) {
         return text + &format!("  not there: `hvd-lab data fetch {}` gets it\n", collection.word);
     }
-    for (file, official) in status.files.iter().zip(collection.files()) {
+    for file in &status.files {
         let state = match &file.state {
-            FileState::Official => format!("ok, {}", units::bytes(official.bytes)),
+            FileState::Official => format!("ok, {}", units::bytes(file.bytes)),
             FileState::Missing => "not there".into(),
             FileState::Partial { bytes } => {
-                format!("{} of {} fetched", units::bytes(*bytes), units::bytes(official.bytes))
+                format!("{} of {} fetched", units::bytes(*bytes), units::bytes(file.bytes))
             }
             FileState::Damaged { found } => format!("damaged ({found}): `hvd-lab data fetch {}` replaces it", collection.word),
         };

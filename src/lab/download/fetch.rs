@@ -1,4 +1,4 @@
-//! Downloads the official files into the cache: resumed by Range, checked by SHA-256, renamed when whole.
+//! Downloads the official files into the cache: resumed by Range, checked by SHA-256, unpacked when whole.
 //!
 //! Never leaves a file under its final name that is not the published one, and never loses bytes that it has.
 
@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::dataset::{Collection, DatasetError, OfficialFile, is_offline, part_path, sha256_of};
+use crate::dataset::{Collection, DatasetError, OfficialFile, is_offline, keep, official_at, part_path, sha256_of};
 use crate::host::{file_limit, files, owners};
 
 /// A dead network or a proxy that swallows packets must not hold up a first run for long.
@@ -93,8 +93,7 @@ impl Fetcher {
     fn missing(&self, cache: &Path) -> Result<Vec<&OfficialFile>, DatasetError> {
         let mut missing = Vec::new();
         for file in &self.files {
-            let path = cache.join(file.name);
-            if !path.exists() || !file.is_at(&path)? {
+            if official_at(cache, file)?.is_none() {
                 missing.push(file);
             }
         }
@@ -204,7 +203,7 @@ fn download(
     Ok(())
 }
 
-/// Checks the whole part and gives it its name.
+/// Checks the whole part and keeps what it holds.
 fn finish(file: &OfficialFile, part: &Path, cache: &Path) -> Result<(), Failure> {
     let disk = |cause: std::io::Error| Failure::Disk(DatasetError::unwritable(part, &cause));
     let found = sha256_of(part).map_err(disk)?;
@@ -212,8 +211,7 @@ fn finish(file: &OfficialFile, part: &Path, cache: &Path) -> Result<(), Failure>
         std::fs::remove_file(part).map_err(disk)?;
         return Err(Failure::Network(format!("what came has SHA-256 {found} instead of {}", file.sha256)));
     }
-    File::open(part).and_then(|whole| whole.sync_all()).map_err(disk)?;
-    std::fs::rename(part, cache.join(file.name)).map_err(disk)
+    keep(file, part, cache).and_then(|()| std::fs::remove_file(part)).map_err(disk)
 }
 
 /// Two processes must not write one part. A file system without locks is no reason to fail: then the digest decides.
