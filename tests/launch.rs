@@ -48,9 +48,9 @@ fn run(lab: &Lab, flags: &[&str]) -> std::process::Output {
 fn a_run_finishes_and_prints_every_line_once() {
     let Some(lab) = Lab::with_mpirun() else { return };
     let output = run(&lab, &["--np", "2"]);
-    assert_eq!((stdout(&output).as_str(), output.status.code()), ("Epoch 1/4\nEpoch 2/4\nEpoch 3/4\nEpoch 4/4\n", Some(0)));
+    assert_eq!((stdout(&output).as_str(), output.status.code()), ("Epoch 1/3\nEpoch 2/3\nEpoch 3/3\n", Some(0)));
     let summary = lab.store().summary(RunId(1)).unwrap();
-    assert_eq!((summary.status.state, summary.last_epoch), (RunState::Finished, 4));
+    assert_eq!((summary.status.state, summary.last_epoch), (RunState::Finished, 3));
     // Two processes with 640 images a second each.
     assert_eq!(summary.figures.images_per_sec, Some(1280.0));
     let record = summary.record.unwrap();
@@ -207,7 +207,7 @@ fn a_run_outlives_the_program_that_started_it() {
         let status = lab.status(id);
         assert!(!status.state.is_over(), "after {signal}: {status:?}");
         assert_eq!(lab.wait_until_over(id).state, RunState::Finished);
-        assert_eq!(lab.store().summary(RunId(id)).unwrap().last_epoch, 4);
+        assert_eq!(lab.store().summary(RunId(id)).unwrap().last_epoch, 3);
         lab.assert_nothing_left(id);
     }
 }
@@ -219,7 +219,7 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
     let mut child = lab.spawn(&["run", "--np", "1", "--data", "generated"]);
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line, "Epoch 1/4\n");
+    assert_eq!(line, "Epoch 1/3\n");
     assert!(stderr(&finish(child)).contains("run 1 goes on"));
     assert_eq!(lab.wait_until_over(1).state, RunState::Finished);
 }
@@ -356,6 +356,6 @@ fn a_lab_that_was_built_anew_still_starts_runs() {
     command.args(["-c", script]).arg(&copy);
     lab.set_environment(&mut command);
     let output = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
-    assert_eq!(stdout(&output), "Epoch 1/4\nEpoch 2/4\nEpoch 3/4\nEpoch 4/4\n", "{}", stderr(&output));
+    assert_eq!(stdout(&output), "Epoch 1/3\nEpoch 2/3\nEpoch 3/3\n", "{}", stderr(&output));
     assert_eq!(lab.status(1).state, RunState::Finished);
 }

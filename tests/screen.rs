@@ -89,7 +89,7 @@ fn a_run_from_the_key_to_its_result() {
     let mut lab = Options { columns: 120, rows: 40, ..Options::default() }.start(&home);
     lab.wait_for("press r to run");
     lab.press("r");
-    for text in ["Epoch 4/4", "✓ finished", "test accuracy 70.0 %", "on generated garments"] {
+    for text in ["Epoch 3/3", "✓ finished", "test accuracy 70.0 %", "on generated garments"] {
         lab.wait_for(text);
     }
     // The runs table, the details with the exact command, and the next run against this one.
@@ -114,10 +114,10 @@ fn a_run_continues_for_more_epochs() {
     lab.press("c");
     lab.wait_for("3 more epochs");
     lab.press("\r");
-    lab.wait_for("Epoch 7/7");
+    lab.wait_for("Epoch 6/6");
     lab.wait("the end of all epochs", |seen| {
         let shown = seen.terminal.screen().contents();
-        shown.contains("run 1 ✓ finished") && shown.contains("7/7 ")
+        shown.contains("run 1 ✓ finished") && shown.contains("6/6 ")
     });
     lab.press("q");
     assert!(lab.exit().success());
@@ -186,11 +186,11 @@ fn a_killed_screen_loses_nothing() {
     let mut lab = options().start(&home);
     lab.wait_for("press r to run");
     lab.press("r");
-    lab.wait_for("Epoch 1/4");
+    lab.wait_for("Epoch 1/3");
     kill(lab.pid(), Signal::SIGKILL).unwrap();
     lab.exit();
     let mut next = options().start(&home);
-    next.wait_for("Epoch 1/4");
+    next.wait_for("Epoch 1/3");
     next.wait_for("run 1 ✓ finished");
     next.press("q");
     assert!(next.exit().success());

@@ -65,12 +65,12 @@ fn keys(count: usize) -> Round {
     lab.press("\t\x1b[C");
     lab.wait_for("‹ cpu ›");
     lab.press("\x1b[Z-------r");
-    lab.wait_for("Epoch 1/4: step");
+    lab.wait_for("Epoch 1/3: step");
     lab.press("r");
     lab.wait_for("Run 1 is still running");
     lab.press("y");
     lab.wait_for("run 2 ▶ running");
-    lab.wait_for("Epoch 1/4: step");
+    lab.wait_for("Epoch 1/3: step");
     let seconds: Vec<f64> = (0..count).map(|turn| key_to_frame(&mut lab, turn)).collect();
     lab.press("ql");
     lab.exit();

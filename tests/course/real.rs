@@ -142,7 +142,7 @@ fn a_step_that_is_off_fails_its_own_check_and_names_the_rank() {
 fn the_losses_that_lessons_name_are_those_of_seed_1() {
     let (_turn, Some(lab), Some(folder)) = (turn(), with_trainer(), fashion_mnist::folder()) else { return };
     let flags = ["run", "--preset", "cpu", "--np", "2", "--seed", "1", "--epochs", "1", "--data-dir", folder.to_str().unwrap()];
-    for (run, (steps, second)) in [("1-7", 8.8), ("1-8", 7.0), ("1-9", 8.8), ("1-10", 10.5)].into_iter().enumerate() {
+    for (run, (steps, second)) in [("1-7", 10.7), ("1-8", 8.9), ("1-9", 10.7), ("1-10", 12.4)].into_iter().enumerate() {
         let output = lab.run(&[flags.as_slice(), &["--steps", steps]].concat());
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let events = lab.store().folder(RunId(run as u32 + 1)).events();
@@ -150,7 +150,7 @@ fn the_losses_that_lessons_name_are_those_of_seed_1() {
             .filter(|line| line.process == 0)
             .filter_map(|line| if let Event::Step { loss, .. } = line.event { Some(loss) } else { None })
             .collect();
-        for (loss, named) in losses.iter().zip([10.6, second]) {
+        for (loss, named) in losses.iter().zip([11.3, second]) {
             assert!((loss - named).abs() < 0.15, "steps {steps}: {loss}, and the lesson says {named}");
         }
     }

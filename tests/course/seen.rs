@@ -143,7 +143,7 @@ fn lesson_3(lab: &Lab) {
     for run in [&before, &after] {
         assert_eq!(each(run, |process| process.steps.len()), [2 * whole, 2 * whole]);
     }
-    assert_eq!(steps_per_epoch(24_000, 32, 1), 750, "as the lesson says of the preset");
+    assert_eq!(steps_per_epoch(12_000, 8, 1), 1_500, "as the lesson says of the preset");
     assert_said(lab, 3, &["2 ranks applied 2 different gradients", "the mean", "weights are still different"]);
 }
 
@@ -177,8 +177,8 @@ fn lesson_5(lab: &Lab) {
     assert_eq!(each(&before, |process| process.epochs[0].images), [IMAGES, IMAGES]);
     assert_eq!(each(&after, |process| process.epochs[0].images), [half * BATCH, half * BATCH]);
     assert!(are_equal(&after, DigestMoment::EpochParameters));
-    let preset = [steps_per_epoch(24_000, 32, 2), validation_steps(1_000, 32, None), validation_steps(1_000, 32, Some(2))];
-    assert_eq!(preset, [375, 32, 48], "as the lesson says of the preset");
+    let preset = [steps_per_epoch(12_000, 8, 2), validation_steps(1_000, 8, None), validation_steps(1_000, 8, Some(2))];
+    assert_eq!(preset, [750, 125, 187], "as the lesson says of the preset");
     assert_said(lab, 5, &["800 images per epoch against 384, of 400 that there are: half the work", "6 an epoch instead of 13"]);
 }
 
@@ -274,9 +274,9 @@ fn lesson_9(lab: &Lab) {
     let here = LearningRateSchedule { initial_lr: 0.004, size: 2, warmup_epochs: 1.0, steps_per_epoch: 6 };
     close(&rates(&after)[0][..2], &[here.lr(0, 0), here.lr(0, 1)]);
     // What the lesson says of the preset on eight ranks.
-    let preset = LearningRateSchedule { initial_lr: 0.016, size: 8, warmup_epochs: 1.0, steps_per_epoch: 93 };
-    let said = [(0, 0), (0, 1), (0, 92)].map(|(epoch, batch)| format!("{:.7}", preset.lr(epoch, batch)));
-    assert_eq!(said, ["0.0021505", "0.0023011", "0.0160000"]);
+    let preset = LearningRateSchedule { initial_lr: 0.016, size: 8, warmup_epochs: 1.0, steps_per_epoch: 187 };
+    let said = [(0, 0), (0, 1), (0, 186)].map(|(epoch, batch)| format!("{:.7}", preset.lr(epoch, batch)));
+    assert_eq!(said, ["0.0020749", "0.0021497", "0.0160000"]);
     let short = evidence(lab, SHORT_WARMUP);
     close(&ends(&short), &[0.003, 0.004]);
     assert_eq!(lines(lab, SHORT_WARMUP, "Epoch 2: ").len(), 1);

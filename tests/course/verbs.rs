@@ -156,7 +156,7 @@ fn no_lesson_gives_its_answer_away() {
         &["4 lines", "twice in both"],
         &["0.2 "],
         &["apart", "diverge", "any more", "as many models"],
-        &["375", "12,000 of"],
+        &["750", "6,000 of"],
         &["differ a little", "different values", "their results differ"],
         &["says 4", "4 times"],
         &["0.004 "],

@@ -37,7 +37,7 @@ hang) # until a signal comes; the shell's own default for SIGTERM applies
 chatter) # 1,000 lines a second, for five minutes
     turn=0
     while [ $turn -lt 3000 ]; do
-        awk -v turn=$turn 'BEGIN { for (i = 0; i < 100; i++) print "Epoch 1/4: step " turn * 100 + i "  loss 0.512 of a long line" }'
+        awk -v turn=$turn 'BEGIN { for (i = 0; i < 100; i++) print "Epoch 1/3: step " turn * 100 + i "  loss 0.512 of a long line" }'
         sleep 0.1
         turn=$((turn + 1))
     done ;;

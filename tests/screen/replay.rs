@@ -125,7 +125,7 @@ fn a_run_is_recorded_and_played_and_stays_as_it_was() {
         let mut lab = Options { columns: 120, rows: 40, arguments, ..Options::default() }.start(&home);
         lab.wait_for("REPLAY");
         lab.press("}");
-        lab.wait_for("Epoch 4/4");
+        lab.wait_for("Epoch 3/3");
         lab.wait_for("✓ finished");
         lab.press("\x03");
         assert!(lab.exit().success(), "Ctrl-C leaves");

@@ -47,7 +47,7 @@ by_hand = {}
 # The first parameter of each optimizer, by where its numbers lie, and vectors that were made of parameters: by them a collective over weights
 # is seen between the updates that are looked at.
 first_weights, flat_weights = {}, core.Marks()
-# Sums since then of tensors that may hold several gradients: how many numbers, and the first of each.
+# Sums since then of tensors that may hold several gradients: how many numbers, the first of each, and the line.
 summed = []
 
 
@@ -61,6 +61,7 @@ def install(torch):
     else:
         replace(optimizer, "__init__", _wraps_step)
     replace(torch.nn.utils, "parameters_to_vector", _remembers_vector)
+    replace(torch, "set_num_threads", _tells_threads)
     if torch.distributed.is_available():
         from torch.nn.parallel import DistributedDataParallel
 
@@ -112,6 +113,19 @@ def are_weights(tensor):
     first = first_weights.get(digest.address(tensor))
     parameter = first() if first is not None else None
     return parameter is not None and digest.address(parameter) == digest.address(tensor)
+
+
+def _tells_threads(old):
+    def set_num_threads(*args, **kwargs):
+        _tell_threads()
+        return old(*args, **kwargs)
+
+    return set_num_threads
+
+
+@guard
+def _tell_threads():
+    core.tell_call("set_num_threads", sys._getframe(3))
 
 
 def _tells_wrapper(old):
@@ -349,6 +363,14 @@ def _look_at_kind(optimizer):
         core.tell_once(kind, _made.get(optimizer))
 
 
+def _name_of_unused(parameters, own, names):
+    unused = next((parameter for parameter in parameters if parameter.grad is None), None)
+    if unused is None:
+        return ""
+    of_modules = (name for wrapper in own for name, parameter in wrapper.wrapped().module.named_parameters() if parameter is unused)
+    return str(names.get(id(unused)) or next(of_modules, ""))
+
+
 def _tell_update(optimizer, number):
     import torch
 
@@ -407,6 +429,7 @@ def _tell_update(optimizer, number):
         tensors=len(parameters),
         without_gradient=sum(parameter.requires_grad and parameter.grad is None for parameter in parameters),
         unwrapped=len(unwrapped),
+        unused_name=_name_of_unused(parameters, own, names),
         unwrapped_name=str(names.get(id(unwrapped[0]), "")) if unwrapped else "",
         forwards=forwards,
         past_wrapper=int(past is not None),
@@ -444,10 +467,13 @@ def _is_as_summed(gradient):
 
 def _are_as_summed(with_gradient):
     """Whether these gradients were taken as they came from sums over tensors that hold all of them, one behind the other."""
-    if not summed or sum(count for count, _ in summed) != sum(parameter.grad.numel() for parameter in with_gradient):
+    if not summed or sum(count for count, _, _ in summed) != sum(parameter.grad.numel() for parameter in with_gradient):
         return False
     firsts = {float(parameter.grad.reshape(-1)[0]) for parameter in with_gradient if parameter.grad.numel() and not parameter.grad.is_sparse}
-    return all(first in firsts and first != 0.0 for _, first in summed)
+    if not all(first in firsts and first != 0.0 for _, first, _ in summed):
+        return False
+    core.tell_once("averaged by hand", summed[0][2])
+    return True
 
 
 def _look_at_weights(parameters, number):

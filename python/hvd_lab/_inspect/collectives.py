@@ -139,7 +139,7 @@ def _after(name, args, kwargs, began):
     if not (tensor.is_sparse or tensor.is_meta):
         call = averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor)
         if call.first is not None and tensor.is_floating_point():
-            averaging.summed.append((tensor.numel(), call.first))
+            averaging.summed.append((tensor.numel(), call.first, call.place))
 
 
 class Call:

@@ -2,7 +2,7 @@
 import functools
 import sys
 
-from . import collectives, horovod_common, keras_hooks
+from . import collectives, core, horovod_common, keras_hooks
 from .core import State, guard, place, replace, send
 
 
@@ -16,6 +16,7 @@ def install(module):
     callbacks = module.callbacks
     replace(callbacks.BroadcastGlobalVariablesCallback, "on_batch_end", _tells_broadcast)
     replace(callbacks.MetricAverageCallback, "on_epoch_end", _tells_average)
+    replace(callbacks.LearningRateWarmupCallback, "on_train_begin", functools.partial(_tells_warmup, module))
 
 
 def _tells_optimizer(module, old):
@@ -81,3 +82,20 @@ def _tells_average(old):
 @guard
 def _tell_average(callback):
     collectives.count("hvd.metric_average", keras_hooks._made.get(callback) or place(sys._getframe(3)), None)
+
+
+def _tells_warmup(module, old):
+    def on_train_begin(self, *args, **kwargs):
+        result = old(self, *args, **kwargs)
+        _tell_warmup(module, self)
+        return result
+
+    return on_train_begin
+
+
+@guard
+def _tell_warmup(module, callback):
+    """One that climbs to the rate of one rank, where the optimizer was made with that of all."""
+    target, made = float(callback.initial_lr), keras_hooks.rate_of(callback.model.optimizer)
+    if module.size() > 1 and made and made[0] > 0 and abs(target * module.size() / made[0] - 1) < 0.01:
+        core.tell_once("warm-up of one rank", keras_hooks._made.get(callback) or place(sys._getframe(3)), (repr(target), repr(made[0])))

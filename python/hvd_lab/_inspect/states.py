@@ -1,5 +1,6 @@
 """Files that are written, states that are loaded, decisions by a value, and prints."""
 import builtins
+import functools
 import io
 import logging
 import os
@@ -21,11 +22,12 @@ def install(torch):
     plateau = getattr(sys.modules.get("torch.optim.lr_scheduler"), "ReduceLROnPlateau", None)
     if plateau is not None:
         replace(plateau, "step", _tells_decision)
-    once = getattr(sys.modules.get("torch.optim.lr_scheduler"), "OneCycleLR", None)
-    if once is not None:
-        replace(once, "__init__", core.remembers_making(_planned))
-        replace(once, "step", _counts_steps)
-        State.before_end.append(_tell_planned)
+    schedules = sys.modules.get("torch.optim.lr_scheduler")
+    for name in _STEPS:
+        if hasattr(schedules, name):
+            replace(getattr(schedules, name), "__init__", core.remembers_making(_planned))
+            replace(getattr(schedules, name), "step", _counts_steps)
+    State.before_end.append(_tell_planned)
     replace(builtins, "print", _told_print)
     for owner in (builtins, io):
         replace(owner, "open", _tells_open)
@@ -103,23 +105,45 @@ def _tell_load(action, loaded):
 
 
 _decisions = core.Marks()
-# Where schedules of so many steps were made; and of the last one that made a step how many it has, and has made.
+# Schedules that end after so many steps, and where they keep that number.
+_STEPS = {"OneCycleLR": "total_steps", "CosineAnnealingLR": "T_max", "LinearLR": "total_iters", "PolynomialLR": "total_iters", "SequentialLR": "", "LambdaLR": ""}
+# Where schedules of so many steps were made; and of the last one that made a step: how many it has, how many it has made, and its class.
 _planned, _made_steps = core.Marks(), []
 
 
 def _counts_steps(old):
+    @functools.wraps(old)
     def step(self, *args, **kwargs):
         result = old(self, *args, **kwargs)
-        _made_steps[:] = _planned.get(self), getattr(self, "total_steps", 0), getattr(self, "last_epoch", 0)
+        _count_step(self)
         return result
 
     return step
 
 
+def _total_steps(schedule):
+    """After how many a schedule ends; 0 where it does not say."""
+    inner = getattr(schedule, "_schedulers", None)
+    if inner:
+        last = _total_steps(inner[-1])
+        return last and schedule._milestones[-1] + last
+    for function in getattr(schedule, "lr_lambdas", ())[:1]:
+        # As the schedules of transformers are made.
+        return getattr(function, "keywords", {}).get("num_training_steps", 0)
+    return getattr(schedule, _STEPS.get(type(schedule).__name__) or "total_steps", 0)
+
+
+@guard
+def _count_step(schedule):
+    """One that holds others comes last, behind the step of the one inside."""
+    last = (getattr(schedule, "_schedulers", None) or [schedule])[-1]
+    _made_steps[:] = _planned.get(last), _total_steps(schedule), schedule.last_epoch, type(last).__name__
+
+
 @guard
 def _tell_planned():
-    if _made_steps and _made_steps[0]:
-        core.tell_once("planned steps", _made_steps[0], [str(count) for count in _made_steps[1:]])
+    if _made_steps and _made_steps[0] and _made_steps[1]:
+        core.tell_once("planned steps", _made_steps[0], [str(word) for word in _made_steps[1:]])
 
 
 def _tells_decision(old):

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Where the groups of a process are listed, and what a process that cannot read it is taken to be in: what it sees as the root.
 const GROUPS: &str = "proc/self/cgroup";
@@ -19,13 +20,15 @@ pub(super) struct Limits {
     pub cores: f64,
 }
 
+/// A devices pane asks twice a second: folders are looked for once, for a process hardly ever changes its groups.
 pub(super) fn limits() -> Limits {
-    limits_in(Path::new("/"))
+    static FOLDERS: OnceLock<BTreeSet<PathBuf>> = OnceLock::new();
+    limits_of(FOLDERS.get_or_init(|| folders(Path::new("/"))))
 }
 
-fn limits_in(root: &Path) -> Limits {
+fn limits_of(groups: &BTreeSet<PathBuf>) -> Limits {
     let mut limits = Limits { memory: u64::MAX, free_memory: u64::MAX, cores: f64::INFINITY };
-    folders(root).iter().for_each(|folder| limits.narrow(folder));
+    groups.iter().for_each(|group| limits.narrow(group));
     limits
 }
 
@@ -44,11 +47,17 @@ fn folders(root: &Path) -> BTreeSet<PathBuf> {
             let within = Path::new(group).strip_prefix(&top).unwrap_or(Path::new(group));
             let within: PathBuf = within.components().filter(|part| matches!(part, Component::Normal(_))).collect();
             let mount = root.join(mount.strip_prefix("/").unwrap_or(&mount));
-            // A devices pane asks twice a second: files are looked for only where there is a folder.
-            folders.extend(within.ancestors().map(|group| mount.join(group)).filter(|folder| folder.is_dir()));
+            folders.extend(within.ancestors().map(|group| mount.join(group)).filter(|folder| is_group(folder)));
         }
     }
     folders
+}
+
+/// Whether it has anything to say of memory or processor time.
+fn is_group(folder: &Path) -> bool {
+    ["memory.max", "memory.high", "memory.stat", "memory.limit_in_bytes", "cpu.max", "cpu.cfs_quota_us"]
+        .iter()
+        .any(|file| folder.join(file).exists())
 }
 
 /// The group that a mount of this hierarchy shows at its top, and where it is mounted, from a line of mountinfo (proc(5)).
@@ -100,14 +109,14 @@ mod tests {
     const FREE: Limits = Limits { memory: u64::MAX, free_memory: u64::MAX, cores: f64::INFINITY };
 
     /// The limits where these files are all that there is.
-    fn limits_of(files: &[(&str, &str)]) -> Limits {
+    fn limits_in(files: &[(&str, &str)]) -> Limits {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = root.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        limits_in(root.path())
+        limits_of(&folders(root.path()))
     }
 
     #[test]
@@ -121,7 +130,7 @@ mod tests {
             ("sys/fs/cgroup/job/memory.current", used.as_str()),
             ("sys/fs/cgroup/job/memory.stat", cache.as_str()),
         ];
-        assert_eq!(limits_of(&v2), expected);
+        assert_eq!(limits_in(&v2), expected);
         let cache = format!("inactive_file 1\ntotal_inactive_file {}\ntotal_active_file {}\n", 600 * MIB, 100 * MIB);
         let v1 = [
             (GROUPS, "9:memory:/job\n1:name=systemd:/job\n"),
@@ -129,7 +138,7 @@ mod tests {
             ("sys/fs/cgroup/memory/job/memory.usage_in_bytes", used.as_str()),
             ("sys/fs/cgroup/memory/job/memory.stat", cache.as_str()),
         ];
-        assert_eq!(limits_of(&v1), expected);
+        assert_eq!(limits_in(&v1), expected);
     }
 
     /// Each file is a limit of 7 or, where it does not apply, of 5.
@@ -155,7 +164,7 @@ mod tests {
             ("7:memory:/docker/ab\n", v1_cpu, "sys/fs/cgroup/memory/memory.limit_in_bytes", "mnt/cpu/memory.limit_in_bytes"),
         ];
         for (groups, mounts, applies, does_not) in cases {
-            let found = limits_of(&[(GROUPS, groups), ("proc/self/mountinfo", mounts), (applies, "7\n"), (does_not, "5\n")]);
+            let found = limits_in(&[(GROUPS, groups), ("proc/self/mountinfo", mounts), (applies, "7\n"), (does_not, "5\n")]);
             assert_eq!(found, Limits { memory: 7, free_memory: 7, ..FREE }, "{groups:?}, {applies}");
         }
     }
@@ -166,14 +175,14 @@ mod tests {
             let file = ["memory.max", "memory.high", "cpu.max", "memory.limit_in_bytes", "cpu.cfs_quota_us"];
             let paths = file.map(|file| format!("sys/fs/cgroup/{file}"));
             let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), text)).collect();
-            assert_eq!(limits_of(&files), FREE, "{text:?}");
+            assert_eq!(limits_in(&files), FREE, "{text:?}");
         }
-        assert_eq!(limits_of(&[]), FREE);
+        assert_eq!(limits_in(&[]), FREE);
     }
 
     #[test]
     fn the_tightest_quota_of_processor_time_counts() {
-        let cores = |files: &[(&str, &str)]| limits_of(files).cores;
+        let cores = |files: &[(&str, &str)]| limits_in(files).cores;
         let job = (GROUPS, "0::/a/job\n");
         let of_job = ("sys/fs/cgroup/a/job/cpu.max", "max 100000\n");
         assert_eq!(cores(&[job, of_job, ("sys/fs/cgroup/a/cpu.max", "150000 100000\n")]), 1.5);

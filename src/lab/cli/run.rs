@@ -15,7 +15,7 @@ Examples:
   hvd-lab run --np 2 --steps 1-10
   hvd-lab run --np 1 --name serial                 a baseline; then `hvd-lab compare`
   hvd-lab run --steps 1-3,5-10                     without step 4: see what the broadcast is for
-  hvd-lab run --continue 7 --epochs 7              three more epochs for run 7, from its checkpoint
+  hvd-lab run --continue 7 --epochs 6              three more epochs for run 7, from its checkpoint
   hvd-lab run -H node1:4,node2:4 --np 8 --detach
   hvd-lab run -- --timeline trace.json             flags of hvd-train
   hvd-lab run -- python3 train.py --epochs 3       a program of your own, under the same panes

@@ -26,8 +26,15 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             file.1 = &report.place;
         }
     }
-    if let Some(((_, path), (writers, place))) = files.iter().find(|(_, (ranks, _))| ranks.len() > 1) {
-        let name = path.rsplit('/').next().unwrap_or(path);
+    let shared = || files.iter().filter(|(_, (ranks, _))| ranks.len() > 1);
+    if let Some((_, (writers, place))) = shared().next() {
+        let all: Vec<String> = shared().map(|((_, path), (_, place))| written(path, place)).collect();
+        let (first, others) = (all[0].split(" (").next().unwrap_or_default(), all[1..].len());
+        let name = match others {
+            0 => format!("the same file, {first}"),
+            1 => format!("the same files, {first} and {}", all[1]),
+            _ => format!("the same {} files: {first}, {} and others", all.len(), all[1]),
+        };
         let root = seen.in_words(
             "if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))",
             "if hvd.rank() == 0:",
@@ -35,7 +42,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         );
         return vec![Finding::objection(
             (TOPIC, Outcome::Wrong),
-            format!("{} write the same file, {name}", names(writers)),
+            format!("{} write {name}", names(writers)),
             known(place),
             "what is left may be half of one and half of the other",
             format!("write it on one rank: `{root}`"),
@@ -48,6 +55,12 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         false => Finding::ok(TOPIC, "every file is written by one rank"),
         true => Vec::new(),
     }
+}
+
+/// A file by its name, and the line that writes it.
+fn written(path: &str, place: &Place) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if place.file.is_empty() { name.to_owned() } else { format!("{name} (line {})", place.line) }
 }
 
 /// Ranks that begin with different epochs.

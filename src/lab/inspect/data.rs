@@ -10,6 +10,9 @@ use crate::domain::event::PassReport;
 /// A pass over so much of a data set is over all of it, and an overlap beyond chance.
 const ALL: f64 = 0.98;
 const OVERLAP: f64 = 0.1;
+/// PyTorch's own, which know nothing of ranks.
+const SAMPLERS: [&str; 5] =
+    ["RandomSampler", "SequentialSampler", "SubsetRandomSampler", "BatchSampler", "WeightedRandomSampler"];
 /// A rank that sees more than one in so many samples a second time has an iterator that begins anew.
 const REPEATED: usize = 32;
 
@@ -47,7 +50,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("each rank draws from the whole data set{of} in an order of its own: {samples} samples in the first pass"),
         );
     }
-    Finding::ok(TOPIC, format!("the ranks trained on {samples} samples{of} in the first pass, and not on the same ones"))
+    let many = if samples > 0 { format!("{samples} samples{of}") } else { "samples of their own".to_owned() };
+    Finding::ok(TOPIC, format!("the ranks trained on {many} in the first pass, and not on the same ones"))
 }
 
 fn give_sampler(seen: &Inspection) -> &'static str {
@@ -246,7 +250,15 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
             );
         }
         let cost = "these samples count several times, and the pass takes longer than it should";
-        wrong(said, sampler_made(reports), cost, share_out(seen, one))
+        let is_own = !one.sampler.is_empty() && !SAMPLERS.contains(&one.sampler.as_str());
+        let remedy = match is_own {
+            true => format!(
+                "let {} order the samples alike on all ranks, with one seed, and give each rank its part of that",
+                one.sampler
+            ),
+            false => share_out(seen, one).to_owned(),
+        };
+        wrong(said, sampler_made(reports), cost, remedy)
     })?
 }
 

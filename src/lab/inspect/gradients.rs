@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, differ, known, ranks as names};
+use super::inspection::{Inspection, collective, differ, known, no_update, ranks as names};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, Place, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
@@ -20,7 +20,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let updates = seen.updates();
     if updates.is_empty() {
-        return vec![Finding::not_judged(TOPIC, "no update was seen on all ranks")];
+        return vec![Finding::not_judged(TOPIC, no_update(seen))];
     }
     let indices: std::collections::BTreeSet<usize> = updates.keys().map(|(index, _)| *index).collect();
     let mut found = Vec::new();
@@ -67,7 +67,7 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         return absent(updates)
             .or_else(|| past_horovod(seen, updates))
             .or_else(unseen)
-            .or_else(|| summed(updates))
+            .or_else(|| summed(seen, updates))
             .or_else(|| summed_by_wrapper(seen));
     };
     let reports = updates.get(&first)?;
@@ -183,12 +183,17 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
     if has_unused || differ(own().map(|update| update.without_gradient)) {
         let counts: Vec<String> =
             reports.iter().map(|(rank, update)| format!("{} on rank {rank}", update.without_gradient)).collect();
-        let what = format!("some parameters have no gradient ({})", counts.join(", "));
-        return Some((
-            what,
-            wrapper_place,
-            "use all parameters on every rank in every step, or give find_unused_parameters=True".to_owned(),
-        ));
+        let name = own().find_map(|update| Some(update.unused_name.as_str()).filter(|name| !name.is_empty()));
+        let named = name.map_or(String::new(), |name| format!(", {name} among them"));
+        let what = format!("some parameters have no gradient ({}{named})", counts.join(", "));
+        let flag = if seen.uses(&["accelerate"]) && !seen.uses(&["transformers"]) {
+            "give Accelerator kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)]"
+        } else if seen.uses(&["lightning", "pytorch_lightning"]) {
+            "give the Trainer strategy=\"ddp_find_unused_parameters_true\""
+        } else {
+            "give DistributedDataParallel find_unused_parameters=True"
+        };
+        return Some((what, wrapper_place, format!("use all parameters on every rank in every step, or {flag}")));
     }
     if own().any(|update| update.averaged_by_hand > 0) {
         let told = |by: &str| seen.told(by).and_then(|report| known(&report.place));
@@ -302,14 +307,14 @@ fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -
 }
 
 /// Gradients that are added up and never divided.
-fn summed(updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+fn summed(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
     let mut later = updates.values().flat_map(|ranks| ranks.values());
     let is_summed = updates.len() > 1 && later.clone().all(|update| update.summed_by_hand);
     let one = later.next().filter(|_| is_summed)?;
     Some(Finding::objection(
         (TOPIC, Outcome::Look),
         "the program adds the gradients of all ranks up, and applies the sum undivided",
-        known(&one.place),
+        seen.told("averaged by hand").and_then(|report| known(&report.place)).or_else(|| known(&one.place)),
         "the rate is as many times larger as there are ranks, unless the loss was divided before",
         "divide by dist.get_world_size(), or use ReduceOp.AVG",
     ))

@@ -292,6 +292,16 @@ pub(super) fn ended(report: &InspectorReport) -> Option<&EndedReport> {
     if let InspectorReport::Ended(report) = report { Some(report) } else { None }
 }
 
+/// Why there is no update to judge.
+pub(super) fn no_update(seen: &Inspection) -> &'static str {
+    let made_none = seen.is_over && seen.of_all(update).next().is_none() && seen.have_all_ended();
+    if made_none {
+        "no step() of an optimizer was seen: updates by hand are not looked at"
+    } else {
+        "no update was seen on all ranks"
+    }
+}
+
 /// A place that names a line.
 pub(super) fn known(place: &Place) -> Option<Place> {
     (!place.file.is_empty()).then(|| place.clone())

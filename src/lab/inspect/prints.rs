@@ -29,7 +29,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
                 (TOPIC, Outcome::Look),
                 format!("{} print the same lines", names(ranks)),
                 (!place.file.is_empty()).then(|| place.clone()),
-                "every line comes once for each rank, and each figure is of one rank alone",
+                "every line comes once for each rank, and a figure that was not averaged is of one rank alone",
                 format!("print on one rank: `{root}`"),
             )
         })

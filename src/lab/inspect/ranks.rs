@@ -20,6 +20,14 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if let Some(alone) = no_group(seen, size, &groups, &trained).filter(|_| !may_average && !seen.is_blind()) {
         return vec![alone];
     }
+    if seen.is_over && !seen.ranks.is_empty() && seen.ranks.len() < size && groups.len() < size {
+        let count = seen.ranks.len();
+        let came = if count == 1 { "1 came".to_owned() } else { format!("{count} came") };
+        return vec![Finding::not_judged(
+            TOPIC,
+            format!("{size} ranks were asked for, and {came} to PyTorch: look at how the launcher was called, and at the log"),
+        )];
+    }
     if groups.is_empty() || (!seen.is_over && groups.len() < size) {
         return vec![Finding::not_judged(TOPIC, "not all ranks have come to their group yet")];
     }
@@ -85,19 +93,31 @@ fn devices(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<
 }
 
 fn threads(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
-    let (rank, group, threads) = groups.iter().find_map(|(rank, group)| {
-        // Before its first update a program may still set its threads, or go to a GPU.
-        let first = seen.of_rank(*rank, update).next()?;
-        let on_cpu = first.device == "cpu";
-        let threads = if first.threads > 0 { first.threads } else { group.threads };
-        let is_too_many = group.local_size > 1 && threads * group.local_size > group.cores && threads > 1;
-        (on_cpu && is_too_many).then_some((rank, group, threads))
-    })?;
+    let too_many: Vec<(&usize, &GroupReport, usize)> = groups
+        .iter()
+        .filter_map(|(rank, group)| {
+            // Before its first update a program may still set its threads, or go to a GPU.
+            let first = seen.of_rank(*rank, update).next()?;
+            let on_cpu = first.device == "cpu";
+            let threads = if first.threads > 0 { first.threads } else { group.threads };
+            let is_too_many = group.local_size > 1 && threads * group.local_size > group.cores && threads > 1;
+            (on_cpu && is_too_many).then_some((rank, *group, threads))
+        })
+        .collect();
+    let (_, group, threads) = too_many.first().copied()?;
+    let alike = too_many.iter().filter(|(.., other)| *other == threads).map(|(rank, ..)| *rank);
+    let verb = if alike.clone().count() > 1 { "compute" } else { "computes" };
+    let fair = (group.cores / group.local_size).max(1);
+    let set = seen.told("set_num_threads").and_then(|report| known(&report.place));
+    let remedy = match set {
+        Some(_) => format!("ask for {fair} there, or leave it out and set OMP_NUM_THREADS={fair}"),
+        None => format!("set OMP_NUM_THREADS={fair} or call torch.set_num_threads({fair})"),
+    };
     Some(Finding::objection(
         (TOPIC, Outcome::Look),
-        format!("rank {rank} computes with {threads} threads, {} ranks share {} cores", group.local_size, group.cores),
-        known(&group.place),
+        format!("{} {verb} with {threads} threads, {} ranks share {} cores", names(alike), group.local_size, group.cores),
+        set.or_else(|| known(&group.place)),
         "the threads of all ranks get into each other's way",
-        format!("set OMP_NUM_THREADS={} or call torch.set_num_threads", (group.cores / group.local_size).max(1)),
+        remedy,
     ))
 }

@@ -18,7 +18,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let remedy = "give the optimizers of all ranks the same rate";
         return vec![Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy)];
     }
-    if let Some(found) = ended_early(seen) {
+    if let Some(found) = ended_early(seen).or_else(|| warmup_of_one(seen)) {
         return vec![found];
     }
     let of_root = || {
@@ -33,8 +33,12 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     };
     let size = seen.size();
     let samples = samples(of_root());
-    let batch =
-        samples.map_or(String::new(), |samples| format!(", and an update takes {samples} samples on each of {size} ranks"));
+    let batch = samples.map_or(String::new(), |samples| {
+        format!(
+            ", and an update takes {samples} samples{}",
+            if size == 1 { String::new() } else { format!(" on each of {size} ranks") }
+        )
+    });
     let warmup = if most.1 > first * CLIMB {
         format!("it climbs to {} until update {}", units::learning_rate(most.1), most.0)
     } else {
@@ -64,11 +68,15 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("planned steps")?;
     let (planned, made) = (number(report, 0)?, number(report, 1)?);
     let is_of_all_ranks = seen.size() > 1 && planned.abs_diff(made * seen.size()) <= planned / 20;
-    (seen.have_all_ended() && is_of_all_ranks).then(|| {
+    // OneCycleLR refuses more steps than it was made for. Others may be made for more epochs than are trained.
+    let is_exact = report.settings.get(2).is_none_or(|name| name == "OneCycleLR");
+    let is_of_batches = made > 2 * seen.passes(true).len() && made >= 16;
+    (seen.have_all_ended() && is_of_all_ranks && (is_exact || is_of_batches)).then(|| {
         Finding::objection(
-            (TOPIC, Outcome::Wrong),
+            (TOPIC, if is_exact { Outcome::Wrong } else { Outcome::Look }),
             format!(
-                "OneCycleLR is planned for {planned} steps, and {made} were made: it counts the steps of all {} ranks",
+                "{} is planned for {planned} steps, and {made} were made: it counts the steps of all {} ranks",
+                report.settings.get(2).map_or("the schedule", String::as_str),
                 seen.size()
             ),
             known(&report.place),
@@ -76,6 +84,23 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
             "plan for the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs",
         )
     })
+}
+
+/// A warm-up of Horovod that climbs to the rate of one rank, though the optimizer was made with that of all.
+fn warmup_of_one(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("warm-up of one rank")?;
+    let rate = |at: usize| Some(units::learning_rate(report.settings.get(at)?.parse().ok()?));
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!(
+            "the warm-up climbs to {}, and the optimizer was made with {}: the scaled rate is never used",
+            rate(0)?,
+            rate(1)?
+        ),
+        known(&report.place),
+        "the larger batch makes fewer updates an epoch with the rate of one rank, so the model learns less",
+        "give LearningRateWarmupCallback the scaled rate: initial_lr=base_lr * hvd.size()",
+    ))
 }
 
 /// What to say where the ranks apply an update with different rates, and the line that made the optimizer.

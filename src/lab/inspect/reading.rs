@@ -29,8 +29,8 @@ impl Inspected {
         let mut inspected = Inspected::of(&inspection, command, state.is_over());
         // What one run cannot show of the rate, a run of the same program on one rank can.
         let rate = alone(store, record).and_then(|alone| inspection.rate_against(&reports(store, &alone)));
-        let is_settled =
-            inspected.findings.iter().any(|finding| finding.topic == Topic::Rate && finding.outcome == Outcome::Wrong);
+        let objects = |finding: &Finding| matches!(finding.outcome, Outcome::Wrong | Outcome::Look);
+        let is_settled = inspected.findings.iter().any(|finding| finding.topic == Topic::Rate && objects(finding));
         if let Some(rate) = rate.filter(|_| !is_settled) {
             inspected.findings.retain(|finding| finding.topic != Topic::Rate);
             inspected.findings.push(rate);

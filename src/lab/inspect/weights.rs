@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, ranks as names, state, update};
+use super::inspection::{Inspection, differ, known, no_update, ranks as names, state, update};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
 
 const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";
@@ -33,7 +33,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let updates = seen.updates();
     let Some(first) = updates.keys().map(|(_, number)| *number).min() else {
-        return vec![Finding::not_judged(topic, "no update was seen on all ranks")];
+        return vec![Finding::not_judged(topic, no_update(seen))];
     };
     let Some(((_, number), reports)) = differing(&updates, |update| &update.weights).min_by_key(|((_, number), _)| *number)
     else {
@@ -143,6 +143,11 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
             remedy.to_owned(),
         );
     }
+    if let Some(place) = broadcast_before(seen) {
+        let what = format!("they were broadcast at line {}, and something changed them since", place.line);
+        let remedy = "broadcast them behind the last change: what is drawn or loaded later is of one rank alone";
+        return (what, Some(place), remedy.to_owned());
+    }
     let remedy = seen.in_words(
         "append hvd.callbacks.BroadcastGlobalVariablesCallback(0) to the callbacks of model.fit; in a loop of your own call hvd.broadcast_variables(model.variables, root_rank=0) behind the first batch",
         "call hvd.broadcast_parameters(model.state_dict(), root_rank=0) before training",
@@ -157,6 +162,14 @@ fn equal_behind_wrapper(seen: &Inspection) -> Option<&WrappedReport> {
     let last: BTreeMap<usize, &WrappedReport> = seen.wrappers().filter(|(_, report)| sends(report)).collect();
     let is_equal = last.len() == seen.ranks.len() && !differ(last.values().map(|report| &report.after));
     last.into_values().next().filter(|_| is_equal)
+}
+
+/// The broadcast that all ranks made before their first update, behind which all held the same weights.
+fn broadcast_before(seen: &Inspection) -> Option<Place> {
+    let is_one = |report: &StateReport| report.action == StateAction::BroadcastModel && is_at_start(report);
+    let last: BTreeMap<usize, &StateReport> = seen.of_all(state).filter(|(_, report)| is_one(report)).collect();
+    let is_equal = last.len() == seen.ranks.len() && !differ(last.values().map(|report| &report.digest));
+    last.into_values().next().filter(|report| is_equal && !report.digest.is_empty()).and_then(|report| known(&report.place))
 }
 
 /// Ranks that loaded a state where others, which have got as far, did not. Only loads that `counts` accepts are looked at.

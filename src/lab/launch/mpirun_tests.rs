@@ -30,9 +30,9 @@ fn launcher_words(spec: &RunSpec, setup: &Setup) -> String {
     argv[1..trainer].join(" ")
 }
 
-const TRAINER: &str = "/opt/lab/hvd-train --steps 1-10 --epochs 4 --batch-size 32 --base-lr 0.002 --momentum 0.9 --wd 0.000005 \
+const TRAINER: &str = "/opt/lab/hvd-train --steps 1-10 --epochs 3 --batch-size 8 --base-lr 0.002 --momentum 0.9 --wd 0.000005 \
                        --target-accuracy 0.85 --patience 2 --warmup-epochs 1 --model wrn-10-1 --data-dir /data/fm \
-                       --train-images 24000 --validation-images 1000 --seed 1 --log-dir /runs/0001/logs \
+                       --train-images 12000 --validation-images 1000 --seed 1 --log-dir /runs/0001/logs \
                        --use-checkpointing --events";
 
 #[test]

@@ -135,6 +135,8 @@ pub struct InspectedUpdate {
     /// Parameter tensors, and those of them without a gradient.
     pub tensors: usize,
     pub without_gradient: usize,
+    /// Of one without a gradient: its name, if a module has one.
+    pub unused_name: String,
     /// Tensors that no wrapper averages: in none of the wrapped models or optimizers.
     pub unwrapped: usize,
     /// Of one such tensor: its name, if a module has one.
