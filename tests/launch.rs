@@ -280,7 +280,7 @@ fn a_follower_sees_everything_once_and_the_end_last() {
     });
     assert_eq!(follower.poll(), []);
     let count = |wanted: fn(&RunUpdate) -> bool| updates.iter().filter(|update| wanted(update)).count();
-    assert_eq!(count(|update| matches!(update, RunUpdate::Log { process: 0, .. })), 4);
+    assert_eq!(count(|update| matches!(update, RunUpdate::Log { process: 0, .. })), 3);
     let lines = std::fs::read_to_string(lab.folder(1).events_file()).unwrap().lines().count();
     assert_eq!(count(|update| matches!(update, RunUpdate::Event(_))), lines);
     finish(child);
