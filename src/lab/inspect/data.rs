@@ -212,8 +212,10 @@ fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
 fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let one = reports.values().next()?;
     let contents = || reports.values().map(|pass| pass.content.as_str());
-    // Where each rank has its own data set, sample 5 of one rank is not sample 5 of another, so their values are compared.
-    let have_own = differ(contents()) && contents().all(|content| !content.is_empty());
+    // Where each rank has its own data set, or may have one, sample 5 of one rank is not sample 5 of another, so their values are
+    // compared.
+    let is_unknown = one.replicas.is_none() && contents().all(str::is_empty);
+    let have_own = is_unknown || differ(contents()) && contents().all(|content| !content.is_empty());
     let is_alike = |pass: &PassReport| have_own || pass.every == one.every && pass.dataset == one.dataset;
     let is_comparable = reports.values().all(|pass| is_alike(pass) && known_samples(pass, have_own).len() > 8);
     // If an iterator begins anew by itself, its end is not the end of a pass, and ranks have samples in common.
@@ -227,7 +229,7 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         || reports.values().all(|pass| goes_round(pass))
         || differ(reports.values().map(|pass| pass.epoch))
         || differ(contents()) && !have_own
-        || contents().any(str::is_empty) && one.replicas.is_none()
+        || contents().any(str::is_empty) && one.replicas.is_none() && !have_own
     {
         return None;
     }
