@@ -36,7 +36,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let batch = samples.map_or(String::new(), |samples| {
         format!(
             ", and an update takes {samples} samples{}",
-            if size == 1 { String::new() } else { format!(" on each of {size} ranks") }
+            if size == 1 || !seen.is_complete() { String::new() } else { format!(" on each of {size} ranks") }
         )
     });
     let warmup = if most.1 > first * CLIMB {
