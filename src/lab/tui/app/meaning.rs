@@ -110,7 +110,7 @@ fn changed(shared: &Shared, change: &AccuracyChange) -> Vec<Part> {
     let mut parts = vec![words(rank::FIGURE, format!(" accuracy {},", units::accuracy(change.accuracy)), theme.text())];
     if change.is_small() {
         parts.push(words(rank::MEANING, format!(" {:+.1} points", change.points()), theme.text()));
-        parts.push(words(rank::CAUSES[0], ": no more than another seed makes", theme.text()));
+        parts.push(words(rank::CAUSES[1], ": no more than another seed makes", theme.text()));
     } else {
         let style = if change.points() < 0.0 { theme.warn() } else { theme.accent() };
         parts.push(words(rank::MEANING, format!(" {:+.1} points", change.points()), style));
@@ -146,13 +146,13 @@ fn so_far(shared: &Shared, watched: &Watched) -> Vec<Part> {
     if let Some(report) = watched.last_epoch() {
         let accuracy = report.validated().unwrap_or(report.train).accuracy;
         parts.push(words(
-            rank::CAUSES[0],
+            rank::CAUSES[1],
             format!("  accuracy {} after epoch {}", units::accuracy(accuracy), report.epoch),
             theme.text(),
         ));
     }
     if let Some(step) = watched.step() {
-        parts.push(words(rank::CAUSES[1], format!("  loss {:.3}", step.loss), theme.text()));
+        parts.push(words(rank::FIGURE, format!("  loss {:.3}", step.loss), theme.text()));
     }
     parts.push(words(rank::MEANING, " |", theme.dim()));
     parts
