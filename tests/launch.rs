@@ -73,7 +73,7 @@ fn json_is_events_and_a_summary() {
     let Some(lab) = Lab::with_mpirun() else { return };
     let output = run(&lab, &["--np", "2", "--json"]);
     let lines: Vec<serde_json::Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.iter().filter(|line| line["event"] == "epoch").count(), 8);
+    assert_eq!(lines.iter().filter(|line| line["event"] == "epoch").count(), 6);
     assert_eq!(lines.last().unwrap()["summary"]["status"]["state"], "finished");
 }
 
