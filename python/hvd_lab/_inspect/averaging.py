@@ -364,7 +364,7 @@ def _look_at_kind(optimizer):
 
 
 def _name_of_unused(parameters, own, names):
-    unused = next((parameter for parameter in parameters if parameter.grad is None), None)
+    unused = next((parameter for parameter in parameters if parameter.requires_grad and parameter.grad is None), None)
     if unused is None:
         return ""
     of_modules = (name for wrapper in own for name, parameter in wrapper.wrapped().module.named_parameters() if parameter is unused)

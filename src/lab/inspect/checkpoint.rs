@@ -27,13 +27,14 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         }
     }
     let shared = || files.iter().filter(|(_, (ranks, _))| ranks.len() > 1);
-    if let Some((_, (writers, place))) = shared().next() {
-        let all: Vec<String> = shared().map(|((_, path), (_, place))| written(path, place)).collect();
-        let (first, others) = (all[0].split(" (").next().unwrap_or_default(), all[1..].len());
-        let name = match others {
-            0 => format!("the same file, {first}"),
-            1 => format!("the same files, {first} and {}", all[1]),
-            _ => format!("the same {} files: {first}, {} and others", all.len(), all[1]),
+    if let Some(((_, path), (writers, place))) = shared().next() {
+        let others: Vec<String> = shared().skip(1).map(|((_, path), (_, place))| written(path, place)).collect();
+        // The line of the first one is that of the finding.
+        let first = name(path);
+        let which = match &others[..] {
+            [] => format!("the same file, {first}"),
+            [other] => format!("the same files, {first} and {other}"),
+            [other, ..] => format!("the same {} files: {first}, {other} and others", others.len() + 1),
         };
         let root = seen.in_words(
             "if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))",
@@ -42,7 +43,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         );
         return vec![Finding::objection(
             (TOPIC, Outcome::Wrong),
-            format!("{} write {name}", names(writers)),
+            format!("{} write {which}", names(writers)),
             known(place),
             "what is left may be half of one and half of the other",
             format!("write it on one rank: `{root}`"),
@@ -57,10 +58,13 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
 }
 
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// A file by its name, and the line that writes it.
 fn written(path: &str, place: &Place) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    if place.file.is_empty() { name.to_owned() } else { format!("{name} (line {})", place.line) }
+    if place.file.is_empty() { name(path).to_owned() } else { format!("{} (line {})", name(path), place.line) }
 }
 
 /// Ranks that begin with different epochs.

@@ -228,8 +228,7 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     if !is_comparable
         || reports.values().all(|pass| goes_round(pass))
         || differ(reports.values().map(|pass| pass.epoch))
-        || differ(contents()) && !have_own
-        || contents().any(str::is_empty) && one.replicas.is_none() && !have_own
+        || !have_own && (differ(contents()) || contents().any(str::is_empty) && one.replicas.is_none())
     {
         return None;
     }

@@ -22,10 +22,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     if seen.is_over && !seen.ranks.is_empty() && seen.ranks.len() < size && groups.len() < size {
         let count = seen.ranks.len();
-        let came = if count == 1 { "1 came".to_owned() } else { format!("{count} came") };
         return vec![Finding::not_judged(
             TOPIC,
-            format!("{size} ranks were asked for, and {came} to PyTorch: look at how the launcher was called, and at the log"),
+            format!(
+                "{size} ranks were asked for, and {count} came to PyTorch: look at how the launcher was called, and at the log"
+            ),
         )];
     }
     if groups.is_empty() || (!seen.is_over && groups.len() < size) {
