@@ -4,7 +4,7 @@ import sys
 import time
 import weakref
 
-from . import core, digest, kinds, past_wrapper, unloaded, watching
+from . import core, digest, kinds, past_wrapper, source, unloaded, watching
 from .core import State, guard, place, replace, sampled, send
 
 
@@ -222,6 +222,8 @@ def _count_forward(wrapped, args, kwargs):
     import torch
 
     State.progress += 1
+    if not torch.is_grad_enabled() and State.updates and wrapped.will_sync_module_buffers():
+        core.tell_once("buffers sent without gradients", place(sys._getframe(3)))
     if torch.is_grad_enabled():
         samples[0] += unloaded.look(args, kwargs)
         for wrapper in wrappers:
@@ -405,6 +407,7 @@ def _tell_update(optimizer, number):
         unloaded.watch(parameters)
     past = place() if _is_inner(optimizer, with_gradient) else past_wrapper.seen_at[0] if forwards == 0 else None
     _look_at_weights(parameters, number)
+    source.look_at_rate(optimizer)
     if parameters and len(first_weights) < 64:
         first_weights[digest.address(parameters[0])] = weakref.ref(parameters[0])
     buffers = [buffer for wrapper in own for buffer in wrapper.wrapped().module.buffers()]

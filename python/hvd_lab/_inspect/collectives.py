@@ -79,6 +79,7 @@ def _before(name, args, kwargs):
     caller = sys._getframe(3)
     where = place(caller)
     State.within = (name, where)
+    _is_changed[0] = _has_changed(_tensor(args, kwargs))
     count(name, where, _numbers(args, kwargs), not _is_inside(caller))
 
 
@@ -125,6 +126,18 @@ def _numbers(args, kwargs):
     return None if tensor is None else tensor.numel()
 
 
+# Whether the tensor of the call that is under way was changed in its place since it was made.
+_is_changed = [False]
+
+
+def _has_changed(tensor):
+    try:
+        return tensor is not None and tensor._version > 0
+    except RuntimeError:
+        # Tensors of inference mode count no changes.
+        return False
+
+
 @guard
 def _after(name, args, kwargs, began):
     State.times["exchange"] += time.perf_counter() - began
@@ -150,7 +163,8 @@ class Call:
         self.is_async = bool(kwargs.get("async_op") or len(args) > 3 and args[3])
         is_whole = name == "all_reduce" and not self.is_async
         op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()
-        self.is_sum = is_whole and "SUM" in op and "PRE" not in op
+        # What was changed in its place before, as by `grad.div_(size)`, may have been divided.
+        self.is_sum = is_whole and "SUM" in op and "PRE" not in op and not _is_changed[0]
         self.first = float(tensor.detach().reshape(-1)[0]) if self.is_sum and tensor.numel() and not tensor.is_complex() else None
 
 

@@ -74,14 +74,19 @@ def _tell_broadcast(callback):
 def _tells_average(old):
     def on_epoch_end(self, *args, **kwargs):
         _tell_average(self)
-        return old(self, *args, **kwargs)
+        try:
+            return old(self, *args, **kwargs)
+        finally:
+            State.within = None
 
     return on_epoch_end
 
 
 @guard
 def _tell_average(callback):
-    collectives.count("hvd.metric_average", keras_hooks._made.get(callback) or place(sys._getframe(3)), None)
+    where = keras_hooks._made.get(callback) or place(sys._getframe(3))
+    collectives.count("hvd.metric_average", where, None)
+    State.within = ("hvd.metric_average", where)
 
 
 def _tells_warmup(module, old):

@@ -42,5 +42,8 @@ def _tells_broadcast(old):
 @guard
 def _tell_broadcast(variables):
     State.progress += 1
-    if core.may_speak():
-        send("state", action="broadcast_model", place=place(sys._getframe(3)), updates=State.updates)
+    if not core.may_speak():
+        return
+    if not list(variables):
+        core.tell_once("broadcast of nothing", place(sys._getframe(3)))
+    send("state", action="broadcast_model", place=place(sys._getframe(3)), updates=State.updates)

@@ -2,6 +2,7 @@
 import functools
 import sys
 import time
+import weakref
 
 from . import averaging, core, digest, horovod_common
 from .core import State, guard, place, replace, send
@@ -29,7 +30,34 @@ def _tells_optimizer(module, old):
 def _tell_optimizer(module, optimizer, given):
     parameters = [parameter for parameter in averaging._parameters(optimizer) if parameter.requires_grad]
     averaging.averaged.append(frozenset(map(id, parameters)))
+    if hasattr(optimizer, "_handles"):
+        _made.add(optimizer)
     send("wrapped", by="horovod.DistributedOptimizer", place=place(sys._getframe(3)), tensors=len(parameters), settings=horovod_common.settings(module, given))
+
+
+# Horovod's optimizers that there are.
+_made = weakref.WeakSet()
+
+
+def watch_clipping(torch):
+    """Before the program takes these functions for itself, which may be before it imports Horovod."""
+    for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
+        for name in ("clip_grad_norm_", "clip_grad_value_"):
+            replace(owner, name, _clips)
+
+
+def _clips(old):
+    def clip(*args, **kwargs):
+        _look_at_clip()
+        return old(*args, **kwargs)
+
+    return clip
+
+
+@guard
+def _look_at_clip():
+    if any(handle is not None for optimizer in _made for handle, _ in optimizer._handles.values()):
+        core.tell_once("clipped too early")
 
 
 def _timed(old):
@@ -74,4 +102,6 @@ def _tell_broadcast(action, of):
         tensors = [value for state in getattr(of, "state", {}).values() for value in state.values() if hasattr(value, "is_sparse")]
     else:
         tensors = [value for value in (of.values() if hasattr(of, "values") else [pair[1] for pair in list(of)]) if hasattr(value, "is_sparse")]
+    if action == "broadcast_model" and not tensors:
+        core.tell_once("broadcast of nothing", place(sys._getframe(3)))
     send("state", action=action, place=place(sys._getframe(3)), digest=digest.of_tensors(tensors), updates=State.updates)

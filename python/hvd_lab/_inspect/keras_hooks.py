@@ -1,4 +1,5 @@
 """Keras as Horovod's users train with it: `fit`, `evaluate`, callbacks and files."""
+import builtins
 import functools
 import inspect
 import os
@@ -6,7 +7,7 @@ import sys
 import time
 import weakref
 
-from . import core, digest, keras_data, watching, workers
+from . import core, digest, horovod_common, keras_data, states, watching, workers
 from .core import State, guard, place, replace, sampled, send
 
 _done = []
@@ -14,6 +15,8 @@ _done = []
 _made = core.Marks()
 _lines = {}
 _within_fit = [False]
+# Optimizers, and whether the gradients that they got in a graph within `fit` were of one rank.
+alone = core.Marks()
 _within_save = [None]
 
 
@@ -35,6 +38,8 @@ def install(keras, tensorflow):
             replace(owner, "__init__", core.remembers_making(_made))
     replace(callbacks.ModelCheckpoint, "_save_model", _names_checkpoint)
     replace(callbacks.CSVLogger, "on_train_begin", _tells_csv)
+    for name in ("on_epoch_end", "on_train_batch_end"):
+        replace(callbacks.CallbackList, name, _watches_prints)
     for name in ("EarlyStopping", "ReduceLROnPlateau"):
         replace(getattr(callbacks, name), "on_epoch_end", _tells_decision)
     watching.prepare()
@@ -171,7 +176,7 @@ def _watch_class():
 
         def _tell_update(self, number, before):
             optimizer, variables = self.model.optimizer, self.model.trainable_variables
-            is_averaged = averages(optimizer)
+            is_averaged = (averages(optimizer) or horovod_common.reduces_in_graph[0]) and not alone.get(optimizer)
             size = (self.data or {}).get("batch_size") or 0
             send("update", update=number, optimizer=_name_of(optimizer), index=0, place=self.where, made=_made_of(optimizer) or self.where,
                  rates=self.rates, weights=before, gradients="" if is_averaged else self.last, buffers="", state="", tensors=len(variables),
@@ -230,6 +235,20 @@ def _made_of(optimizer):
 def _name_of(optimizer):
     name = type(optimizer).__name__
     return type(optimizer).__mro__[1].__name__ if name == "_DistributedOptimizer" else name
+
+
+def _watches_prints(old):
+    """What callbacks print is looked at; elsewhere `print` may be for a graph, which knows the real one."""
+
+    def call(*args, **kwargs):
+        before = builtins.print
+        builtins.print = states.told_print(before)
+        try:
+            return old(*args, **kwargs)
+        finally:
+            builtins.print = before
+
+    return call
 
 
 def _evaluates(old):

@@ -37,6 +37,8 @@ class _Loop:
     def __init__(self, optimizer, variables, where):
         self.optimizer, self.variables, self.where = weakref.ref(optimizer), list(variables), where
         self.index, _numbers[0] = _numbers[0], _numbers[0] + 1
+        # Its gradients in a graph do not come from Horovod.
+        self.is_alone = False
         self.updates, self.before, self.rates = 0, "", []
 
     def begin(self):
@@ -53,7 +55,7 @@ class _Loop:
         if not self.before:
             return
         optimizer, count = self.optimizer(), len(self.variables)
-        is_averaged = averages[0] or horovod_common.reduces_in_graph[0] or keras_hooks.averages(optimizer)
+        is_averaged = not self.is_alone and (averages[0] or horovod_common.reduces_in_graph[0] or keras_hooks.averages(optimizer))
         send("update", update=number, optimizer=keras_hooks._name_of(optimizer), index=self.index, place=self.where,
              made=keras_hooks._made_of(optimizer) or self.where, rates=self.rates, weights=self.before,
              gradients="" if is_averaged else keras_hooks.weights_of(self.variables), buffers="", state="", tensors=count,
@@ -80,18 +82,65 @@ def _applies(old):
 
 @guard
 def _begin_update(optimizer, pairs):
-    if keras_hooks._within_fit[0] or not core.may_speak():
+    if not core.may_speak():
+        return None
+    is_alone = _is_within() and not horovod_common.reduces_in_graph[0] and not _averages_inside(optimizer) and not _may_be_averaged(pairs)
+    if is_alone and (averages[0] or keras_hooks.averages(optimizer)):
+        core.tell_once("gradients of one rank", _place_in_graph() or place(sys._getframe(3)))
+    if keras_hooks._within_fit[0]:
+        keras_hooks.alone[optimizer] = is_alone
         return None
     loop = _loops.get(optimizer)
     if loop is None:
         loop = _loops[optimizer] = _Loop(optimizer, [variable for _, variable in pairs], place(sys._getframe(3)))
     if _is_within():
+        loop.is_alone = is_alone
         if _calls:
             known = _of_function.get(_calls[0], [])
             _of_function[_calls[0]] = known if loop in known else known + [loop]
         return None
     loop.begin()
     return loop
+
+
+def _place_in_graph():
+    """The line of the program that builds the graph here: TensorFlow knows it behind what AutoGraph makes of functions."""
+    try:
+        from tensorflow.python.util import tf_stack
+
+        for frame in reversed(list(tf_stack.extract_stack())):
+            file = core._is_own(frame.filename)
+            if file is not None:
+                return {"file": file, "line": frame.lineno}
+    except Exception:
+        pass
+    return None
+
+
+def _averages_inside(optimizer):
+    """Whether Horovod's optimizer averages what `apply_gradients` gets, as those of before Keras 2.11 do."""
+    return keras_hooks.averages(optimizer) and hasattr(optimizer, "_aggregate_gradients") and hasattr(optimizer, "_resource_apply_dense")
+
+
+# Operations of a graph that call others, which are not looked into, and those that read a weight.
+_CALLS, _READS = ("If", "While", "Case", "Call"), ("ReadVariableOp", "ResourceGather")
+_MOST_OPERATIONS = 100_000
+
+
+def _may_be_averaged(pairs):
+    """Whether gradients in a graph come from an operation of Horovod, or may: from a function, or from outside of the graph."""
+    waiting = [getattr(gradient, "values", gradient) for gradient, _ in pairs if gradient is not None]
+    known, reads = set(), False
+    while waiting and len(known) < _MOST_OPERATIONS:
+        operation = waiting.pop().op
+        if operation.name in known:
+            continue
+        known.add(operation.name)
+        if operation.type.startswith("Horovod") or operation.type.endswith(_CALLS):
+            return True
+        reads = reads or operation.type in _READS
+        waiting.extend(operation.inputs)
+    return not reads or bool(waiting)
 
 
 def _calls_function(old):

@@ -188,6 +188,7 @@ def install(torch):
     from torch.utils.data import DataLoader, DistributedSampler, Subset, dataloader
 
     replace(DistributedSampler, "__init__", core.remembers_making(_samplers))
+    replace(DistributedSampler, "set_epoch", _tells_epoch)
     replace(Subset, "__init__", core.remembers_making(_samplers))
     replace(DataLoader, "__init__", core.remembers_making(_made))
     replace(DataLoader, "__iter__", _begins)
@@ -197,6 +198,26 @@ def install(torch):
         DataLoader._index_sampler = property(lambda self: _watched_indices(self, indices.fget(self)))
     workers.install(torch)
     State.before_end.append(finish_all)
+
+
+# Samplers that were told an epoch.
+_told_epoch = core.Marks()
+
+
+def _tells_epoch(old):
+    def set_epoch(self, epoch):
+        _look_at_epoch(self, epoch)
+        return old(self, epoch)
+
+    return set_epoch
+
+
+@guard
+def _look_at_epoch(sampler, epoch):
+    """One that is told the same number again draws the same order again."""
+    if sampler in _told_epoch and _told_epoch[sampler] == epoch:
+        core.tell_once("set_epoch again", settings=(str(epoch),))
+    _told_epoch[sampler] = epoch
 
 
 # The pass that a loader is in.

@@ -28,7 +28,7 @@ def install(torch):
             replace(getattr(schedules, name), "__init__", core.remembers_making(_planned))
             replace(getattr(schedules, name), "step", _counts_steps)
     State.before_end.append(_tell_planned)
-    replace(builtins, "print", _told_print)
+    replace(builtins, "print", told_print)
     for owner in (builtins, io):
         replace(owner, "open", _tells_open)
     replace(logging.StreamHandler, "emit", _told_record)
@@ -68,7 +68,7 @@ def _tells_open(old):
 @guard
 def _tell_open(file):
     caller = sys._getframe(3)
-    if caller.f_globals.get("__name__") in ("pathlib", "pathlib._local"):
+    while caller.f_back is not None and caller.f_globals.get("__name__") in ("pathlib", "pathlib._local"):
         caller = caller.f_back
     if not State.has_spoken or not isinstance(file, (str, os.PathLike)) or core._is_own(caller.f_code.co_filename) is None:
         return
@@ -167,7 +167,7 @@ _FIGURES = re.compile(r"(?<![a-z])(loss|acc\w*?|epoch|step|iter\w*?|lr|metric|f1
 _prints = {}
 
 
-def _told_print(old):
+def told_print(old):
     def print(*args, **kwargs):
         file = kwargs.get("file")
         if State.active and (file is None or file is sys.stdout or file is sys.stderr):

@@ -1,7 +1,7 @@
 """Looks into PyTorch once it has been imported."""
 import sys
 
-from . import averaging, collectives, core, joins, loading, states, unloaded, watching
+from . import averaging, collectives, core, horovod_torch, joins, loading, states, unloaded, watching
 
 
 def install(torch):
@@ -11,6 +11,7 @@ def install(torch):
     joins.install(torch)
     loading.install(torch)
     collectives.install(torch)
+    horovod_torch.watch_clipping(torch)
     states.install(torch)
     unloaded.install(torch)
     watching.install(torch)

@@ -21,6 +21,8 @@ _WAITING = {
     "_create_c10d_store": "init_process_group",
     "_new_process_group_helper": "init_process_group",
     "destroy_process_group": "destroy_process_group",
+    # Of TensorFlow: it may compute as well.
+    "quick_execute": "hvd.allreduce in a graph",
     "wait": "wait",
     "synchronize": "synchronize",
 }
@@ -153,7 +155,8 @@ def _tell_stall(main, still):
         return
     within = State.within
     called = frame.f_code.co_name
-    name = within[0] if within else _WAITING.get(called, "") if core._is_own(frame.f_code.co_filename) is None else ""
+    is_library = core._is_own(frame.f_code.co_filename) is None and (called != "quick_execute" or "horovod.tensorflow" in sys.modules)
+    name = within[0] if within else _WAITING.get(called, "") if is_library else ""
     send("stalled", place=(within[1] if within else place(frame)), within=name, calls=State.calls, updates=State.updates, seconds=round(still, 1))
 
 

@@ -9,7 +9,7 @@ import random
 import sys
 import tempfile
 
-from . import core, digest
+from . import core, digest, source
 from .core import State, guard, send
 
 _VARIABLE = "HVD_LAB_INSPECT_WORKERS"
@@ -132,7 +132,7 @@ def expect(loader, index, made, iterator):
         return
     if getattr(loader, "num_workers", 0):
         _expected[index] = (made, int(loader.num_workers))
-    elif hasattr(iterator, "_dataset_fetcher") and getattr(iterator, "_dataset_kind", 1) == 0 and not is_run_by_library():
+    elif hasattr(iterator, "_dataset_fetcher") and getattr(iterator, "_dataset_kind", 1) == 0 and (not is_run_by_library() or source.seeds()):
         # An iterable data set may draw alike on all ranks, of which each takes a share.
         _told.add(index)
         iterator._dataset_fetcher = _Fetcher(iterator, iterator._dataset_fetcher, index, made)

@@ -31,7 +31,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 7] =
         [sampler, same, whole, overlap, shared_twice, uneven, |_, reports| sizes(reports)];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
-    let found: Vec<Finding> = [of_passes().or_else(|| unequal(seen)), same_order(&passes)].into_iter().flatten().collect();
+    let found: Vec<Finding> = [of_passes().or_else(|| unequal(seen)), same_order(seen, &passes)].into_iter().flatten().collect();
     if !found.is_empty() {
         return found;
     }
@@ -49,6 +49,13 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             TOPIC,
             format!("each rank draws from the whole data set{of} in an order of its own: {samples} samples in the first pass"),
         );
+    }
+    let slack = seen.size() * first.values().filter_map(|pass| pass.batch_size).max().unwrap_or(1);
+    if all.is_some_and(|all| samples > all + slack) {
+        let what = format!(
+            "the ranks trained on {samples} samples{of} in the first pass: some come several times, so their shares cannot be compared"
+        );
+        return vec![Finding::not_judged(TOPIC, what)];
     }
     let many = if samples > 0 { format!("{samples} samples{of}") } else { "samples of their own".to_owned() };
     Finding::ok(TOPIC, format!("the ranks trained on {many} in the first pass, and not on the same ones"))
@@ -288,7 +295,7 @@ fn known_samples(pass: &PassReport, by_value: bool) -> &[u32] {
 }
 
 /// A distributed sampler that is never told the epoch.
-fn same_order(passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding> {
+fn same_order(seen: &Inspection, passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding> {
     passes.iter().find_map(|((loader, number), reports)| {
         let before = passes.get(&(*loader, number.checked_sub(1)?))?;
         let stays = |rank: &usize, now: &PassReport| {
@@ -307,12 +314,20 @@ fn same_order(passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding>
         (shuffles.len() == reports.len() && !shuffles.contains(&false)).then(|| {
             let who = names(reports.keys());
             let is_told = reports.values().all(|pass| pass.epoch.is_some());
+            let cost = "every epoch has the same batches in the same order, so the model learns the order too";
+            if let Some(again) = seen.told("set_epoch again").filter(|_| is_told) {
+                let number_told = again.settings.first().map_or("the same number", String::as_str);
+                let said = format!(
+                    "pass {} has the order of pass {number} on {who}: set_epoch is told {number_told} each time",
+                    number + 1
+                );
+                return wrong(said, known(&again.place), cost, "give set_epoch the number of the epoch that begins");
+            }
             let why = if is_told { "the sampler was not told the epoch" } else { "the sampler shuffles alike each time" };
             let said = format!("pass {} has the order of pass {number} on {who}: {why}", number + 1);
             let at = reports.values().next().and_then(|pass| known(&pass.place)).map_or(String::new(), |place| {
                 format!(" at {}:{}", place.file.rsplit('/').next().unwrap_or_default(), place.line)
             });
-            let cost = "every epoch has the same batches in the same order, so the model learns the order too";
             let remedy = if is_told { "call" } else { "seed the shuffle with the epoch, as DistributedSampler does, and call" };
             let remedy = format!("{remedy} sampler.set_epoch(epoch) before the loop over the batches{at}");
             wrong(said, sampler_made(reports), cost, remedy)

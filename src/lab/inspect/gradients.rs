@@ -22,6 +22,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if updates.is_empty() {
         return vec![Finding::not_judged(TOPIC, no_update(seen))];
     }
+    if let Some(found) = clipped_early(seen) {
+        return vec![found];
+    }
     let indices: std::collections::BTreeSet<usize> = updates.keys().map(|(index, _)| *index).collect();
     let mut found = Vec::new();
     for index in indices {
@@ -38,6 +41,19 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         );
     }
     found
+}
+
+/// Gradients that are clipped between `backward` and the end of Horovod's averaging.
+fn clipped_early(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("clipped too early")?;
+    let remedy = "call optimizer.synchronize() before you clip, and then step within `with optimizer.skip_synchronize():`";
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        "the gradients are clipped while Horovod still averages them",
+        known(&report.place),
+        "some are clipped as one rank's and averaged afterwards, others the other way round: the limit is not kept",
+        remedy,
+    ))
 }
 
 /// A part of the model that was replaced after the optimizer was made.
@@ -164,6 +180,11 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
     }
     let unwrapped = own().map(|update| update.unwrapped).max().unwrap_or(0);
     if unwrapped > 0 && wrapper.is_some() {
+        if let Some(report) = seen.told("gradients of one rank") {
+            let what = "those that apply_gradients gets are of one rank: only minimize(), or a distributed tape, averages them";
+            let remedy = "take them from a tape = hvd.DistributedGradientTape(tape), or call optimizer.minimize(loss, variables, tape=tape)";
+            return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
+        }
         if seen.is_keras() {
             let what = "a distributed optimizer was made, and another one trains";
             let remedy = "compile with hvd.DistributedOptimizer(opt) each time, and apply gradients by what it returns";
@@ -171,7 +192,9 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         }
         let named = if one.unwrapped_name.is_empty() { String::new() } else { format!(", {} among them", one.unwrapped_name) };
         let what = format!("the wrapper does not know {unwrapped} of {} parameter tensors{named}", one.tensors);
-        let (place, remedy) = if unwrapped >= one.tensors {
+        let (place, remedy) = if unwrapped >= one.tensors && seen.is_horovod() {
+            (made, "wrap this optimizer as well: hvd.DistributedOptimizer(optimizer, named_parameters=...)")
+        } else if unwrapped >= one.tensors {
             (made, "give the optimizer the parameters of the wrapped model; if it trains another model, wrap that one as well")
         } else {
             (wrapper_place, "wrap the model when it is complete: what is added later is not averaged")
@@ -313,9 +336,9 @@ fn summed(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<
     let one = later.next().filter(|_| is_summed)?;
     Some(Finding::objection(
         (TOPIC, Outcome::Look),
-        "the program adds the gradients of all ranks up, and applies the sum undivided",
+        "the program adds the gradients of all ranks up, and divides nothing behind that",
         seen.told("averaged by hand").and_then(|report| known(&report.place)).or_else(|| known(&one.place)),
-        "the rate is as many times larger as there are ranks, unless the loss was divided before",
+        "unless the loss or the gradients were divided before, the rate is as many times larger as there are ranks",
         "divide by dist.get_world_size(), or use ReduceOp.AVG",
     ))
 }
@@ -330,7 +353,7 @@ fn summed_by_wrapper(seen: &Inspection) -> Option<Finding> {
             report.by.replace("horovod", "hvd")
         ),
         known(&report.place),
-        "the rate is as many times larger as there are ranks, beside the factor of hvd.size()",
-        "leave op out: hvd.Average is what the rule for the rate is made for",
+        "unless the loss is divided by hvd.size(), the rate is as many times larger as there are ranks, beside the factor of hvd.size()",
+        "leave op out, for the rule for the rate is made for hvd.Average; or divide the loss by hvd.size()",
     ))
 }

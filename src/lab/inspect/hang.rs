@@ -28,6 +28,9 @@ const WAITS: [&str; 13] = [
     "hvd.",
 ];
 
+/// Of those, where it may compute as well.
+const COMPUTES: [&str; 2] = ["backward", "graph"];
+
 /// Where a rank is that does not wait.
 enum Elsewhere<'a> {
     At(&'a StalledReport),
@@ -48,6 +51,9 @@ enum Standing<'a> {
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return Vec::new();
+    }
+    if let Some(found) = evaluates_alone(seen) {
+        return vec![found];
     }
     let mut waiting: BTreeMap<usize, StalledReport> = BTreeMap::new();
     let mut others: BTreeMap<usize, Elsewhere<'_>> = BTreeMap::new();
@@ -110,7 +116,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         }
         Some((_, Elsewhere::Busy)) => Vec::new(),
         // Behind the start all ranks have met once; a rank may take long to get there.
-        None if !seen.is_complete() && (report.within.contains("backward") || !(seen.is_over || report.seconds > PATIENCE)) => {
+        None if !seen.is_complete()
+            && (COMPUTES.iter().any(|part| report.within.contains(part)) || !(seen.is_over || report.seconds > PATIENCE)) =>
+        {
             Vec::new()
         }
         None if !seen.is_complete() => {
@@ -120,7 +128,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         // One error has ended all of them.
         None if report.seconds == 0.0 => Vec::new(),
         // It may be a long computation.
-        None if report.within.contains("backward") && report.seconds < PATIENCE => Vec::new(),
+        None if COMPUTES.iter().any(|part| report.within.contains(part)) && report.seconds < PATIENCE => Vec::new(),
         None => vec![Finding::objection(
             (TOPIC, Outcome::Look),
             format!("all ranks have waited for {:.0} s in {}", report.seconds, report.within),
@@ -129,6 +137,26 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             "look for a network that is slow or blocked, and for an earlier collective that not all ranks made",
         )],
     }
+}
+
+/// A wrapped model with buffers that only some ranks call without gradients: its forward pass sends them, and meets another collective of
+/// the other ranks.
+fn evaluates_alone(seen: &Inspection) -> Option<Finding> {
+    let sends = || seen.of_all(wrapped).filter(|(_, report)| report.by == "buffers sent without gradients");
+    let (_, report) = sends().next()?;
+    let who: Vec<usize> = sends().map(|(rank, _)| rank).collect();
+    (seen.is_over && seen.is_complete() && who.len() < seen.size()).then(|| {
+        Finding::objection(
+            (TOPIC, Outcome::Wrong),
+            format!(
+                "only {} called the wrapped model without gradients: its forward pass sends the buffers of rank 0",
+                names(&who)
+            ),
+            known(&report.place),
+            "what is sent meets another collective of the other ranks: wrong numbers, an error or a standstill",
+            "call the model inside there, ddp_model.module(x), or evaluate on all ranks",
+        )
+    })
 }
 
 /// A collective that only one of two ranks has made before both came to where they wait: with the rank, and the one that has not made it.

@@ -13,9 +13,8 @@ use crate::domain::event::{
 /// Reports of one kind that are kept of a rank: a training of days sends about as many.
 pub(super) const MOST: usize = 4096;
 /// Ways to train in which each rank holds other weights or gradients on purpose.
-const SHARDED: [&str; 12] = [
+const SHARDED: [&str; 11] = [
     "FSDP",
-    "ZeroRedundancyOptimizer",
     "DeepSpeed",
     "parallelize_module",
     "Pipeline",

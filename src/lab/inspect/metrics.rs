@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::are_parts;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names};
+use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names, update};
 use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place};
 
 const TOPIC: Topic = Topic::Metrics;
@@ -29,7 +29,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 }
 
 /// A schedule or a stop that goes by a value which differs between ranks, and rates that do.
-fn decided_alone(seen: &Inspection) -> Option<Finding> {
+pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     let mut decisions: BTreeMap<(&str, &Place, usize), BTreeMap<usize, &str>> = BTreeMap::new();
     for (rank, report) in seen.of_all(decision) {
         decisions.entry((&report.by, &report.place, report.number)).or_default().insert(rank, &report.value);
@@ -54,6 +54,7 @@ fn decided_alone(seen: &Inspection) -> Option<Finding> {
     let ((_, number), reports) = updates.iter().find(|(_, ranks)| differ(ranks.values().map(|update| &update.rates)))?;
     // Rates that differ from the first update on were given to the optimizer so: that is another judge's.
     let (said, place) = super::rate::apart(*number, reports).filter(|_| *number > 0)?;
+    let place = seen.rate_set_at().or(place);
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
 }
 
@@ -77,6 +78,9 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
     }
     let mut alone: BTreeMap<Place, BTreeSet<usize>> = BTreeMap::new();
     let passes = seen.passes(false);
+    // The Trainer of Hugging Face brings its training loss together by itself, in the line that trains.
+    let of_loop =
+        seen.of_all(update).next().and_then(|(_, update)| known(&update.place)).filter(|_| seen.uses(&["transformers"]));
     let contents = contents(&passes);
     for (rank, reports) in seen.ranks.iter() {
         for (at, report) in reports[..known_until(reports)].iter().enumerate() {
@@ -87,7 +91,7 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
                 continue;
             }
             let within = (pass.met > 0).then_some(true);
-            match within.or_else(|| meets(&reports[at + 1..])) {
+            match within.or_else(|| meets(&reports[at + 1..], of_loop.as_ref())) {
                 Some(true) => return None,
                 Some(false) => _ = alone.entry(pass.place.clone()).or_default().insert(*rank),
                 // The run was stopped here, or has not got any further yet.
@@ -176,9 +180,11 @@ fn contents<'a>(passes: &Passes<'a>) -> BTreeMap<usize, BTreeSet<&'a str>> {
     all
 }
 
-/// Whether a collective brings results together before training goes on; `None` where neither has come yet.
-fn meets(later: &[InspectorReport]) -> Option<bool> {
+/// Whether a collective brings results together before training goes on, beside those of a library's loop; `None` where neither has come
+/// yet.
+fn meets(later: &[InspectorReport], of_loop: Option<&Place>) -> Option<bool> {
     later.iter().find_map(|report| match report {
+        InspectorReport::Collective(call) if Some(&call.place) == of_loop => None,
         InspectorReport::Collective(call) if MEET.iter().any(|part| call.name.contains(part)) => Some(true),
         InspectorReport::Update(_) | InspectorReport::Ended(_) => Some(false),
         InspectorReport::Pass(pass) if pass.trains => Some(false),

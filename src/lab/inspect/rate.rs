@@ -16,6 +16,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if let Some((said, place)) = updates.iter().find(|((_, number), _)| *number == 0).and_then(|(_, reports)| apart(0, reports)) {
         let cost = "equal gradients give different updates: the ranks drift apart";
         let remedy = "give the optimizers of all ranks the same rate";
+        let place = seen.rate_set_at().or(place);
         return vec![Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy)];
     }
     if let Some(found) = ended_early(seen).or_else(|| warmup_of_one(seen)) {
@@ -143,12 +144,17 @@ impl Inspection {
         if is_scaled && factor < batch * 1.1 {
             return Some(Finding::new(TOPIC, Outcome::Ok, said));
         }
-        let place = self.optimizer_place();
+        let place = self.rate_set_at().or_else(|| self.optimizer_place());
         let cost = "the larger batch makes fewer updates an epoch, so the model learns less in the same number of epochs";
         let remedy = "multiply the rate by the number of ranks, or by its square root for Adam, and warm it up";
         let too_much = ("updates may get too large, and the training may diverge", "scale the rate by no more than the batch");
         let (cost, remedy) = if is_scaled { too_much } else { (cost, remedy) };
         Some(Finding::objection((TOPIC, Outcome::Look), said, place, cost, remedy))
+    }
+
+    /// The line that sets the rate in the groups of the optimizer, if there is one such line.
+    pub(super) fn rate_set_at(&self) -> Option<Place> {
+        known(&self.told("rate set")?.place)
     }
 
     /// Of the first optimizer on the first rank: behind its warm-up, if there is one.

@@ -109,8 +109,10 @@ fn memory(seen: &Inspection) -> Option<Finding> {
         ));
     }
     seen.ranks.keys().find_map(|rank| {
-        let later: Vec<&InspectedPhases> =
+        let mut later: Vec<&InspectedPhases> =
             seen.of_rank(*rank, phases).filter(|one| one.updates >= SETTLED && one.memory_bytes > 0).collect();
+        // The last report of a rank comes when the program has given its memory back.
+        later.dedup_by_key(|one| one.updates);
         let (first, last) = (later.first()?, later.last()?);
         let (updates, grown) = (last.updates.checked_sub(first.updates)?, last.memory_bytes.saturating_sub(first.memory_bytes));
         let middle = later.iter().find(|one| one.updates >= (first.updates + last.updates) / 2)?;

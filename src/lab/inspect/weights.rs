@@ -64,7 +64,10 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.wrappers().next().is_none() && reports.values().all(|update| update.gradients.is_empty()) {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because nothing averages the gradients")];
     }
-    if updates.values().any(|ranks| differ(ranks.values().map(|update| &update.rates))) {
+    // A rate that each rank decides on differs between two looks as well.
+    if super::metrics::decided_alone(seen).is_some()
+        || updates.values().any(|ranks| differ(ranks.values().map(|update| &update.rates)))
+    {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their learning rates do")];
     }
     let (what, place) = match loaded_by_some(seen, StateAction::LoadedModel, |_| true) {
@@ -148,11 +151,16 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
         let remedy = "broadcast them behind the last change: what is drawn or loaded later is of one rank alone";
         return (what, Some(place), remedy.to_owned());
     }
+    let empty = seen.told("broadcast of nothing").and_then(|report| known(&report.place));
     let remedy = seen.in_words(
         "append hvd.callbacks.BroadcastGlobalVariablesCallback(0) to the callbacks of model.fit; in a loop of your own call hvd.broadcast_variables(model.variables, root_rank=0) behind the first batch",
         "call hvd.broadcast_parameters(model.state_dict(), root_rank=0) before training",
         "wrap the model in DistributedDataParallel, which sends the weights of rank 0, or broadcast them",
     );
+    if let Some(place) = empty {
+        let what = format!("the broadcast at line {} was given no weights: the model has none yet", place.line);
+        return (what, Some(place), remedy.to_owned());
+    }
     ("each rank begins from its own, and nothing sends the root's".to_owned(), seen.optimizer_place(), remedy.to_owned())
 }
 
@@ -189,6 +197,9 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     let topic = Topic::State;
     if why_not(seen, topic).is_some() {
         return Vec::new();
+    }
+    if seen.told("ZeroRedundancyOptimizer").is_some() {
+        return vec![Finding::not_judged(topic, "with ZeroRedundancyOptimizer each rank remembers other things on purpose")];
     }
     let updates = seen.updates();
     // Once weights or gradients differ, so does all that comes of them.

@@ -121,7 +121,7 @@ fn more() -> Vec<(&'static str, Vec<EventLine>)> {
         (
             "a shard of an optimizer on each rank",
             with(
-                updates(|rank, update| update.weights = format!("{} of {rank}", update.weights)),
+                updates(|rank, update| update.state = format!("{} of {rank}", update.state)),
                 3,
                 &[0, 1],
                 &InspectorReport::Wrapped(WrappedReport {
