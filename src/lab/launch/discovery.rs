@@ -93,7 +93,7 @@ impl Discovery {
     ///
     /// # Errors
     /// As [`Discovery::hosts`].
-    pub fn take(&mut self) -> Result<Vec<Host>, String> {
+    pub fn find(&mut self) -> Result<Vec<Host>, String> {
         let hosts = self.hosts()?;
         let new: Vec<Host> = hosts.iter().filter(|host| !self.fit.contains(&host.name)).cloned().collect();
         if let Some((record, folder)) = self.run.as_ref().filter(|_| !new.is_empty()) {
@@ -175,7 +175,7 @@ impl Discovery {
             let mut trouble = None;
             while wanted.strong_count() > 0 {
                 std::thread::sleep(EVERY);
-                let hosts = self.take();
+                let hosts = self.find();
                 let Some(wish) = wanted.upgrade().map(Wish) else { return };
                 let wrong = hosts.as_ref().err().cloned();
                 let is_news = wrong != trouble;

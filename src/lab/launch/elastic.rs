@@ -54,7 +54,7 @@ impl Elastic {
     ///
     /// # Errors
     /// They are too few, as the end of a sentence.
-    pub fn take(&mut self, hosts: &[Host]) -> Result<(), String> {
+    pub fn choose(&mut self, hosts: &[Host]) -> Result<(), String> {
         let left_out = self.discovery.as_ref().map(Discovery::left_out).unwrap_or_default();
         let too_few = || format!("{} there, and --min-np is {}{left_out}", counted_are(slots(hosts), "slot"), self.least());
         self.now.np = self.ranks_on(hosts).ok_or_else(too_few)?;
@@ -209,15 +209,15 @@ mod tests {
         };
         let mut run = Elastic::new(&resources);
         assert!(run.now.problem().is_none(), "each launch is a run with hosts");
-        assert_eq!(run.take(&found("a:1")).unwrap_err(), "1 slot is there, and --min-np is 2");
-        run.take(&found("a:1,b:2")).unwrap();
+        assert_eq!(run.choose(&found("a:1")).unwrap_err(), "1 slot is there, and --min-np is 2");
+        run.choose(&found("a:1,b:2")).unwrap();
         assert_eq!((run.now.np, run.now.hosts.as_deref()), (3, Some("a:1,b:2")));
         for (hosts, is_better) in
             [("a:1,b:2", false), ("b:2,a:1", false), ("a:1,b:2,c:1", true), ("a:2,b:2", true), ("b:2", true), ("a:1", false)]
         {
             assert_eq!(run.is_better(&found(hosts)), is_better, "{hosts}");
         }
-        run.take(&found("a:9")).unwrap();
+        run.choose(&found("a:9")).unwrap();
         assert_eq!(run.now.np, 4, "no more than --max-np");
         assert!(!run.is_better(&found("a:9,b:9")));
         // What is left is looked for again.

@@ -25,11 +25,11 @@ use tokio::time::Instant;
 
 use super::CommandLine;
 use super::event_socket::EventSocket;
-use super::evidence::Evidence;
 use super::fault::Faults;
 use super::line_file::WriteError;
 use super::link_monitor::{Hub, LinkMonitor};
 use super::no_progress::NoProgress;
+use super::observations::Observations;
 use super::output::{Line, Tags};
 use super::pipe::read;
 use super::run_writer::RunWriter;
@@ -103,15 +103,15 @@ impl Launch {
     pub fn start(line: &CommandLine, mut options: JobOptions) -> anyhow::Result<Launch> {
         let folder = options.folder.clone();
         let mut writer = RunWriter::open(folder.clone(), options.np, options.secret.clone(), options.limits.log_bytes())?;
-        writer.evidence = Evidence {
+        writer.observations = Observations {
             work: options.work,
             epochs_before: options.epochs_before,
             launcher_name: options.launcher_name,
             is_alone: options.own.as_ref().is_some_and(|own| own.is_alone),
-            ..writer.evidence
+            ..writer.observations
         };
         // What a single process prints is its own in any case.
-        writer.evidence.is_untagged = matches!(options.tags, Tags::No) && !writer.evidence.is_alone;
+        writer.observations.is_untagged = matches!(options.tags, Tags::No) && !writer.observations.is_alone;
         writer.say(&format!("hvd-lab: {}", line.to_shell()))?;
         for note in &line.notes {
             writer.say(&format!("hvd-lab: {note}"))?;
@@ -194,7 +194,7 @@ impl Launch {
                     if let Some(news) = slurm::news(&line) {
                         self.slurm_says(news, tell);
                     }
-                    if let Some(Event::Topology(report)) = self.take(line) {
+                    if let Some(Event::Topology(report)) = self.enter(line) {
                         self.rank_reported(&report, tell);
                     }
                 },
@@ -235,10 +235,10 @@ impl Launch {
                     self.look_at_lease();
                     self.no_progress.look();
                     if self.state.began.is_some() && self.state.kill_at.is_none() {
-                        let evidence = &self.writer.evidence;
+                        let observations = &self.writer.observations;
                         match self.no_progress.news() {
-                            Some(Some(silent)) => tell(RunState::Running, &format!("{silent}: {}", evidence.last_seen(self.options.np))),
-                            Some(None) => tell(RunState::Running, evidence.work.going()),
+                            Some(Some(silent)) => tell(RunState::Running, &format!("{silent}: {}", observations.last_seen(self.options.np))),
+                            Some(None) => tell(RunState::Running, observations.work.going()),
                             None => {}
                         }
                     }
@@ -264,13 +264,13 @@ impl Launch {
         self.finish_own_program(exit);
         let written = self.writer.flush();
         self.fail_if_unwritten(written);
-        let evidence = &self.writer.evidence;
+        let observations = &self.writer.observations;
         let broken = self.state.broken.take();
         let is_broken = broken.is_some() || self.state.stuck.is_some();
         // The system is at fault, whatever the launcher says of being ended.
         let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
-        let mut verdict = judge(evidence, exit, self.state.asked_to_stop, broken.or(self.state.stuck.take()));
-        verdict.trace_libraries(evidence);
+        let mut verdict = judge(observations, exit, self.state.asked_to_stop, broken.or(self.state.stuck.take()));
+        verdict.trace_libraries(observations);
         if let Some((why, _)) = &self.state.unwritten {
             verdict.message += &format!("; a part of what it printed is not kept: {why}");
         }
@@ -280,11 +280,12 @@ impl Launch {
         {
             verdict.message += &format!(": its time limit of {} was over", units::clock(limit_s));
         }
-        let versions = evidence.versions();
-        let np = self.options.own.as_ref().and_then(|_| evidence.introduced().map(|(_, report)| report.topology.size.0).max());
+        let versions = observations.versions();
+        let np =
+            self.options.own.as_ref().and_then(|_| observations.introduced().map(|(_, report)| report.topology.size.0).max());
         self.judged(&verdict);
         let is_requeued =
-            !self.state.asked_to_stop && slurm::ended(self.writer.evidence.launcher.iter()) == Some(slurm::Ended::Requeued);
+            !self.state.asked_to_stop && slurm::ended(self.writer.observations.launcher.iter()) == Some(slurm::Ended::Requeued);
         let is_left = self.options.is_batch
             && !self.state.asked_to_stop
             && !is_requeued
@@ -294,15 +295,15 @@ impl Launch {
         End { verdict, exit_code, versions, np, others_cpu, is_requeued, is_left, is_resized }
     }
 
-    fn take(&mut self, line: Line) -> Option<Event> {
+    fn enter(&mut self, line: Line) -> Option<Event> {
         let process = line.process().unwrap_or(0);
-        let last = self.writer.evidence.step(process);
+        let last = self.writer.observations.step(process);
         self.read_own_program(&line);
-        match self.writer.take(line) {
+        match self.writer.write(line) {
             Ok(event) => {
-                let evidence = &self.writer.evidence;
-                let excess = |event| self.options.limits.excess(process, event, last, evidence.config(process));
-                let flood = || self.options.limits.flood(evidence.flooding?, evidence.printed);
+                let observations = &self.writer.observations;
+                let excess = |event| self.options.limits.excess(process, event, last, observations.config(process));
+                let flood = || self.options.limits.flood(observations.flooding?, observations.printed);
                 if let Some(why) = event.as_ref().and_then(excess).or_else(flood).filter(|_| self.state.stuck.is_none()) {
                     self.state.stuck = Some(why);
                     self.begin_end();
@@ -311,7 +312,7 @@ impl Launch {
                 // A rank that warns of waiting has not got on.
                 if event.as_ref().is_some_and(|event| !matches!(event, Event::Warning { .. })) {
                     self.no_progress.progressed();
-                    self.writer.evidence.printed = 0;
+                    self.writer.observations.printed = 0;
                 }
                 if matches!(event, Some(Event::Fatal { .. })) && !self.options.is_batch {
                     self.state.end_after_failure_at.get_or_insert(Instant::now() + FAILURE_GRACE);
@@ -331,12 +332,12 @@ impl Launch {
         if process::look_up(report.pid).is_some_and(|found| found.session == std::process::id()) {
             self.scratch.adopt_shared_memory(report.pid);
         }
-        let evidence = &self.writer.evidence;
-        let places: Vec<RankPlace> = evidence.on(&self.host).map(|(process, report)| report.place(process)).collect();
+        let observations = &self.writer.observations;
+        let places: Vec<RankPlace> = observations.on(&self.host).map(|(process, report)| report.place(process)).collect();
         self.sampler.watch(places);
-        if evidence.introduced().count() == self.options.np && self.state.kill_at.is_none() {
+        if observations.introduced().count() == self.options.np && self.state.kill_at.is_none() {
             self.state.began = self.state.began.or_else(|| Load::of_session(std::process::id()));
-            tell(RunState::Running, evidence.work.going());
+            tell(RunState::Running, observations.work.going());
         }
     }
 
@@ -355,11 +356,11 @@ impl Launch {
 
     /// No rank reports any more, and none has said why.
     fn give_up(&mut self) {
-        let evidence = &self.writer.evidence;
+        let observations = &self.writer.observations;
         // On a busy machine it takes longer to print too much than to be taken for stuck.
-        let question = if evidence.printed > A_LOT { "is there a print in a loop?" } else { "a loop that never ends?" };
+        let question = if observations.printed > A_LOT { "is there a print in a loop?" } else { "a loop that never ends?" };
         let cause = format!("{}, so it was ended: {question} Last seen: ", self.no_progress.in_words());
-        self.state.stuck = Some(cause + &evidence.last_seen(self.options.np));
+        self.state.stuck = Some(cause + &observations.last_seen(self.options.np));
         self.begin_end();
     }
 }

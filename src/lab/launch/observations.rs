@@ -15,7 +15,7 @@ const LAUNCHER_LINES: usize = 60;
 
 /// What is known about the processes of one attempt.
 #[derive(Clone, Debug)]
-pub struct Evidence {
+pub struct Observations {
     pub work: Work,
     /// Epochs that a training has its checkpoint of from launches before this one.
     pub epochs_before: usize,
@@ -48,9 +48,9 @@ pub struct Evidence {
     pub lines: u64,
 }
 
-impl Default for Evidence {
-    fn default() -> Evidence {
-        Evidence {
+impl Default for Observations {
+    fn default() -> Observations {
+        Observations {
             work: Work::default(),
             epochs_before: 0,
             history: History::new(Keep::Epochs(1)),
@@ -71,7 +71,7 @@ impl Default for Evidence {
     }
 }
 
-impl Evidence {
+impl Observations {
     /// The processes that have introduced themselves, with what they said.
     pub fn introduced(&self) -> impl Iterator<Item = (usize, &TopologyReport)> {
         let processes = self.history.attempt().into_iter().flat_map(|attempt| &attempt.processes);

@@ -73,7 +73,7 @@ impl Sorter {
     }
 
     /// Sort one line, given without its end.
-    pub fn take(&mut self, bytes: &[u8]) -> Vec<Line> {
+    pub fn sort(&mut self, bytes: &[u8]) -> Vec<Line> {
         // Some launchers end their messages with a zero byte.
         let text = String::from_utf8_lossy(bytes).replace('\0', "");
         let text = text.trim_end_matches('\r');
@@ -177,7 +177,7 @@ mod tests {
 
     fn sort(flavour: Flavour, text: &str) -> Vec<Line> {
         let mut sorter = Sorter::new(Tags::Of(flavour));
-        let mut lines: Vec<Line> = text.split('\n').flat_map(|line| sorter.take(line.as_bytes())).collect();
+        let mut lines: Vec<Line> = text.split('\n').flat_map(|line| sorter.sort(line.as_bytes())).collect();
         lines.extend(sorter.finish());
         lines
     }
@@ -257,8 +257,8 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_do_no_harm() {
         let mut sorter = Sorter::new(Tags::Of(Flavour::OpenMpi5));
-        assert_eq!(sorter.take(b"[1,0]<stdout>: caf\xe9 \xff[[[[1,"), [rank(0, "caf\u{fffd} \u{fffd}[[[[1,")]);
-        assert_eq!(sorter.take(b"[1,0]<stdout>: a\0b\0"), [rank(0, "ab")]);
-        assert_eq!(sorter.take("[1,0]<stdout>: \u{1f9e5} [é".as_bytes()), [rank(0, "\u{1f9e5} [é")]);
+        assert_eq!(sorter.sort(b"[1,0]<stdout>: caf\xe9 \xff[[[[1,"), [rank(0, "caf\u{fffd} \u{fffd}[[[[1,")]);
+        assert_eq!(sorter.sort(b"[1,0]<stdout>: a\0b\0"), [rank(0, "ab")]);
+        assert_eq!(sorter.sort("[1,0]<stdout>: \u{1f9e5} [é".as_bytes()), [rank(0, "\u{1f9e5} [é")]);
     }
 }

@@ -24,7 +24,7 @@ pub(super) async fn read(pipe: impl AsyncRead + Unpin, tags: Tags, lines: mpsc::
         let ended = !matches!((&mut reader).take(LONGEST).read_until(b'\n', &mut bytes).await, Ok(1..));
         let is_cut = !bytes.ends_with(b"\n") && bytes.len() as u64 >= LONGEST;
         bytes.pop_if(|last| *last == b'\n');
-        let mut sorted = if ended { sorter.finish() } else { sorter.take(&bytes) };
+        let mut sorted = if ended { sorter.finish() } else { sorter.sort(&bytes) };
         sorted.extend(sorted.last().filter(|_| is_cut).and_then(cut));
         for line in sorted {
             if lines.send(line).await.is_err() {
@@ -54,11 +54,11 @@ async fn read_drawn(mut reader: impl AsyncBufRead + Unpin, tags: Tags, lines: mp
         let is_line = end.is_some() || is_over && !bytes.is_empty();
         // Told at once, for there may never be an end.
         let is_cut = room > 0 && bytes.len() as u64 >= LONGEST;
-        let said = if is_cut { sorter.take(&bytes[..1024]).last().and_then(cut) } else { None };
+        let said = if is_cut { sorter.sort(&bytes[..1024]).last().and_then(cut) } else { None };
         // What stands between two returns was there for a moment, whole.
         let drawn = if has_return { before_last_return(&mut bytes) } else { None };
         let sorted =
-            if is_line { sorter.take(&std::mem::take(&mut bytes)) } else { drawn.map_or(vec![], |drawn| sorter.take(&drawn)) };
+            if is_line { sorter.sort(&std::mem::take(&mut bytes)) } else { drawn.map_or(vec![], |drawn| sorter.sort(&drawn)) };
         for line in sorted.into_iter().chain(said) {
             let line = match line {
                 Line::Rank { process, text } if !is_line => Line::Drawn { process, text },

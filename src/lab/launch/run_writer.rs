@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 
-use super::evidence::Evidence;
 use super::hearing::Hearing;
 use super::line_file::{LineFile, WriteError};
+use super::observations::Observations;
 use super::output::Line;
 use super::thin::Thin;
 use super::work::Work;
@@ -46,7 +46,7 @@ pub struct RunWriter {
     /// Processes whose logs cannot be opened: they train without one.
     unopened: BTreeSet<usize>,
     thin: Thin,
-    pub evidence: Evidence,
+    pub observations: Observations,
 }
 
 impl RunWriter {
@@ -65,7 +65,7 @@ impl RunWriter {
             log_bytes,
             hearing: Hearing::new(np),
             unopened: BTreeSet::new(),
-            evidence: Evidence::default(),
+            observations: Observations::default(),
             folder,
         };
         for process in 0..np {
@@ -114,7 +114,7 @@ impl RunWriter {
     /// A line of a process's log, as long as that is not too long already.
     fn write_log(&mut self, process: usize, text: &str) -> Result<(), WriteError> {
         let most = self.log_bytes;
-        self.evidence.printed += text.len() as u64 + 1;
+        self.observations.printed += text.len() as u64 + 1;
         if self.unopened.contains(&process) {
             return Ok(());
         }
@@ -134,15 +134,15 @@ impl RunWriter {
         }
         let end = log.file.length();
         if is_full {
-            self.evidence.flooding.get_or_insert(process);
+            self.observations.flooding.get_or_insert(process);
         }
         self.arrived(LogSource::Process(process), end)
     }
 
     /// Write one line to the file where it belongs. Returns the event in it, if there is one that this version knows.
-    pub fn take(&mut self, line: Line) -> Result<Option<Event>, WriteError> {
+    pub fn write(&mut self, line: Line) -> Result<Option<Event>, WriteError> {
         // Events on the socket do not show that the launcher passes anything on.
-        self.evidence.lines += u64::from(!matches!(line, Line::Event { .. } | Line::Lost { .. }));
+        self.observations.lines += u64::from(!matches!(line, Line::Event { .. } | Line::Lost { .. }));
         match line {
             Line::Launcher(text) => self.say(&text).map(|()| None),
             Line::Drawn { .. } => Ok(None),
@@ -168,7 +168,7 @@ impl RunWriter {
                     self.event(process, message.json)
                 }
                 None => {
-                    if text.starts_with(MARKER) && self.evidence.imitating.insert(process) {
+                    if text.starts_with(MARKER) && self.observations.imitating.insert(process) {
                         self.say(&format!(
                             "hvd-lab: rank {process} prints lines that look like events of the lab and do not come from its \
                              library. They stay in its log and count for nothing"
@@ -187,7 +187,7 @@ impl RunWriter {
 
     /// Its processes are not judged, and may be others than the launcher knows of.
     fn is_own_program(&self) -> bool {
-        self.evidence.work == Work::Program
+        self.observations.work == Work::Program
     }
 
     /// Something that a process printed for people.
@@ -196,7 +196,7 @@ impl RunWriter {
             self.write_log(process, "")?;
         }
         // Also what cannot be written says why a run failed.
-        self.evidence.remember(process, text.to_owned());
+        self.observations.remember(process, text.to_owned());
         self.write_log(process, text)
     }
 
@@ -221,7 +221,7 @@ impl RunWriter {
             line.iter().for_each(|line| self.thin.skipped(line.clone()));
         }
         if let Some(line) = &line {
-            self.evidence.history.take(line);
+            self.observations.history.take(line);
         }
         Ok(line.map(|line| line.event))
     }
@@ -236,7 +236,7 @@ impl RunWriter {
         self.warn(process, &format!("{what} missing of what rank {process} told"))
     }
 
-    /// Another program sends events for this process. Then none of its events is evidence.
+    /// Another program sends events for this process. Then none of its events counts.
     fn distrust(&mut self, process: usize, why: &str) -> Result<(), WriteError> {
         if !self.hearing.distrusted.insert(process) {
             return Ok(());
@@ -247,7 +247,7 @@ impl RunWriter {
 
     /// A line of the launcher or of the supervisor itself.
     pub fn say(&mut self, text: &str) -> Result<(), WriteError> {
-        self.evidence.remember_launcher(text.to_owned());
+        self.observations.remember_launcher(text.to_owned());
         self.launcher.line(text)?;
         self.arrived(LogSource::Launcher, self.launcher.length())
     }
@@ -265,13 +265,13 @@ impl RunWriter {
             self.thin.skipped(line);
             return Ok(());
         }
-        self.evidence.history.take(&line);
+        self.observations.history.take(&line);
         self.events.line(&line.to_line())
     }
 
     /// Whether an event is written down: not one of very many that a program logs.
     fn keeps(&mut self, process: usize, event: Option<&Event>, bytes: usize) -> Result<bool, WriteError> {
-        let is_logged = self.evidence.work == Work::Program || matches!(event, Some(Event::Logged(_)));
+        let is_logged = self.observations.work == Work::Program || matches!(event, Some(Event::Logged(_)));
         let keeps = !is_logged || self.thin.keeps(process, event, bytes);
         if let Some(process) = self.thin.newly_cut() {
             let why = "it reports more than a run keeps, and only the first of each kind are kept".to_owned();

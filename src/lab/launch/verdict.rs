@@ -1,12 +1,12 @@
-//! How a run ended, from the evidence: finished, stopped, or failed and by whose fault.
+//! How a run ended, from what was observed: finished, stopped, or failed and by whose fault.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use super::evidence::Evidence;
 use super::host_name::HostName;
 use super::libraries::{blame, is_remark};
 use super::notice::{How, Notice, cancelled, is_out_of_memory, notice, one_line};
+use super::observations::Observations;
 use super::printed_errors::last_words;
 use super::slurm::{self, Ended};
 use super::work::Work;
@@ -31,9 +31,9 @@ impl Verdict {
     }
 
     /// If a run failed because of a library, adds which variable or file made it load that library, and the remedy.
-    pub fn trace_libraries(&mut self, evidence: &Evidence) {
-        let of_ranks = evidence.tails.values().flatten();
-        let said = evidence.launcher.iter().chain(of_ranks).chain([&self.message]).map(String::as_str);
+    pub fn trace_libraries(&mut self, observations: &Observations) {
+        let of_ranks = observations.tails.values().flatten();
+        let said = observations.launcher.iter().chain(of_ranks).chain([&self.message]).map(String::as_str);
         if self.state == RunState::Failed
             && let Some((what, remedy)) = blame(&said.collect::<Vec<_>>().join("\n"))
         {
@@ -60,23 +60,23 @@ type Cause = (Option<usize>, String);
 /// Judge a run whose launcher has ended.
 ///
 /// `asked_to_stop` says that the user wanted the end; `broken` why the supervisor had to end it.
-pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool, broken: Option<String>) -> Verdict {
+pub fn judge(observations: &Observations, exit: Option<ExitStatus>, asked_to_stop: bool, broken: Option<String>) -> Verdict {
     if let Some(cause) = broken {
         return Verdict::plain(RunState::Failed, cause);
     }
-    let launcher = one_line(evidence.launcher.iter());
-    let ending = Ending { evidence, exit, notice: notice(&launcher), launcher };
+    let launcher = one_line(observations.launcher.iter());
+    let ending = Ending { observations, exit, notice: notice(&launcher), launcher };
     // A program of the user's own does not report that it has finished.
-    let is_unreported = evidence.work == Work::Program && !asked_to_stop && ending.lost_host().is_none();
+    let is_unreported = observations.work == Work::Program && !asked_to_stop && ending.lost_host().is_none();
     let has_succeeded = exit.is_some_and(|exit| exit.success());
-    if (is_unreported || evidence.all_finished()) && (asked_to_stop || has_succeeded) {
-        return Verdict::plain(RunState::Finished, evidence.work.finished(evidence.done()));
+    if (is_unreported || observations.all_finished()) && (asked_to_stop || has_succeeded) {
+        return Verdict::plain(RunState::Finished, observations.work.finished(observations.done()));
     }
-    let stopped = evidence.work.stopped(evidence.done());
+    let stopped = observations.work.stopped(observations.done());
     if asked_to_stop {
         return Verdict::plain(RunState::Stopped, stopped);
     }
-    let by_slurm = slurm::ended(evidence.launcher.iter()).filter(|end| *end != Ended::Requeued);
+    let by_slurm = slurm::ended(observations.launcher.iter()).filter(|end| *end != Ended::Requeued);
     match by_slurm.or_else(|| cancelled(&ending.launcher)) {
         Some(Ended::TimeLimit(words)) => return Verdict::plain(RunState::Stopped, format!("{stopped}: {words}")),
         Some(Ended::Other(words)) => return Verdict::plain(RunState::Failed, words),
@@ -89,7 +89,7 @@ pub fn judge(evidence: &Evidence, exit: Option<ExitStatus>, asked_to_stop: bool,
 
 /// A failed launch: what is known of it, and the sentences about its cause.
 struct Ending<'a> {
-    evidence: &'a Evidence,
+    observations: &'a Observations,
     exit: Option<ExitStatus>,
     /// The launcher's lines as one.
     launcher: String,
@@ -98,7 +98,7 @@ struct Ending<'a> {
 
 impl Ending<'_> {
     fn last_lines(&self, failed: Option<usize>) -> Vec<String> {
-        let Evidence { tails, is_untagged, work, .. } = self.evidence;
+        let Observations { tails, is_untagged, work, .. } = self.observations;
         let printing = || tails.values().filter(|lines| last_words(lines.iter()).is_some()).count();
         let lines: Vec<String> = match failed {
             Some(process) => tails.get(&process).into_iter().flatten().cloned().collect(),
@@ -108,7 +108,7 @@ impl Ending<'_> {
         };
         // With step 2 only rank 0 prints: of the others the launcher's words are all there is.
         if lines.is_empty() && self.notice.is_none_or(|notice| notice.how != How::Left) {
-            let words = launcher_words(self.evidence);
+            let words = launcher_words(self.observations);
             words[words.len().saturating_sub(10)..].to_vec()
         } else {
             lines
@@ -120,19 +120,19 @@ impl Ending<'_> {
         if let Some(host) = self.lost_host() {
             return Some(Lost { ranks: self.ranks_of(&host).len(), host: Some(host) });
         }
-        let is_lost = self.evidence.fatal_of(failed?).is_none() && self.evidence.introduced().next().is_some();
+        let is_lost = self.observations.fatal_of(failed?).is_none() && self.observations.introduced().next().is_some();
         is_lost.then_some(Lost { ranks: 1, host: None })
     }
 
     fn ranks_of(&self, host: &str) -> Vec<usize> {
-        let introduced = || self.evidence.introduced().map(|(process, report)| (process, report.host.as_str()));
+        let introduced = || self.observations.introduced().map(|(process, report)| (process, report.host.as_str()));
         let known = HostName::of(host).among(introduced().map(|(_, host)| host));
         introduced().filter(|(_, host)| Some(*host) == known).map(|(process, _)| process).collect()
     }
 
     /// The surest explanation comes first: what another process or the launcher says later may only follow from it.
     fn cause(&self) -> Cause {
-        let Ending { evidence, notice, .. } = self;
+        let Ending { observations, notice, .. } = self;
         // A host that is gone takes its ranks along, and the others fail for it.
         if let Some(host) = self.lost_host() {
             return self.lost(&host);
@@ -144,9 +144,9 @@ impl Ending<'_> {
         let known = notice.and_then(|notice| Some((self.known_process(&notice)?, notice)));
         // One that ends before another may only be quicker to end: who printed a real error first is the first.
         let is_killed = notice.is_some_and(|notice| matches!(notice.how, How::Signal(signal) if ![6, 15].contains(&signal)));
-        if evidence.work == Work::Program && !evidence.is_alone && !is_killed && self.exit_signal().is_none() {
+        if observations.work == Work::Program && !observations.is_alone && !is_killed && self.exit_signal().is_none() {
             let named = known.map(|(process, notice)| (process, notice.is_root)).or(aborted.map(|(process, _)| (process, true)));
-            if let Some((process, text)) = first_error(evidence, named) {
+            if let Some((process, text)) = first_error(observations, named) {
                 return (Some(process), format!("rank {process} failed first: {}", error_in_words(text)));
             }
         }
@@ -156,10 +156,10 @@ impl Ending<'_> {
             && (named.is_some() || aborted.is_none())
         {
             // Its own word, for which it was ended perhaps, says more than the signal.
-            let own = evidence.fatal_of(process).map(reported).or_else(|| self.given_up(process));
+            let own = observations.fatal_of(process).map(reported).or_else(|| self.given_up(process));
             return own.unwrap_or_else(|| self.did(process, "was ended", &format!(" by {}", self.signal_words(signal))));
         }
-        if let Some(first) = evidence.fatal().first() {
+        if let Some(first) = observations.fatal().first() {
             return reported(first);
         }
         if let Some((process, code)) = aborted {
@@ -178,31 +178,31 @@ impl Ending<'_> {
             }
             _ => {}
         }
-        if evidence.work == Work::Program {
+        if observations.work == Work::Program {
             return self.cause_in_own_program();
         }
-        if let Some(process) = evidence.vanished {
+        if let Some(process) = observations.vanished {
             let vanished = || self.did(process, "vanished", &format!(", and mpirun did not notice{LEFT}"));
             return self.given_up(process).unwrap_or_else(vanished);
         }
         if let Some(signal) = self.exit_signal() {
             return (None, format!("mpirun was ended by {}", self.signal_words(signal)));
         }
-        let has_reports = evidence.introduced().next().is_some();
-        if let Some(process) = evidence.imitating.first()
+        let has_reports = observations.introduced().next().is_some();
+        if let Some(process) = observations.imitating.first()
             && !has_reports
         {
             let cause = "printed lines that look like events of the lab, and none came from its library: what a program prints is \
-                         no evidence. If the program trains with the library, build both anew from the same version";
+                         no observations. If the program trains with the library, build both anew from the same version";
             return (Some(*process), format!("rank {process} {cause}"));
         }
         let code = self.code_words();
         if !has_reports {
-            let words = launcher_words(evidence).join(" ");
+            let words = launcher_words(observations).join(" ");
             let words = if words.is_empty() { "it said nothing".to_owned() } else { shortened(&words) };
             return (None, format!("mpirun{code} before any rank reported: {words}"));
         }
-        let silent = evidence.introduced().map(|(process, _)| process).find(|process| !evidence.has_finished(*process));
+        let silent = observations.introduced().map(|(process, _)| process).find(|process| !observations.has_finished(*process));
         match silent {
             Some(process) => self.did(process, "ended", &format!(" without a final event (mpirun{code}){LEFT}")),
             None => (None, format!("every rank finished, but mpirun{code}")),
@@ -213,41 +213,41 @@ impl Ending<'_> {
     /// only of one the last words may be the cause.
     fn cause_in_own_program(&self) -> Cause {
         const NOBODY: &str = "nothing says which rank failed first: look at the end of the log of each rank";
-        let evidence = self.evidence;
+        let observations = self.observations;
         // Ranks that ended within a second were not counted; those of torchrun are named, and accelerate starts one alone without it.
-        let is_one = evidence.is_alone || evidence.introduced().nth(1).is_none();
-        let launcher = if evidence.is_alone { "the program" } else { evidence.launcher_name };
-        let process = evidence.is_alone.then_some(0);
+        let is_one = observations.is_alone || observations.introduced().nth(1).is_none();
+        let launcher = if observations.is_alone { "the program" } else { observations.launcher_name };
+        let process = observations.is_alone.then_some(0);
         if let Some(signal) = self.exit_signal() {
             return (process, format!("{launcher} was ended by {}", self.signal_words(signal)));
         }
         let killed = |signal| (None, format!("one of the ranks was ended by {}, and {NOBODY}", self.signal_words(signal)));
-        let first_error = evidence.errors.first().map(|(_, error)| error.text.as_str());
-        match self.notice.filter(|_| !evidence.is_alone).map(|notice| notice.how) {
+        let first_error = observations.errors.first().map(|(_, error)| error.text.as_str());
+        match self.notice.filter(|_| !observations.is_alone).map(|notice| notice.how) {
             Some(How::LauncherSignal(signal)) => {
                 return (None, format!("{launcher} was asked to end by {}", self.signal_words(signal)));
             }
             Some(How::Signal(signal)) => return killed(signal),
-            Some(How::ExitCode(code)) if !(is_one && evidence.is_untagged) => {
+            Some(How::ExitCode(code)) if !(is_one && observations.is_untagged) => {
                 let said = first_error.map_or(format!(", and {NOBODY}"), |error| format!(": {}", shortened(error)));
                 return (None, format!("one of the ranks ended with {}{said}", self.code_meaning(code)));
             }
             _ if is_out_of_memory(&self.launcher) => return killed(9),
             _ => {}
         }
-        let only_error = || error_of(evidence, 0).or_else(|| Some(evidence.errors.of(None)?.text.as_str()));
+        let only_error = || error_of(observations, 0).or_else(|| Some(observations.errors.of(None)?.text.as_str()));
         let error = if is_one { only_error() } else { first_error };
-        let of_launcher = launcher_words(evidence);
-        let of_ranks: Vec<&str> = evidence.tails.values().filter_map(|lines| last_words(lines.iter())).collect();
+        let of_launcher = launcher_words(observations);
+        let of_ranks: Vec<&str> = observations.tails.values().filter_map(|lines| last_words(lines.iter())).collect();
         let last = match of_ranks[..] {
-            _ if evidence.is_untagged => last_words(of_launcher.iter()),
+            _ if observations.is_untagged => last_words(of_launcher.iter()),
             [] => last_words(of_launcher.iter()),
             [only] => Some(only),
             _ => None,
         };
         let said = match error.or(last.filter(|_| is_one)) {
             Some(words) => format!(": {}", error_in_words(words)),
-            None if evidence.is_alone => String::new(),
+            None if observations.is_alone => String::new(),
             None => format!(", and {NOBODY}"),
         };
         (process, format!("the program{}{said}", self.code_words()))
@@ -260,22 +260,22 @@ impl Ending<'_> {
 
     /// A process that was stopped for so long that the run continues without it.
     fn given_up(&self, process: usize) -> Option<Cause> {
-        let is_given_up = self.evidence.given_up.contains(&process);
+        let is_given_up = self.observations.given_up.contains(&process);
         is_given_up.then(|| self.did(process, "was stopped by a signal", " and did not go on, so the lab has ended it"))
     }
 
     /// The last error of a process, or its last words, as the end of a sentence.
     fn last_error(&self, process: usize) -> String {
         // Among the lines of process 0 there are those of all others.
-        let is_own = process != 0 || !self.evidence.is_untagged;
-        let tail = || self.evidence.tails.get(&process).filter(|_| is_own).and_then(|lines| last_words(lines.iter()));
-        let error = error_of(self.evidence, process).or_else(tail);
+        let is_own = process != 0 || !self.observations.is_untagged;
+        let tail = || self.observations.tails.get(&process).filter(|_| is_own).and_then(|lines| last_words(lines.iter()));
+        let error = error_of(self.observations, process).or_else(tail);
         error.map(|line| format!(": {}", shortened(line))).unwrap_or_default()
     }
 
     /// The process that called MPI_Abort, and its error code; nothing where several may have been first.
     fn aborted(&self) -> Option<(usize, Option<i32>)> {
-        let by = self.evidence.aborts.clone().with_launcher(self.evidence.launcher.iter()).by;
+        let by = self.observations.aborts.clone().with_launcher(self.observations.launcher.iter()).by;
         match (self.notice, by.len()) {
             (Some(Notice { process: Some(process), how: How::Abort, .. }), _) => {
                 Some((process, by.get(&process).copied().flatten()))
@@ -287,7 +287,7 @@ impl Ending<'_> {
 
     fn known_process(&self, notice: &Notice) -> Option<usize> {
         let is_it = |pid: u32| Some(pid) == notice.pid;
-        notice.process.or_else(|| self.evidence.introduced().find_map(|(process, known)| is_it(known.pid).then_some(process)))
+        notice.process.or_else(|| self.observations.introduced().find_map(|(process, known)| is_it(known.pid).then_some(process)))
     }
 
     /// The host with which the launcher of Open MPI lost touch, by its name or address.
@@ -305,7 +305,7 @@ impl Ending<'_> {
     fn lost(&self, host: &str) -> Cause {
         let ranks = self.ranks_of(host);
         let Some(first) = ranks.first() else {
-            let cause = if self.evidence.introduced().next().is_some() { "is gone" } else { "could not begin" };
+            let cause = if self.observations.introduced().next().is_some() { "is gone" } else { "could not begin" };
             let remedy = format!("`hvd-lab doctor -H {host}` looks at it; a firewall between the hosts does this as well");
             return (None, format!("host {host} {cause}: mpirun lost touch with it. {remedy}"));
         };
@@ -316,8 +316,8 @@ impl Ending<'_> {
 
     /// Where a process was last seen, as the end of a sentence; empty if that is unknown.
     fn place(&self, process: usize) -> String {
-        let Evidence { work, .. } = self.evidence;
-        match (work, self.evidence.step(process), self.evidence.done()) {
+        let Observations { work, .. } = self.observations;
+        match (work, self.observations.step(process), self.observations.done()) {
             (Work::Training | Work::Photos, Some(step), _) => {
                 format!(" in epoch {} after batch {}", step.epoch + 1, step.batch + 1)
             }
@@ -354,27 +354,27 @@ impl Ending<'_> {
 }
 
 /// What a process printed of the error that ended it; without tags, and where none says whose it is, the first that anyone printed.
-fn error_of(evidence: &Evidence, process: usize) -> Option<&str> {
-    let unknown = || evidence.errors.first().filter(|(of, _)| of.is_none()).map(|(_, error)| error);
-    Some(&evidence.errors.of(Some(process)).or_else(|| unknown().filter(|_| evidence.is_untagged))?.text)
+fn error_of(observations: &Observations, process: usize) -> Option<&str> {
+    let unknown = || observations.errors.first().filter(|(of, _)| of.is_none()).map(|(_, error)| error);
+    Some(&observations.errors.of(Some(process)).or_else(|| unknown().filter(|_| observations.is_untagged))?.text)
 }
 
 /// The process that printed the first error that follows from no other, and this error, where it is not the one that the launcher
 /// names. Whom it calls the root cause it is to be believed, unless that one's own words are that it has lost another.
-fn first_error(evidence: &Evidence, named: Option<(usize, bool)>) -> Option<(usize, &str)> {
-    let (process, error) = evidence.errors.first()?;
-    let is_lost = |named| evidence.errors.of(Some(named)).is_some_and(|own| own.is_consequence);
+fn first_error(observations: &Observations, named: Option<(usize, bool)>) -> Option<(usize, &str)> {
+    let (process, error) = observations.errors.first()?;
+    let is_lost = |named| observations.errors.of(Some(named)).is_some_and(|own| own.is_consequence);
     let is_believed = named.is_some_and(|(named, is_root)| Some(named) == process || is_root && !is_lost(named));
     Some((process.filter(|_| !is_believed)?, &error.text))
 }
 
 /// The launcher's lines without rules and blank lines. A traceback of the launcher itself is left out if the ranks printed more before.
-fn launcher_words(evidence: &Evidence) -> Vec<String> {
+fn launcher_words(observations: &Observations) -> Vec<String> {
     let is_word = |line: &&String| line.chars().any(char::is_alphanumeric) && !line.starts_with("hvd-lab: ") && !is_remark(line);
-    let mut words: Vec<String> = evidence.launcher.iter().filter(is_word).map(|line| line.trim().to_owned()).collect();
-    let script = format!("/{}\", line ", evidence.launcher_name);
+    let mut words: Vec<String> = observations.launcher.iter().filter(is_word).map(|line| line.trim().to_owned()).collect();
+    let script = format!("/{}\", line ", observations.launcher_name);
     let own = words.windows(2).position(|pair| pair[0].starts_with("Traceback (") && pair[1].contains(&script));
-    if let Some(at) = own.filter(|at| evidence.is_untagged && *at > 0) {
+    if let Some(at) = own.filter(|at| observations.is_untagged && *at > 0) {
         words.truncate(at);
     }
     words

@@ -61,41 +61,41 @@ const MPICH_SIGNAL: &str = "\
 YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)";
 
 /// Two ranks with pids 70 and 71 that have reported, and these words of the launcher.
-fn evidence(launcher: &str) -> Evidence {
-    let mut evidence = before_any_reports(launcher);
+fn observations(launcher: &str) -> Observations {
+    let mut observations = before_any_reports(launcher);
     for (process, pid) in [(0, 70), (1, 71)] {
-        tell(&mut evidence, process, Event::Topology(TopologyReport { pid, ..TopologyReport::sample() }));
+        tell(&mut observations, process, Event::Topology(TopologyReport { pid, ..TopologyReport::sample() }));
     }
-    evidence
+    observations
 }
 
-fn before_any_reports(launcher: &str) -> Evidence {
+fn before_any_reports(launcher: &str) -> Observations {
     let tails = [(1, ["one", "two"].map(String::from).into())].into();
-    Evidence { tails, launcher: launcher.lines().map(String::from).collect(), ..Evidence::default() }
+    Observations { tails, launcher: launcher.lines().map(String::from).collect(), ..Observations::default() }
 }
 
-fn tell(evidence: &mut Evidence, process: usize, event: Event) {
-    evidence.history.take(&EventLine { time_s: 1.0, process, event });
+fn tell(observations: &mut Observations, process: usize, event: Event) {
+    observations.history.take(&EventLine { time_s: 1.0, process, event });
 }
 
-fn epoch_ends(evidence: &mut Evidence, epoch: usize) {
-    tell(evidence, 0, Event::Epoch(EpochReport { epoch, ..EpochReport::sample() }));
+fn epoch_ends(observations: &mut Observations, epoch: usize) {
+    tell(observations, 0, Event::Epoch(EpochReport { epoch, ..EpochReport::sample() }));
 }
 
-fn finish(evidence: &mut Evidence, process: usize) {
-    tell(evidence, process, Event::Finished { epochs: 1, training_seconds: 1.0, total_seconds: 1.0, peak_rss_bytes: None });
+fn finish(observations: &mut Observations, process: usize) {
+    tell(observations, process, Event::Finished { epochs: 1, training_seconds: 1.0, total_seconds: 1.0, peak_rss_bytes: None });
 }
 
-fn fail(evidence: &mut Evidence, process: usize, during: &str, cause: &str) {
-    tell(evidence, process, Event::Fatal { during: during.into(), cause: cause.into() });
+fn fail(observations: &mut Observations, process: usize, during: &str, cause: &str) {
+    tell(observations, process, Event::Fatal { during: during.into(), cause: cause.into() });
 }
 
 fn code(code: i32) -> Option<ExitStatus> {
     Some(ExitStatus::from_raw(code << 8))
 }
 
-fn failed(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, String) {
-    let verdict = judge(evidence, exit, false, None);
+fn failed(observations: &Observations, exit: Option<ExitStatus>) -> (Option<usize>, String) {
+    let verdict = judge(observations, exit, false, None);
     assert_eq!(verdict.state, RunState::Failed);
     assert!(!verdict.message.is_empty() && !verdict.message.contains('\n'));
     (verdict.failed_process, verdict.message)
@@ -103,7 +103,7 @@ fn failed(evidence: &Evidence, exit: Option<ExitStatus>) -> (Option<usize>, Stri
 
 #[test]
 fn a_run_is_finished_only_when_every_rank_says_so() {
-    let mut run = evidence("");
+    let mut run = observations("");
     epoch_ends(&mut run, 3);
     finish(&mut run, 0);
     assert_eq!(failed(&run, code(0)).0, Some(1));
@@ -111,17 +111,17 @@ fn a_run_is_finished_only_when_every_rank_says_so() {
     let verdict = judge(&run, code(0), false, None);
     assert_eq!((verdict.state, verdict.message.as_str()), (RunState::Finished, "trained 3 epochs"));
     assert_eq!(failed(&run, code(1)), (None, "every rank finished, but mpirun ended with exit code 1".into()));
-    assert_eq!(failed(&Evidence::default(), code(0)).0, None);
+    assert_eq!(failed(&Observations::default(), code(0)).0, None);
 }
 
 #[test]
 fn the_first_to_be_killed_is_named_by_every_launcher() {
     for words in [OPEN_MPI_SIGNAL, MPICH_SIGNAL] {
-        let (process, message) = failed(&evidence(words), code(137));
+        let (process, message) = failed(&observations(words), code(137));
         assert_eq!(process, Some(1), "{words}");
         assert!(message.starts_with("rank 1 was ended by signal 9 (SIGKILL)"), "{message}");
     }
-    let mut run = evidence(OPEN_MPI_SIGNAL);
+    let mut run = observations(OPEN_MPI_SIGNAL);
     tell(&mut run, 1, Event::Step { epoch: 1, batch: 6, lr: 0.1, loss: 1.0 });
     assert!(failed(&run, code(137)).1.starts_with("rank 1 was ended in epoch 2 after batch 7 by signal 9"));
     assert_eq!(judge(&run, code(137), false, None).last_lines, ["one", "two"]);
@@ -129,16 +129,16 @@ fn the_first_to_be_killed_is_named_by_every_launcher() {
 
 #[test]
 fn the_complaints_of_the_survivors_do_not_hide_who_was_killed() {
-    let mut run = evidence(OPEN_MPI_SIGNAL);
+    let mut run = observations(OPEN_MPI_SIGNAL);
     fail(&mut run, 0, "allreduce", "a peer is gone");
     assert_eq!(failed(&run, code(137)).0, Some(1));
-    let mut run = evidence(OPEN_MPI_SIGNAL);
+    let mut run = observations(OPEN_MPI_SIGNAL);
     fail(&mut run, 1, "epoch 2", "the loss is not a number");
     let wanted = (Some(1), "rank 1 failed during epoch 2: the loss is not a number".into());
     assert_eq!(failed(&run, code(134)), wanted);
     // Both were ended for what they said: whichever spoke first, the one that the launcher saw first is told in its own words.
     for order in [[0, 1], [1, 0]] {
-        let mut run = evidence(OPEN_MPI_SIGNAL);
+        let mut run = observations(OPEN_MPI_SIGNAL);
         for process in order {
             let cause = if process == 1 { "the loss is not a number" } else { "the loss of rank 0 is no better" };
             fail(&mut run, process, "epoch 2", cause);
@@ -168,14 +168,14 @@ fn a_host_that_is_gone_is_named_with_its_ranks_whatever_the_others_say() {
 
 #[test]
 fn one_that_leaves_quietly_is_named_and_mpirun_does_not_lecture() {
-    for run in [evidence(OPEN_MPI_LEFT), before_any_reports(OPEN_MPI_LEFT)] {
+    for run in [observations(OPEN_MPI_LEFT), before_any_reports(OPEN_MPI_LEFT)] {
         let verdict = judge(&run, code(1), false, None);
         let wanted = "rank 1 left by itself, without an error, before its program was over. Look for an exit that only some \
                       ranks reach";
         assert_eq!((verdict.failed_process, verdict.message.as_str()), (Some(1), wanted));
         assert_eq!(verdict.last_lines, ["one", "two"], "its own");
     }
-    let mut run = evidence(OPEN_MPI_LEFT);
+    let mut run = observations(OPEN_MPI_LEFT);
     run.tails.clear();
     assert_eq!(judge(&run, code(1), false, None).last_lines, [""; 0]);
 }
@@ -183,13 +183,13 @@ fn one_that_leaves_quietly_is_named_and_mpirun_does_not_lecture() {
 #[test]
 fn an_exit_code_comes_with_the_last_words() {
     for words in [OPEN_MPI_CODE, OPEN_MPI_4_CODE] {
-        assert_eq!(failed(&evidence(words), code(3)), (Some(1), "rank 1 ended with exit code 3: two".into()));
+        assert_eq!(failed(&observations(words), code(3)), (Some(1), "rank 1 ended with exit code 3: two".into()));
     }
 }
 
 /// What the ranks and the launcher of Open MPI 5 print when rank 1 calls MPI_Abort; in a communicator of its own it is rank 0.
-fn aborted(communicator: &str, launcher: &str) -> Evidence {
-    let mut run = evidence(launcher);
+fn aborted(communicator: &str, launcher: &str) -> Observations {
+    let mut run = observations(launcher);
     run.work = Work::Program;
     run.tails = [(0, ["step 1".to_owned()].into()), (1, ["bad layer".to_owned()].into())].into();
     for line in ["-----", communicator, "  Proc: [[16551,1],1]", "  Errorcode: 3", "", "NOTE: invoking MPI_ABORT causes", "-----"]
@@ -217,16 +217,16 @@ terminated by signals sent by prterun (as reported here).";
     }
     // Open MPI 4 lets the launcher say it. MPICH ends the others by a signal, and names one of those.
     let four = "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 3.";
-    let mut run = Evidence { work: Work::Program, ..evidence(four) };
+    let mut run = Observations { work: Work::Program, ..observations(four) };
     assert_eq!(failed(&run, code(3)).1, "rank 1 called MPI_Abort with error code 3: two");
-    run = Evidence { work: Work::Program, ..evidence(&MPICH_SIGNAL.replace("PID 71", "PID 70")) };
+    run = Observations { work: Work::Program, ..observations(&MPICH_SIGNAL.replace("PID 71", "PID 70")) };
     run.aborts.read(1, "Abort(3) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 3) - process 1");
     assert_eq!(failed(&run, code(3)).1, "rank 1 called MPI_Abort with error code 3: two");
 }
 
 #[test]
 fn nobody_is_blamed_whom_nothing_names() {
-    let mut run = Evidence { work: Work::Program, ..evidence("") };
+    let mut run = Observations { work: Work::Program, ..observations("") };
     run.tails = [(0, ["step 1".to_owned()].into()), (1, ["step 1".to_owned()].into())].into();
     let (process, message) = failed(&run, code(3));
     assert_eq!(process, None);
@@ -237,11 +237,11 @@ fn nobody_is_blamed_whom_nothing_names() {
     }
     assert_eq!(failed(&run, code(3)).0, None);
     // What only one of several has printed may be what a survivor complains of; one that runs alone is the one.
-    run = Evidence { work: Work::Program, ..evidence("") };
+    run = Observations { work: Work::Program, ..observations("") };
     assert!(failed(&run, code(3)).1.contains("nothing says which rank failed first"));
-    run = Evidence { work: Work::Program, ..before_any_reports("") };
+    run = Observations { work: Work::Program, ..before_any_reports("") };
     assert_eq!(failed(&run, code(3)), (None, "the program ended with exit code 3: two".into()));
-    run = Evidence { work: Work::Program, ..evidence("") };
+    run = Observations { work: Work::Program, ..observations("") };
     run.is_alone = true;
     assert_eq!(failed(&run, code(3)).0, Some(0));
 }
@@ -299,7 +299,7 @@ fn a_rank_is_blamed_where_its_launcher_names_it_and_no_other() {
         ("srun: error: n1: task 99999999999999999999: Killed", None, "one of the ranks was ended by signal 9"),
         ("\u{feff}=\r\nRoot Cause (first observed failure): rank : : exitcode", None, "nothing says which rank failed first"),
     ] {
-        let run = Evidence { work: Work::Program, launcher_name: "torchrun", ..evidence(words) };
+        let run = Observations { work: Work::Program, launcher_name: "torchrun", ..observations(words) };
         let (blamed, said) = failed(&run, code(1));
         assert!(blamed == process && said.contains(wanted), "{words}: {blamed:?} {said}");
         assert!(process.is_some() || !said.contains("two"), "the last words of one that nobody names: {said}");
@@ -308,13 +308,13 @@ fn a_rank_is_blamed_where_its_launcher_names_it_and_no_other() {
 
 #[test]
 fn what_all_ranks_print_as_one_is_no_rank_s_last_word() {
-    let mut run = Evidence { work: Work::Program, is_untagged: true, ..evidence("") };
+    let mut run = Observations { work: Work::Program, is_untagged: true, ..observations("") };
     run.tails.clear();
     for line in torchrun(1).lines().chain(["RuntimeError: Connection reset by peer"]) {
         run.remember(0, line.to_owned());
     }
     assert_eq!(failed(&run, code(1)), (Some(1), "rank 1 ended with exit code 1".into()));
-    run = Evidence { work: Work::Program, launcher: Default::default(), ..run };
+    run = Observations { work: Work::Program, launcher: Default::default(), ..run };
     run.remember(0, "the last of rank 0, or of another".into());
     let (process, said) = failed(&run, code(1));
     assert!(process.is_none() && !said.contains("the last of process"), "{said}");
@@ -331,7 +331,7 @@ fn what_slurm_ends_is_not_the_fault_of_a_rank() {
         ("DUE TO PREEMPTION", RunState::Failed, "Slurm ended it: preemption"),
     ] {
         let words = format!("slurmstepd: error: *** STEP 4711.0 ON n1 CANCELLED AT 2026-01-01T10:00:00 {why} ***");
-        let run = Evidence { work: Work::Program, ..evidence(&format!("{words}\nsrun: error: n1: task 0: Terminated")) };
+        let run = Observations { work: Work::Program, ..observations(&format!("{words}\nsrun: error: n1: task 0: Terminated")) };
         let verdict = judge(&run, code(1), false, None);
         assert_eq!((verdict.state, verdict.message.as_str(), verdict.failed_process), (state, wanted, None));
     }
@@ -348,20 +348,20 @@ fn before_any_rank_reports_the_launchers_words_are_the_cause() {
 
 #[test]
 fn a_rank_that_never_printed_leaves_the_launchers_words() {
-    let run = Evidence { tails: [].into(), ..evidence(OPEN_MPI_SIGNAL) };
+    let run = Observations { tails: [].into(), ..observations(OPEN_MPI_SIGNAL) };
     assert!(judge(&run, code(137), false, None).last_lines[0].contains("process rank 1"));
 }
 
 #[test]
 fn a_killed_launcher_and_a_vanished_rank_are_told_apart() {
-    assert!(failed(&evidence(""), Some(ExitStatus::from_raw(9))).1.starts_with("mpirun was ended by signal 9"));
-    let run = Evidence { vanished: Some(0), ..evidence("") };
+    assert!(failed(&observations(""), Some(ExitStatus::from_raw(9))).1.starts_with("mpirun was ended by signal 9"));
+    let run = Observations { vanished: Some(0), ..observations("") };
     assert_eq!(failed(&run, code(143)).0, Some(0));
 }
 
 #[test]
 fn a_rank_that_the_lab_gave_up_was_not_killed_by_hand() {
-    let run = Evidence { given_up: [1].into(), ..evidence(MPICH_SIGNAL) };
+    let run = Observations { given_up: [1].into(), ..observations(MPICH_SIGNAL) };
     let (process, message) = failed(&run, code(9));
     assert_eq!(process, Some(1));
     assert!(message.starts_with("rank 1 was stopped by a signal") && message.ends_with("the lab has ended it"), "{message}");
@@ -369,12 +369,12 @@ fn a_rank_that_the_lab_gave_up_was_not_killed_by_hand() {
 
 #[test]
 fn what_the_user_asked_for_is_no_failure() {
-    let mut run = evidence(OPEN_MPI_SIGNAL);
+    let mut run = observations(OPEN_MPI_SIGNAL);
     epoch_ends(&mut run, 1);
     let verdict = judge(&run, code(143), true, None);
     assert_eq!((verdict.state, verdict.message.as_str()), (RunState::Stopped, "stopped after 1 epoch"));
     // The ranks were being started again, and had not said where they go on.
-    let again = Evidence { epochs_before: 3, ..evidence("") };
+    let again = Observations { epochs_before: 3, ..observations("") };
     assert_eq!(judge(&again, code(143), true, None).message, "stopped after 3 epochs");
     // It came too late.
     (0..2).for_each(|process| finish(&mut run, process));
@@ -385,14 +385,14 @@ fn what_the_user_asked_for_is_no_failure() {
 
 #[test]
 fn collectives_are_counted_in_rows() {
-    let mut evidence = evidence("");
-    evidence.work = Work::Collectives;
-    assert_eq!(judge(&evidence, None, true, None).message, "stopped after 0 rows");
-    tell(&mut evidence, 0, Event::Allreduce(crate::domain::collective::AllreduceReport::sample()));
-    let killed = failed(&evidence, code(1));
+    let mut observations = observations("");
+    observations.work = Work::Collectives;
+    assert_eq!(judge(&observations, None, true, None).message, "stopped after 0 rows");
+    tell(&mut observations, 0, Event::Allreduce(crate::domain::collective::AllreduceReport::sample()));
+    let killed = failed(&observations, code(1));
     assert!(killed.1.contains("after 1 row"), "{killed:?}");
-    finish(&mut evidence, 0);
-    finish(&mut evidence, 1);
-    let verdict = judge(&evidence, code(0), false, None);
+    finish(&mut observations, 0);
+    finish(&mut observations, 1);
+    let verdict = judge(&observations, code(0), false, None);
     assert_eq!((verdict.state, verdict.message.as_str()), (RunState::Finished, "measured 1 row"));
 }

@@ -30,7 +30,7 @@ impl Launch {
                 process::signal(launcher, Signal::SIGTERM);
             }
             self.end_behind();
-            let writes_checkpoint = self.writer.evidence.work == Work::Photos;
+            let writes_checkpoint = self.writer.observations.work == Work::Photos;
             self.state.kill_at = Some(Instant::now() + if is_asked && !writes_checkpoint { RANKS_GRACE } else { GRACE });
             self.state.launcher_is_spared = is_asked;
         }
@@ -91,7 +91,7 @@ impl Launch {
         // The pipes close with the last process that holds them, which is gone; but a stray must not hang the end.
         let drained = timeout(DRAIN, async {
             while let Some(line) = self.lines.recv().await {
-                self.take(line);
+                self.enter(line);
             }
         });
         let _ = drained.await;

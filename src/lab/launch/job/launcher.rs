@@ -21,7 +21,7 @@ impl Launch {
             // That it could not be cancelled, for instance.
             _ if self.state.asked_to_stop => tell(RunState::Stopping, news),
             _ if self.state.kill_at.is_some() => {}
-            Some(_) if slurm::has_started(news) => tell(RunState::Running, self.writer.evidence.work.going()),
+            Some(_) if slurm::has_started(news) => tell(RunState::Running, self.writer.observations.work.going()),
             Some(_) => tell(RunState::Running, news),
             None => tell(RunState::Preparing, news),
         }
@@ -31,7 +31,7 @@ impl Launch {
     /// memory of this host.
     pub(super) fn look_at_launcher(&mut self) {
         let pid = self.child.id().filter(|_| self.state.stuck.is_none() && self.state.kill_at.is_none());
-        if let Some(pid) = pid.filter(|_| self.options.is_batch && self.writer.evidence.all_finished()) {
+        if let Some(pid) = pid.filter(|_| self.options.is_batch && self.writer.observations.all_finished()) {
             process::signal(pid, slurm::RANKS_DONE);
         }
         let Some((pid, launcher)) = pid.and_then(|pid| Some((pid, process::look_up(pid)?))) else {
@@ -101,7 +101,7 @@ impl Launch {
     /// A launcher that is busy with output and passes none of it on: it looks for the end of a line, in all of the line, again and
     /// again.
     fn look_for_endless_line(&mut self, launcher: &Process, beneath: &[Process]) {
-        let lines = self.writer.evidence.lines;
+        let lines = self.writer.observations.lines;
         let ranks = || beneath.iter().filter_map(|process| Some((rank_number(process.pid)?, process.pid)));
         let Some(Busy { process, written, seconds }) = self.state.endless.look(launcher, lines, ranks) else { return };
         let (who, most) = match process {
@@ -111,7 +111,7 @@ impl Launch {
         let words = format!(
             "{who} prints a line that does not end{most}: for {seconds} s {} has been busy with it and passed on no output of any rank. \
              End each line with a newline",
-            self.writer.evidence.launcher_name
+            self.writer.observations.launcher_name
         );
         if self.options.limits.is_own && seconds >= FROZEN.as_secs() {
             self.state.stuck = Some(format!("{words}. So the run was ended"));

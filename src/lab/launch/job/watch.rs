@@ -22,33 +22,33 @@ pub(super) const FROZEN: Duration = Duration::from_secs(8);
 impl Launch {
     /// The processes of this host that reported and are of this run, with their pids.
     fn ranks_here(&self) -> Vec<(usize, u32)> {
-        let evidence = &self.writer.evidence;
+        let observations = &self.writer.observations;
         // A pid is what a program printed: only one of this session is a rank.
         let is_ours = |pid: u32| process::look_up(pid).is_some_and(|found| found.session == std::process::id());
-        let ranks = evidence.on(&self.host).filter(|(process, _)| !evidence.has_finished(*process));
+        let ranks = observations.on(&self.host).filter(|(process, _)| !observations.has_finished(*process));
         ranks.map(|(process, report)| (process, report.pid)).filter(|(_, pid)| is_ours(*pid)).collect()
     }
 
     /// Ranks of this host that have ended without a word.
     pub(super) fn look_for_vanished(&mut self) {
-        let evidence = &mut self.writer.evidence;
-        if evidence.work == Work::Program || self.options.is_batch {
+        let observations = &mut self.writer.observations;
+        if observations.work == Work::Program || self.options.is_batch {
             // It need not say when it has finished; its launcher knows who failed.
             return;
         }
         let is_gone = |pid| process::look_up(pid).is_none_or(|found| found.zombie);
-        let missed = |(process, report): &(usize, &TopologyReport)| !evidence.has_finished(*process) && is_gone(report.pid);
-        let vanished = evidence.on(&self.host).find(missed).map(|(process, _)| process);
-        evidence.vanished = vanished;
+        let missed = |(process, report): &(usize, &TopologyReport)| !observations.has_finished(*process) && is_gone(report.pid);
+        let vanished = observations.on(&self.host).find(missed).map(|(process, _)| process);
+        observations.vanished = vanished;
         // If none is missing any more, a final event was still on its way.
         let end_at = self.state.end_after_vanishing_at.or(Some(Instant::now() + FAILURE_GRACE));
-        self.state.end_after_vanishing_at = evidence.vanished.and(end_at);
+        self.state.end_after_vanishing_at = observations.vanished.and(end_at);
     }
 
     /// The time for every rank to report is over.
     pub(super) fn judge_start(&mut self) {
         let Some((_, seconds)) = self.start.take() else { return };
-        let reported: Vec<usize> = self.writer.evidence.introduced().map(|(process, _)| process).collect();
+        let reported: Vec<usize> = self.writer.observations.introduced().map(|(process, _)| process).collect();
         let missing = (0..self.options.np).filter(|process| !reported.contains(process));
         let missing: Vec<String> = missing.map(|process| process.to_string()).collect();
         if let Some((first, others)) = missing.split_first() {
@@ -80,7 +80,7 @@ impl Launch {
         }
         for (rank, pid) in self.stopped_ranks.down_for(FROZEN) {
             self.stopped_ranks.forget(rank);
-            self.writer.evidence.given_up.insert(rank);
+            self.writer.observations.given_up.insert(rank);
             self.say(&format!(
                 "hvd-lab: rank {rank} has been stopped for {} s: it is ended, and the run goes on from its last checkpoint",
                 FROZEN.as_secs()

@@ -41,6 +41,23 @@ fn secret() -> anyhow::Result<String> {
     Ok(SECRET.get_or_init(|| made).clone())
 }
 
+/// What is said of one launch in the record.
+struct Words {
+    notes: Vec<String>,
+    /// Why there is another launch.
+    because: Option<String>,
+}
+
+/// How one launch begins.
+struct Beginning {
+    /// Since the first launch of this supervisor.
+    elapsed: Duration,
+    /// Shown until the ranks have started.
+    status: String,
+    /// The hosts that a discovery script wishes for.
+    wish: Option<Wish>,
+}
+
 impl Supervisor {
     /// One launch; of an elastic run that loses ranks, one after the other.
     pub(super) async fn attempts(
@@ -68,13 +85,13 @@ impl Supervisor {
             // Stays until the ranks have started: a status that is replaced at once cannot be read.
             let starting = going_on
                 .unwrap_or_else(|| if self.record.knows_np() { elastic.starting() } else { "starting the ranks".to_owned() });
-            let of_this = (std::mem::take(&mut notes), because);
-            let (line, tags) = match self.command(&elastic.now, images, of_this, lease.as_ref()) {
+            let words = Words { notes: std::mem::take(&mut notes), because };
+            let (line, tags) = match self.command(&elastic.now, images, words, lease.as_ref()) {
                 Ok(command) => command,
                 Err(message) => return self.fail(message, Vec::new()),
             };
-            let wish = elastic.wish();
-            let (mut end, kept) = match self.launch(&line, tags, lease, (begin.elapsed(), starting, wish), stop).await {
+            let beginning = Beginning { elapsed: begin.elapsed(), status: starting, wish: elastic.wish() };
+            let (mut end, kept) = match self.launch(&line, tags, lease, beginning, stop).await {
                 Ok(ended) => ended,
                 Err(error) => return self.fail(format!("{error:#}"), Vec::new()),
             };
@@ -109,7 +126,7 @@ impl Supervisor {
         let begin = Instant::now();
         while let Some(mut discovery) = elastic.discovery.clone() {
             let asked = tokio::select! {
-                asked = tokio::task::spawn_blocking(move || (discovery.take(), discovery)) => asked,
+                asked = tokio::task::spawn_blocking(move || (discovery.find(), discovery)) => asked,
                 // The program goes too: whatever is left of this session is ended.
                 _ = stop.recv() => {
                     process::signal_own_session(Signal::SIGKILL);
@@ -120,7 +137,7 @@ impl Supervisor {
             lease.iter_mut().for_each(|lease| drop(lease.keep()));
             let (hosts, discovery) = asked.map_err(|error| error.to_string())?;
             elastic.discovery = Some(discovery);
-            let Err(why) = hosts.and_then(|hosts| elastic.take(&hosts)) else { break };
+            let Err(why) = hosts.and_then(|hosts| elastic.choose(&hosts)) else { break };
             if begin.elapsed().as_secs_f64() >= limit_s {
                 let waited = units::clock(begin.elapsed().as_secs_f64());
                 return Err(format!("{why}; waited for {waited}, and --elastic-timeout is {}", units::clock(limit_s)));
@@ -135,12 +152,12 @@ impl Supervisor {
         Ok(true)
     }
 
-    /// The command line of this attempt with what is to be noted beside it, entered into the record with why there is another one.
+    /// The command line of this attempt, entered into the record.
     fn command(
         &mut self,
         resources: &Resources,
         images: &Images,
-        (notes, because): (Vec<String>, Option<String>),
+        words: Words,
         lease: Option<&Lease>,
     ) -> Result<(CommandLine, Tags), String> {
         // Before the machine is looked at: of its cores only those count that this run may use.
@@ -151,7 +168,7 @@ impl Supervisor {
         let spec = RunSpec { resources: resources.clone(), workload: record.spec.workload.clone() };
         let mut line = command_line(&spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
             .map_err(|error| error.recorded())?;
-        line.notes.extend(notes.into_iter().chain(images.in_words()));
+        line.notes.extend(words.notes.into_iter().chain(images.in_words()));
         line.env.extend(variables_of_agent(resources, setup.flavour));
         if let Some((env, note)) = settled {
             line.env.extend(env);
@@ -162,7 +179,7 @@ impl Supervisor {
             env: line.env.clone(),
             started_s: host::now_s(),
             np: self.record.spec.knows_np().then_some(resources.np),
-            because,
+            because: words.because,
             epochs: record.training().map_or(0, |training| training.epochs),
             ..Attempt::default()
         };
@@ -191,10 +208,10 @@ impl Supervisor {
         line: &CommandLine,
         tags: Tags,
         lease: Option<Lease>,
-        (elapsed, starting, wish): (Duration, String, Option<Wish>),
+        beginning: Beginning,
         stop: &mut Signals,
     ) -> anyhow::Result<(job::End, Option<Lease>)> {
-        self.set(RunState::Running, starting)?;
+        self.set(RunState::Running, beginning.status)?;
         let (folder, spec) = (self.folder.clone(), &self.record.spec);
         let own = spec
             .command()
@@ -216,9 +233,9 @@ impl Supervisor {
             patience: is_own.then_some(PATIENCE),
             start_timeout_s: spec.resources.start_patience_s(),
             time_limit_s: leased::time_limit(spec)?,
-            elapsed,
+            elapsed: beginning.elapsed,
             link_bits: spec.link_bits(),
-            wish,
+            wish: beginning.wish,
             is_elastic: spec.resources.min_np.is_some(),
             is_batch: spec.resources.slurm,
             folder,
