@@ -36,7 +36,7 @@ const IN_RUST: Program = Program {
     solutions: Solutions::Whole(include_str!("../../../../solutions/mnist.rs")),
     job: |_, _| {
         // Another rate than the program has by itself, so that one typed in shows.
-        let workload = TrainingSpec { base_lr: 0.8, ..training(ODD_EPOCHS, 512, 256) };
+        let workload = TrainingSpec { base_lr: 0.8, batch_size: 64, ..training(ODD_EPOCHS, 256, 128) };
         TrainingJob { resources: Resources::ranks(2), workload }.into()
     },
     check: |folder, record| Ok(check_changes(&Evidence::of(folder, record)?)),

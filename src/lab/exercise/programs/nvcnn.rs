@@ -49,5 +49,5 @@ pub static NVCNN_IN_PYTHON: Program = Program {
 /// a broadcast and those without.
 fn training() -> NvcnnSpec {
     let defaults = NvcnnSpec::of_model(ModelSpec::ALEXNET);
-    NvcnnSpec { image_size: Some(PIXELS), batch_size: 8, num_batches: 16, threads: Some(1), ..defaults }
+    NvcnnSpec { image_size: Some(PIXELS), batch_size: 8, num_batches: 12, threads: Some(1), ..defaults }
 }

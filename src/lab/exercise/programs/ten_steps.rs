@@ -67,8 +67,8 @@ fn job(program: &Program, text: &str) -> RunSpec {
         patience: 3,
         warmup_epochs: 8.0,
         model: ModelSpec::wrn(10, 1),
-        train_images: Some(800),
-        validation_images: Some(200),
+        train_images: Some(390),
+        validation_images: Some(100),
         checkpointing: true,
         commit_every: None,
         ..default_preset(false).spec.workload
