@@ -42,4 +42,5 @@ mod support {
     pub mod svg;
     pub mod trainer;
     pub mod wait;
+    pub mod wrong_only;
 }

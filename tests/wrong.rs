@@ -21,6 +21,7 @@ use hvd_lab_terminal::runs::RunId;
 use crate::support::images;
 use crate::support::lab::{Lab, finish, stderr};
 use crate::support::trainer;
+use crate::support::wrong_only::{asked_for, is_asked_for};
 
 /// A program that hangs is found and explained within this time.
 const FOUND: Duration = Duration::from_secs(20);
@@ -38,7 +39,7 @@ const RUN: &str = "run --force --epochs 2 --batch-size 32 --model wrn-10-1 --che
 const RUN_CHANGES: &str = "run --np 2 --force --epochs 5 --batch-size 32 --model mnist-cnn --checkpointing --base-lr 1 --target-accuracy 1 --steps none";
 
 /// Of the training on photos: as the lab judges it.
-const RUN_PHOTOS: &str = "nvcnn --np 2 --force -m alexnet --image-size 67 -b 8 --num-batches 16 --threads 1 --no-cuda";
+const RUN_PHOTOS: &str = "nvcnn --np 2 --force -m alexnet --image-size 67 -b 8 --num-batches 12 --threads 1 --no-cuda";
 
 /// The lab with the program of all trainers.
 struct Class {
@@ -251,7 +252,6 @@ fn every_case_changes_a_solution_in_one_place_and_is_a_case_of_its_own() {
 #[test]
 fn the_right_check_rejects_each_wrong_trainer_and_the_solutions_pass() {
     let (_turn, Some(mut class)) = (trainer::turn(), Class::with_trainer()) else { return };
-    let only = std::env::var("HVD_LAB_WRONG_ONLY").unwrap_or_default();
     let mut complained = Vec::new();
     let on_two = (1..=Step::ALL.len()).map(Conditions::of_solution);
     // The same under which wrong programs show.
@@ -264,13 +264,13 @@ fn the_right_check_rejects_each_wrong_trainer_and_the_solutions_pass() {
     for conditions in on_two.chain(others) {
         let after = conditions.after;
         let name = format!("solution_{after:02}");
-        if name.contains(&only) {
+        if is_asked_for(&name) {
             let judged = class.judge(&name, conditions);
             let not_passed = judged.verdicts[..after].iter().filter(|verdict| verdict.outcome != Outcome::Passed);
             complained.extend(not_passed.map(|verdict| format!("{}: {} {verdict:?}", judged.name, judged.message)));
         }
     }
-    for wrong in asked_for(corpus(), &only) {
+    for wrong in runnable(corpus()) {
         let judged = class.judge(&wrong.name, Conditions::of(&wrong));
         complained.extend(complaints(&wrong, &judged));
     }
@@ -280,16 +280,15 @@ fn the_right_check_rejects_each_wrong_trainer_and_the_solutions_pass() {
 /// Judges the solution after each place of a program, and the wrong programs: what is not as it should be is complained about.
 fn check_places(program: &Program, name: &str, judge: fn(&mut Class, &str) -> Judged, wrong: Vec<Wrong>) {
     let (_turn, Some(mut class)) = (trainer::turn(), Class::with_trainer()) else { return };
-    let only = std::env::var("HVD_LAB_WRONG_ONLY").unwrap_or_default();
     let mut complained = Vec::new();
-    for after in program.numbers().filter(|_| only.is_empty()) {
+    for after in program.numbers().filter(|after| is_asked_for(&format!("{name}_{after}"))) {
         let judged = judge(&mut class, &format!("{name}_{after}"));
         let not_passed = judged.verdicts[..after].iter().filter(|shown| !shown.has_passed());
         complained.extend(not_passed.map(|shown| format!("{}: {} {shown:?}", judged.name, judged.message)));
         let next = judged.verdicts.get(after).filter(|shown| shown.has_passed());
         complained.extend(next.map(|shown| format!("{}: not done, and passed: {shown:?}", judged.name)));
     }
-    for wrong in asked_for(wrong, &only) {
+    for wrong in runnable(wrong) {
         complained.extend(complaints(&wrong, &judge(&mut class, &wrong.name)));
     }
     assert!(complained.is_empty(), "\n{}\n", complained.join("\n"));
@@ -305,8 +304,8 @@ fn each_wrong_training_on_photos_is_named_with_its_cause_and_the_solutions_pass(
     check_places(&NVCNN, "nvcnn", Class::judge_photos, photos());
 }
 
-/// Those that this machine has the cores for.
-fn asked_for(wrong: Vec<Wrong>, only: &str) -> impl Iterator<Item = Wrong> {
+/// Those that are asked for and that this machine has the cores for.
+fn runnable(wrong: Vec<Wrong>) -> impl Iterator<Item = Wrong> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    wrong.into_iter().filter(move |wrong| wrong.cores <= cores && only.split(',').any(|part| wrong.name.contains(part)))
+    asked_for(wrong, |wrong| &wrong.name).into_iter().filter(move |wrong| wrong.cores <= cores)
 }

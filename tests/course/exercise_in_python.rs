@@ -18,6 +18,7 @@ use crate::support::lab::{Lab, finish, program, stderr, stdout};
 use crate::support::needs::skip;
 use crate::support::trainer::{self, turn};
 use crate::support::wait::wait_for;
+use crate::support::wrong_only::asked_for;
 
 const MODULE: &str = "libhvd_lab_python.so";
 
@@ -221,10 +222,8 @@ struct Rows {
 pub fn judged_rows(file: &str, solution: &str, noun: &str, attempt: impl Fn(&str) -> Output) -> Vec<String> {
     let path = Path::new(env!("HVD_LAB_CHECKOUT")).join(file);
     let rows: Rows = toml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    let only = std::env::var("HVD_LAB_WRONG_ONLY").unwrap_or_default();
     let (mut astray, minor) = (Vec::new(), minor_version());
-    let is_asked = |row: &Row| only.split(',').any(|part| row.name.contains(part)) && row.python <= minor;
-    for row in rows.wrong.into_iter().filter(is_asked) {
+    for row in asked_for(rows.wrong, |row| &row.name).into_iter().filter(|row| row.python <= minor) {
         let mut program = solution.to_owned();
         for [find, put] in row.also.iter().chain([&[row.find.clone(), row.put.clone()]]) {
             assert_eq!(program.matches(find).count(), 1, "{}: {find}", row.name);
