@@ -359,6 +359,27 @@ fn each_mistake_is_named_with_its_line() {
         ),
         ("other epochs", passes(|rank, pass| pass.epoch = Some(pass.epoch.unwrap() + 3 * rank as i64)), (Checkpoint, Wrong, 25)),
         ("a barrier of one", standing, (Hang, Wrong, 60)),
+        ("clipped early", with(right(), 4, &[0, 1], &told("clipped too early", &[])), (Gradients, Wrong, 70)),
+        (
+            "rank 0 evaluates in the wrapper",
+            with(right(), 4, &[0], &told("buffers sent without gradients", &[])),
+            (Hang, Wrong, 70),
+        ),
+        (
+            "the same epoch again",
+            with(
+                passes(|_, pass| (pass.epoch, pass.order) = (Some(0), "o".into())),
+                4,
+                &[0, 1],
+                &told("set_epoch again", &["0"]),
+            ),
+            (Data, Wrong, 70),
+        ),
+        (
+            "a broadcast of nothing",
+            with(unwrapped(&|rank, update| own(&mut update.weights, rank)), 2, &[0, 1], &told("broadcast of nothing", &[])),
+            (Weights, Wrong, 70),
+        ),
     ];
     for (name, lines, expected) in mistakes {
         let found = objections(&lines, true);

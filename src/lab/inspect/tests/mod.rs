@@ -17,6 +17,19 @@ fn line(process: usize, report: InspectorReport) -> EventLine {
     EventLine { time_s: 1.0, process, event: Event::Inspected(Box::new(report)) }
 }
 
+/// Something that is told once, as of line 70.
+fn told(by: &str, settings: &[&str]) -> InspectorReport {
+    InspectorReport::Wrapped(WrappedReport {
+        by: by.into(),
+        place: at(70),
+        before: String::new(),
+        after: String::new(),
+        tensors: 0,
+        shares_buffers: false,
+        settings: settings.iter().map(|text| (*text).to_owned()).collect(),
+    })
+}
+
 /// Two ranks of a right program with DistributedDataParallel: two epochs, each with a validation and a checkpoint.
 fn right() -> Vec<EventLine> {
     (0..2).flat_map(rank).collect()

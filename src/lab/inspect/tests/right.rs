@@ -124,15 +124,7 @@ fn more() -> Vec<(&'static str, Vec<EventLine>)> {
                 updates(|rank, update| update.state = format!("{} of {rank}", update.state)),
                 3,
                 &[0, 1],
-                &InspectorReport::Wrapped(WrappedReport {
-                    by: "ZeroRedundancyOptimizer".into(),
-                    place: at(11),
-                    before: String::new(),
-                    after: String::new(),
-                    tensors: 0,
-                    shares_buffers: false,
-                    settings: Vec::new(),
-                }),
+                &told("ZeroRedundancyOptimizer", &[]),
             ),
         ),
         (
