@@ -222,7 +222,7 @@ def _count_forward(wrapped, args, kwargs):
     import torch
 
     State.progress += 1
-    if not torch.is_grad_enabled() and State.updates and wrapped.will_sync_module_buffers():
+    if not torch.is_grad_enabled() and State.updates and getattr(wrapped, "will_sync_module_buffers", bool)():
         core.tell_once("buffers sent without gradients", place(sys._getframe(3)))
     if torch.is_grad_enabled():
         samples[0] += unloaded.look(args, kwargs)

@@ -132,7 +132,9 @@ def _may_be_averaged(pairs):
     waiting = [getattr(gradient, "values", gradient) for gradient, _ in pairs if gradient is not None]
     known, reads = set(), False
     while waiting and len(known) < _MOST_OPERATIONS:
-        operation = waiting.pop().op
+        operation = getattr(waiting.pop(), "op", None)
+        if operation is None:
+            return True
         if operation.name in known:
             continue
         known.add(operation.name)

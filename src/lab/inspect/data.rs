@@ -329,7 +329,12 @@ fn same_order(seen: &Inspection, passes: &BTreeMap<(usize, usize), Reports<'_>>)
                 format!(" at {}:{}", place.file.rsplit('/').next().unwrap_or_default(), place.line)
             });
             let remedy = if is_told { "call" } else { "seed the shuffle with the epoch, as DistributedSampler does, and call" };
-            let remedy = format!("{remedy} sampler.set_epoch(epoch) before the loop over the batches{at}");
+            let before = if seen.uses(&["transformers"]) {
+                "in a callback, at on_epoch_begin: the Trainer does so for loaders that it makes itself".to_owned()
+            } else {
+                format!("before the loop over the batches{at}")
+            };
+            let remedy = format!("{remedy} sampler.set_epoch(epoch) {before}");
             wrong(said, sampler_made(reports), cost, remedy)
         })?
     })

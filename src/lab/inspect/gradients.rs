@@ -127,7 +127,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         if let Some(call) = reduced_each_time(seen) {
             let numbers = call.numbers.unwrap_or(0);
             let what = format!(
-                "the program puts {numbers} numbers together at line {} with each update, and applies others",
+                "the program puts {numbers} numbers together at line {} with each update, and the gradients that are applied are not among them",
                 call.place.line
             );
             let remedy = "average the gradients of all parameters between backward and optimizer.step(), and put the averages into their place";

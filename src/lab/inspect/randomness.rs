@@ -49,7 +49,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
                     format!("the samples of all ranks are drawn from the same state of {whose} random numbers"),
                     own().next().and_then(|report| known(&report.made)),
                     COST,
-                    format!("add the rank to the seed after the model is made: {seed}"),
+                    format!("add the rank to the seed, after the model is made, and in worker_init_fn if that sets one: {seed}"),
                 )];
             }
         }
