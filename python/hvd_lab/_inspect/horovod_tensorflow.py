@@ -44,6 +44,6 @@ def _tell_broadcast(variables):
     State.progress += 1
     if not core.may_speak():
         return
-    if not list(variables):
+    if hasattr(variables, "__len__") and not len(variables):
         core.tell_once("broadcast of nothing", place(sys._getframe(3)))
     send("state", action="broadcast_model", place=place(sys._getframe(3)), updates=State.updates)

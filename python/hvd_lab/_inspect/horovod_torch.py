@@ -102,6 +102,6 @@ def _tell_broadcast(action, of):
         tensors = [value for state in getattr(of, "state", {}).values() for value in state.values() if hasattr(value, "is_sparse")]
     else:
         tensors = [value for value in (of.values() if hasattr(of, "values") else [pair[1] for pair in list(of)]) if hasattr(value, "is_sparse")]
-    if action == "broadcast_model" and not tensors:
+    if action == "broadcast_model" and hasattr(of, "__len__") and not len(of):
         core.tell_once("broadcast of nothing", place(sys._getframe(3)))
     send("state", action=action, place=place(sys._getframe(3)), digest=digest.of_tensors(tensors), updates=State.updates)

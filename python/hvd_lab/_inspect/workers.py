@@ -9,7 +9,7 @@ import random
 import sys
 import tempfile
 
-from . import core, digest, source
+from . import core, digest
 from .core import State, guard, send
 
 _VARIABLE = "HVD_LAB_INSPECT_WORKERS"
@@ -116,12 +116,15 @@ class _Fetcher:
 def is_run_by_library():
     """Whether the loop is of a library that seeds all ranks alike by itself: the program does not decide that.
 
-    Accelerate only hands the batches of a loader on.
+    Accelerate only hands the batches of a loader on, and Lightning seeds if it is asked to, by `seed_everything`.
     """
     frame = sys._getframe(1)
     while frame is not None:
-        if frame.f_globals.get("__name__", "").startswith(("transformers.", "lightning.", "pytorch_lightning.")):
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith("transformers."):
             return True
+        if name.startswith(("lightning.", "pytorch_lightning.")):
+            return "PL_GLOBAL_SEED" in os.environ
         frame = frame.f_back
     return False
 
@@ -132,7 +135,7 @@ def expect(loader, index, made, iterator):
         return
     if getattr(loader, "num_workers", 0):
         _expected[index] = (made, int(loader.num_workers))
-    elif hasattr(iterator, "_dataset_fetcher") and getattr(iterator, "_dataset_kind", 1) == 0 and (not is_run_by_library() or source.seeds()):
+    elif hasattr(iterator, "_dataset_fetcher") and getattr(iterator, "_dataset_kind", 1) == 0 and not is_run_by_library():
         # An iterable data set may draw alike on all ranks, of which each takes a share.
         _told.add(index)
         iterator._dataset_fetcher = _Fetcher(iterator, iterator._dataset_fetcher, index, made)
