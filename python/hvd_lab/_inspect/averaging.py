@@ -61,13 +61,13 @@ def install(torch):
     else:
         replace(optimizer, "__init__", _wraps_step)
     replace(torch.nn.utils, "parameters_to_vector", _remembers_vector)
-    replace(torch, "set_num_threads", _tells_threads)
+    replace(torch, "set_num_threads", core.looks_first(_tell_threads))
     if torch.distributed.is_available():
         from torch.nn.parallel import DistributedDataParallel
 
         replace(DistributedDataParallel, "__init__", _tells_wrapper)
         replace(DistributedDataParallel, "forward", _counts_forward)
-        replace(DistributedDataParallel, "no_sync", _remembers_no_sync)
+        replace(DistributedDataParallel, "no_sync", core.looks_first(_remember_no_sync))
         replace(DistributedDataParallel, "register_comm_hook", _tells_comm_hook)
         _watch_compiling(torch)
     replace(torch.nn.DataParallel, "__init__", _tells_data_parallel)
@@ -115,16 +115,8 @@ def are_weights(tensor):
     return parameter is not None and digest.address(parameter) == digest.address(tensor)
 
 
-def _tells_threads(old):
-    def set_num_threads(*args, **kwargs):
-        _tell_threads()
-        return old(*args, **kwargs)
-
-    return set_num_threads
-
-
 @guard
-def _tell_threads():
+def _tell_threads(*args, **kwargs):
     core.tell_call("set_num_threads", sys._getframe(3))
 
 
@@ -233,16 +225,8 @@ def _count_forward(wrapped, args, kwargs):
                 wrapper.unsynced = None if wrapped.require_backward_grad_sync else _no_sync_place[0] or place(sys._getframe(3))
 
 
-def _remembers_no_sync(old):
-    def no_sync(self, *args, **kwargs):
-        _remember_no_sync()
-        return old(self, *args, **kwargs)
-
-    return no_sync
-
-
 @guard
-def _remember_no_sync():
+def _remember_no_sync(*args, **kwargs):
     _no_sync_place[0] = place(sys._getframe(3))
 
 

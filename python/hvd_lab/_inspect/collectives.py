@@ -37,12 +37,12 @@ def _told(name, old):
             return old(*args, **kwargs)
         began = time.perf_counter()
         # The line of the program in a caller that is no collective itself.
-        _before(name, args, kwargs)
+        is_changed = _before(name, args, kwargs)
         try:
             result = old(*args, **kwargs)
         finally:
             State.within = None
-        _after(name, args, kwargs, began)
+        _after(name, args, kwargs, began, is_changed)
         return result
 
     return call
@@ -74,13 +74,14 @@ def _tell_pair(name):
 
 @guard
 def _before(name, args, kwargs):
+    """Whether the tensor of the call was changed in its place since it was made."""
     if not core.may_speak():
-        return
+        return False
     caller = sys._getframe(3)
     where = place(caller)
     State.within = (name, where)
-    _is_changed[0] = _has_changed(_tensor(args, kwargs))
     count(name, where, _numbers(args, kwargs), not _is_inside(caller))
+    return _has_changed(_tensor(args, kwargs))
 
 
 def count(name, where, numbers, is_told=True):
@@ -126,10 +127,6 @@ def _numbers(args, kwargs):
     return None if tensor is None else tensor.numel()
 
 
-# Whether the tensor of the call that is under way was changed in its place since it was made.
-_is_changed = [False]
-
-
 def _has_changed(tensor):
     try:
         return tensor is not None and tensor._version > 0
@@ -139,7 +136,7 @@ def _has_changed(tensor):
 
 
 @guard
-def _after(name, args, kwargs, began):
+def _after(name, args, kwargs, began, is_changed):
     State.times["exchange"] += time.perf_counter() - began
     State.progress += 1
     tensor = _tensor(args, kwargs)
@@ -150,7 +147,7 @@ def _after(name, args, kwargs, began):
     if len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
     if not (tensor.is_sparse or tensor.is_meta):
-        call = averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor)
+        call = averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor, is_changed)
         if call.first is not None and tensor.is_floating_point():
             averaging.summed.append((tensor.numel(), call.first, call.place))
 
@@ -158,13 +155,13 @@ def _after(name, args, kwargs, began):
 class Call:
     """A collective that changed a tensor, with what it left there."""
 
-    def __init__(self, name, args, kwargs, tensor):
+    def __init__(self, name, args, kwargs, tensor, is_changed):
         self.name, self.place, self.steps = name, place(sys._getframe(4)), State.steps
         self.is_async = bool(kwargs.get("async_op") or len(args) > 3 and args[3])
         is_whole = name == "all_reduce" and not self.is_async
         op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()
         # What was changed in its place before, as by `grad.div_(size)`, may have been divided.
-        self.is_sum = is_whole and "SUM" in op and "PRE" not in op and not _is_changed[0]
+        self.is_sum = is_whole and "SUM" in op and "PRE" not in op and not is_changed
         self.first = float(tensor.detach().reshape(-1)[0]) if self.is_sum and tensor.numel() and not tensor.is_complex() else None
 
 

@@ -341,6 +341,19 @@ def remembers_making(marks):
     return make
 
 
+def looks_first(look):
+    """To replace a function with: looks at what it is given, and calls it."""
+
+    def make(old):
+        def call(*args, **kwargs):
+            look(*args, **kwargs)
+            return old(*args, **kwargs)
+
+        return call
+
+    return make
+
+
 # What `wrapped` reports name, each of which is told once.
 _told = set()
 

@@ -34,6 +34,12 @@ def settings(module, given):
     return ["%s=%s" % (name, operations.get(value, value) if name == "op" else value) for name, value in found]
 
 
+def look_for_nothing(weights, where):
+    """A broadcast of weights before there are any. What an iterator has given away cannot be counted."""
+    if hasattr(weights, "__len__") and not len(weights):
+        core.tell_once("broadcast of nothing", where)
+
+
 def _joins(module, old):
     def init(*args, **kwargs):
         result = old(*args, **kwargs)

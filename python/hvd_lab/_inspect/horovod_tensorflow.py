@@ -42,8 +42,7 @@ def _tells_broadcast(old):
 @guard
 def _tell_broadcast(variables):
     State.progress += 1
-    if not core.may_speak():
-        return
-    if hasattr(variables, "__len__") and not len(variables):
-        core.tell_once("broadcast of nothing", place(sys._getframe(3)))
-    send("state", action="broadcast_model", place=place(sys._getframe(3)), updates=State.updates)
+    if core.may_speak():
+        where = place(sys._getframe(3))
+        horovod_common.look_for_nothing(variables, where)
+        send("state", action="broadcast_model", place=where, updates=State.updates)

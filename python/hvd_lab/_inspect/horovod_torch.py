@@ -43,19 +43,11 @@ def watch_clipping(torch):
     """Before the program takes these functions for itself, which may be before it imports Horovod."""
     for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
         for name in ("clip_grad_norm_", "clip_grad_value_"):
-            replace(owner, name, _clips)
-
-
-def _clips(old):
-    def clip(*args, **kwargs):
-        _look_at_clip()
-        return old(*args, **kwargs)
-
-    return clip
+            replace(owner, name, core.looks_first(_look_at_clip))
 
 
 @guard
-def _look_at_clip():
+def _look_at_clip(*args, **kwargs):
     if any(handle is not None for optimizer in _made for handle, _ in optimizer._handles.values()):
         core.tell_once("clipped too early")
 
@@ -102,6 +94,7 @@ def _tell_broadcast(action, of):
         tensors = [value for state in getattr(of, "state", {}).values() for value in state.values() if hasattr(value, "is_sparse")]
     else:
         tensors = [value for value in (of.values() if hasattr(of, "values") else [pair[1] for pair in list(of)]) if hasattr(value, "is_sparse")]
-    if action == "broadcast_model" and hasattr(of, "__len__") and not len(of):
-        core.tell_once("broadcast of nothing", place(sys._getframe(3)))
-    send("state", action=action, place=place(sys._getframe(3)), digest=digest.of_tensors(tensors), updates=State.updates)
+    where = place(sys._getframe(3))
+    if action == "broadcast_model":
+        horovod_common.look_for_nothing(of, where)
+    send("state", action=action, place=where, digest=digest.of_tensors(tensors), updates=State.updates)

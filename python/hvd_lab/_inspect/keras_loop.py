@@ -119,7 +119,7 @@ def _place_in_graph():
 
 def _averages_inside(optimizer):
     """Whether Horovod's optimizer averages what `apply_gradients` gets, as those of before Keras 2.11 do."""
-    return keras_hooks.averages(optimizer) and hasattr(optimizer, "_aggregate_gradients") and hasattr(optimizer, "_resource_apply_dense")
+    return keras_hooks.averages(optimizer) and hasattr(optimizer, "_resource_apply_dense")
 
 
 # Operations of a graph that call others, which are not looked into, and those that read a weight.

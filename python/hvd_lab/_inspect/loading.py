@@ -188,7 +188,7 @@ def install(torch):
     from torch.utils.data import DataLoader, DistributedSampler, Subset, dataloader
 
     replace(DistributedSampler, "__init__", core.remembers_making(_samplers))
-    replace(DistributedSampler, "set_epoch", _tells_epoch)
+    replace(DistributedSampler, "set_epoch", core.looks_first(_look_at_epoch))
     replace(Subset, "__init__", core.remembers_making(_samplers))
     replace(DataLoader, "__init__", core.remembers_making(_made))
     replace(DataLoader, "__iter__", _begins)
@@ -204,18 +204,10 @@ def install(torch):
 _told_epoch = core.Marks()
 
 
-def _tells_epoch(old):
-    def set_epoch(self, epoch):
-        _look_at_epoch(self, epoch)
-        return old(self, epoch)
-
-    return set_epoch
-
-
 @guard
 def _look_at_epoch(sampler, epoch):
     """One that is told the same number again draws the same order again."""
-    if sampler in _told_epoch and _told_epoch[sampler] == epoch:
+    if _told_epoch.get(sampler) == epoch:
         core.tell_once("set_epoch again", settings=(str(epoch),))
     _told_epoch[sampler] = epoch
 

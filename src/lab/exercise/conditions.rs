@@ -64,8 +64,9 @@ fn between(first: &Evidence) -> Option<f64> {
     if high > low { Some(low + (high - low) / (2 * own.len()) as f64) } else { Some(low - BELOW).filter(|target| *target > 0.0) }
 }
 
-/// Epochs until the rate has fallen once, and a batch and images of which each of three ranks gets three batches, and some to validate on.
-const FALLS: (usize, usize, usize, usize) = (16, 8, 72, 8);
+/// Epochs until the rate has fallen once, in batches of so many images, of which each of three ranks gets three, and one to validate on.
+const FALL_EPOCHS: usize = 16;
+const FALL_BATCH: usize = 8;
 /// Images, of digits, of which each rank has a batch; and steps of a training on photos, of which some have a broadcast and some none.
 const DIGITS: (usize, usize) = (128, 64);
 const PHOTO_STEPS: usize = 7;
@@ -116,9 +117,9 @@ impl Condition {
             Condition::EarlyStop { target } => (training.target_accuracy, training.patience) = (target, 1),
             Condition::ThreeRanks => on_two_hosts(DIGITS.0, DIGITS.1),
             Condition::LongOnThreeRanks => {
-                on_two_hosts(FALLS.2, FALLS.3);
+                on_two_hosts(9 * FALL_BATCH, FALL_BATCH);
                 // Nobody stops before.
-                (training.epochs, training.batch_size, training.target_accuracy) = (FALLS.0, FALLS.1, 1.0);
+                (training.epochs, training.batch_size, training.target_accuracy) = (FALL_EPOCHS, FALL_BATCH, 1.0);
             }
         }
         launch::start(store, request)

@@ -294,7 +294,7 @@ fn known_samples(pass: &PassReport, by_value: bool) -> &[u32] {
     if by_value { &pass.rows } else { &pass.picked }
 }
 
-/// A distributed sampler that is never told the epoch.
+/// A distributed sampler that is never told the epoch, or the same one each time.
 fn same_order(seen: &Inspection, passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding> {
     passes.iter().find_map(|((loader, number), reports)| {
         let before = passes.get(&(*loader, number.checked_sub(1)?))?;

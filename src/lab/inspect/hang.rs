@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, known, ranks as names, wrapped};
+use super::inspection::{Inspection, collective, known, ranks as names};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport};
 
 const TOPIC: Topic = Topic::Hang;
@@ -116,11 +116,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         }
         Some((_, Elsewhere::Busy)) => Vec::new(),
         // Behind the start all ranks have met once; a rank may take long to get there.
-        None if !seen.is_complete()
-            && (COMPUTES.iter().any(|part| report.within.contains(part)) || !(seen.is_over || report.seconds > PATIENCE)) =>
-        {
-            Vec::new()
-        }
+        None if !seen.is_complete() && (may_compute(report) || !(seen.is_over || report.seconds > PATIENCE)) => Vec::new(),
         None if !seen.is_complete() => {
             let absent: Vec<usize> = (0..seen.size()).filter(|rank| !seen.ranks.contains_key(rank)).collect();
             vec![objection(wrong, format!("{}; nothing has come from {}", waits(&who, report), names(&absent)), report)]
@@ -128,7 +124,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         // One error has ended all of them.
         None if report.seconds == 0.0 => Vec::new(),
         // It may be a long computation.
-        None if COMPUTES.iter().any(|part| report.within.contains(part)) && report.seconds < PATIENCE => Vec::new(),
+        None if may_compute(report) && report.seconds < PATIENCE => Vec::new(),
         None => vec![Finding::objection(
             (TOPIC, Outcome::Look),
             format!("all ranks have waited for {:.0} s in {}", report.seconds, report.within),
@@ -142,15 +138,14 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 /// A wrapped model with buffers that only some ranks call without gradients: its forward pass sends them, and meets another collective of
 /// the other ranks.
 fn evaluates_alone(seen: &Inspection) -> Option<Finding> {
-    let sends = || seen.of_all(wrapped).filter(|(_, report)| report.by == "buffers sent without gradients");
-    let (_, report) = sends().next()?;
-    let who: Vec<usize> = sends().map(|(rank, _)| rank).collect();
-    (seen.is_over && seen.is_complete() && who.len() < seen.size()).then(|| {
+    let senders = seen.tellers("buffers sent without gradients");
+    let report = senders.values().next()?;
+    (seen.is_over && seen.is_complete() && senders.len() < seen.size()).then(|| {
         Finding::objection(
             (TOPIC, Outcome::Wrong),
             format!(
                 "only {} called the wrapped model without gradients: its forward pass sends the buffers of rank 0",
-                names(&who)
+                names(senders.keys())
             ),
             known(&report.place),
             "what is sent meets another collective of the other ranks: wrong numbers, an error or a standstill",
@@ -176,9 +171,9 @@ fn made_by_one<'a>(
 
 /// Which rank a callback stops at which line, where it does not stop all of them.
 fn stopped_alone(seen: &Inspection) -> Option<(usize, Place)> {
-    let mut told = seen.of_all(wrapped).filter(|(_, report)| report.by == "told to stop");
-    let (rank, report) = told.next()?;
-    (told.count() + 1 < seen.size()).then(|| (rank, report.place.clone()))
+    let told = seen.tellers("told to stop");
+    let (rank, report) = told.iter().next()?;
+    (told.len() < seen.size()).then(|| (*rank, report.place.clone()))
 }
 
 /// A collective of a rank that was stopped before it could tell its end, to which the rank that failed in another one had not come.
@@ -233,6 +228,11 @@ fn waits(who: &str, report: &StalledReport) -> String {
 /// Whether the rank waits for others, rather than for its own data, a file or another program.
 fn is_waiting(report: &StalledReport) -> bool {
     WAITS.iter().any(|part| report.within.contains(part))
+}
+
+/// Whether the rank may work there, rather than wait.
+fn may_compute(report: &StalledReport) -> bool {
+    COMPUTES.iter().any(|part| report.within.contains(part))
 }
 
 /// Whether another rank has got on since, which it cannot while this one waits for it.

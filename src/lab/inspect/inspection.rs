@@ -220,6 +220,15 @@ impl Inspection {
         self.of_all(wrapped).map(|(_, report)| report).find(|report| report.by == by)
     }
 
+    /// The first report of this name from each rank that has sent one.
+    pub(super) fn tellers(&self, by: &str) -> BTreeMap<usize, &WrappedReport> {
+        let mut all = BTreeMap::new();
+        for (rank, report) in self.of_all(wrapped).filter(|(_, report)| report.by == by) {
+            all.entry(rank).or_insert(report);
+        }
+        all
+    }
+
     /// Whether one of these libraries is loaded.
     pub(super) fn uses(&self, libraries: &[&str]) -> bool {
         let is_one = |version: &String| version.split(' ').next().is_some_and(|name| libraries.contains(&name));

@@ -53,8 +53,7 @@ pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     let updates = seen.updates();
     let ((_, number), reports) = updates.iter().find(|(_, ranks)| differ(ranks.values().map(|update| &update.rates)))?;
     // Rates that differ from the first update on were given to the optimizer so: that is another judge's.
-    let (said, place) = super::rate::apart(*number, reports).filter(|_| *number > 0)?;
-    let place = seen.rate_set_at().or(place);
+    let (said, place) = super::rate::apart(seen, *number, reports).filter(|_| *number > 0)?;
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
 }
 

@@ -13,10 +13,11 @@ const CLIMB: f64 = 1.05;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let updates = seen.updates();
-    if let Some((said, place)) = updates.iter().find(|((_, number), _)| *number == 0).and_then(|(_, reports)| apart(0, reports)) {
+    if let Some((said, place)) =
+        updates.iter().find(|((_, number), _)| *number == 0).and_then(|(_, reports)| apart(seen, 0, reports))
+    {
         let cost = "equal gradients give different updates: the ranks drift apart";
         let remedy = "give the optimizers of all ranks the same rate";
-        let place = seen.rate_set_at().or(place);
         return vec![Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy)];
     }
     if let Some(found) = ended_early(seen).or_else(|| warmup_of_one(seen)) {
@@ -104,14 +105,19 @@ fn warmup_of_one(seen: &Inspection) -> Option<Finding> {
     ))
 }
 
-/// What to say where the ranks apply an update with different rates, and the line that made the optimizer.
-pub(super) fn apart(number: usize, reports: &BTreeMap<usize, &InspectedUpdate>) -> Option<(String, Option<Place>)> {
+/// What to say where the ranks apply an update with different rates, and the line that sets them or made the optimizer.
+pub(super) fn apart(
+    seen: &Inspection,
+    number: usize,
+    reports: &BTreeMap<usize, &InspectedUpdate>,
+) -> Option<(String, Option<Place>)> {
     if !differ(reports.values().map(|update| &update.rates)) {
         return None;
     }
     let rate = |update: &InspectedUpdate| update.rates.first().map_or("none".to_owned(), |rate| units::learning_rate(*rate));
     let rates: Vec<String> = reports.iter().map(|(rank, update)| format!("{} on rank {rank}", rate(update))).take(4).collect();
-    let place = reports.values().next().and_then(|update| known(&update.made).or_else(|| known(&update.place)));
+    let made = || reports.values().next().and_then(|update| known(&update.made).or_else(|| known(&update.place)));
+    let place = seen.rate_set_at().or_else(made);
     Some((format!("the learning rates differ at update {number}: {}", rates.join(", ")), place))
 }
 
@@ -153,7 +159,7 @@ impl Inspection {
     }
 
     /// The line that sets the rate in the groups of the optimizer, if there is one such line.
-    pub(super) fn rate_set_at(&self) -> Option<Place> {
+    fn rate_set_at(&self) -> Option<Place> {
         known(&self.told("rate set")?.place)
     }
 

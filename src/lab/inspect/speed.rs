@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, known, pass, phases, ranks as names, stalled, wrapped};
+use super::inspection::{Inspection, known, pass, phases, ranks as names, stalled};
 use crate::domain::event::InspectedPhases;
 use crate::domain::units;
 
@@ -96,13 +96,12 @@ fn slowest(sums: &BTreeMap<usize, InspectedPhases>) -> Option<Finding> {
 
 /// Memory that grows with every update.
 fn memory(seen: &Inspection) -> Option<Finding> {
-    let keep = || seen.of_all(wrapped).filter(|(_, report)| report.by == "kept graphs");
-    if let Some((_, kept)) = keep().next() {
-        let who: Vec<usize> = keep().map(|(rank, _)| rank).collect();
-        let verb = if who.len() == 1 { "keeps" } else { "keep" };
+    let keepers = seen.tellers("kept graphs");
+    if let Some(kept) = keepers.values().next() {
+        let verb = if keepers.len() == 1 { "keeps" } else { "keep" };
         return Some(Finding::objection(
             (TOPIC, Outcome::Look),
-            format!("{} {verb} the losses of many updates together with the graphs that they came from", names(&who)),
+            format!("{} {verb} the losses of many updates together with the graphs that they came from", names(keepers.keys())),
             known(&kept.place),
             GROWS,
             DETACH,

@@ -151,13 +151,12 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
         let remedy = "broadcast them behind the last change: what is drawn or loaded later is of one rank alone";
         return (what, Some(place), remedy.to_owned());
     }
-    let empty = seen.told("broadcast of nothing").and_then(|report| known(&report.place));
     let remedy = seen.in_words(
         "append hvd.callbacks.BroadcastGlobalVariablesCallback(0) to the callbacks of model.fit; in a loop of your own call hvd.broadcast_variables(model.variables, root_rank=0) behind the first batch",
         "call hvd.broadcast_parameters(model.state_dict(), root_rank=0) before training",
         "wrap the model in DistributedDataParallel, which sends the weights of rank 0, or broadcast them",
     );
-    if let Some(place) = empty {
+    if let Some(place) = seen.told("broadcast of nothing").and_then(|report| known(&report.place)) {
         let what = format!("the broadcast at line {} was given no weights: the model has none yet", place.line);
         return (what, Some(place), remedy.to_owned());
     }
@@ -198,7 +197,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     if why_not(seen, topic).is_some() {
         return Vec::new();
     }
-    if seen.told("ZeroRedundancyOptimizer").is_some() {
+    if seen.has("ZeroRedundancyOptimizer") {
         return vec![Finding::not_judged(topic, "with ZeroRedundancyOptimizer each rank remembers other things on purpose")];
     }
     let updates = seen.updates();

@@ -17,7 +17,7 @@ fn line(process: usize, report: InspectorReport) -> EventLine {
     EventLine { time_s: 1.0, process, event: Event::Inspected(Box::new(report)) }
 }
 
-/// Something that is told once, as of line 70.
+/// A report that a rank sends once, about line 70 of its program.
 fn told(by: &str, settings: &[&str]) -> InspectorReport {
     InspectorReport::Wrapped(WrappedReport {
         by: by.into(),
