@@ -4,7 +4,7 @@ import sys
 import time
 import weakref
 
-from . import core, digest, kinds, past_wrapper, source, unloaded, watching
+from . import copies, core, digest, kinds, past_wrapper, source, unloaded, watching
 from .core import State, guard, place, replace, sampled, send
 
 
@@ -14,7 +14,7 @@ class Wrapper:
     def __init__(self, wrapped, parameters):
         self.wrapped = weakref.ref(wrapped)
         self.parameters = frozenset(map(id, parameters))
-        self.forwards = self.without_sync = 0
+        self.forwards = self.without_sync = self.updates = 0
         # The line of the last forward pass, where its backward pass averages nothing.
         self.unsynced = None
         # The counts at the last update of each optimizer.
@@ -25,7 +25,12 @@ class Wrapper:
         return self.forwards - before[0], self.without_sync - before[1]
 
     def keep(self, index):
+        self.updates += 1
         self.at_update[index] = (self.forwards, self.without_sync)
+
+    def has_gradients(self):
+        module = self.wrapped()
+        return module is not None and any(parameter.grad is not None for parameter in module.parameters())
 
 
 wrappers = []
@@ -344,6 +349,14 @@ def _wrappers_of(optimizer):
     return [wrapper for wrapper in known[1] if wrapper.wrapped() is not None]
 
 
+def wrappers_of(of):
+    """Those that hold parameters of an optimizer, or a module in its wrapper or without."""
+    if hasattr(of, "param_groups"):
+        return _wrappers_of(of)
+    alive = [(wrapper, wrapper.wrapped()) for wrapper in wrappers]
+    return [wrapper for wrapper, wrapped in alive if wrapped is not None and (wrapped is of or wrapped.module is of)]
+
+
 def _look_at_kind(optimizer):
     for kind in kinds.kinds(optimizer, _parameters(optimizer)):
         core.tell_once(kind, _made.get(optimizer))
@@ -391,6 +404,8 @@ def _tell_update(optimizer, number):
         unloaded.watch(parameters)
     past = place() if _is_inner(optimizer, with_gradient) else past_wrapper.seen_at[0] if forwards == 0 else None
     _look_at_weights(parameters, number)
+    if number == 1:
+        copies.tell(parameters)
     source.look_at_rate(optimizer)
     if parameters and len(first_weights) < 64:
         first_weights[digest.address(parameters[0])] = weakref.ref(parameters[0])

@@ -1,13 +1,15 @@
 """Looks into PyTorch once it has been imported."""
 import sys
 
-from . import averaging, collectives, core, horovod_torch, joins, loading, states, unloaded, watching
+from . import averaging, clearing, collectives, copies, core, horovod_torch, joins, loading, states, unloaded, watching
 
 
 def install(torch):
     core.State.framework = "torch"
     core.State.versions.append("torch " + str(torch.__version__))
     averaging.install(torch)
+    clearing.install(torch)
+    copies.install(torch)
     joins.install(torch)
     loading.install(torch)
     collectives.install(torch)

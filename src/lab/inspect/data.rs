@@ -28,8 +28,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let unknown = || Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks");
         return vec![unequal(seen).unwrap_or_else(unknown)];
     };
-    let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 7] =
-        [sampler, same, whole, overlap, shared_twice, uneven, |_, reports| sizes(reports)];
+    let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 8] =
+        [sampler, same, whole, overlap, shared_twice, around, uneven, |_, reports| sizes(reports)];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
     let found: Vec<Finding> = [of_passes().or_else(|| unequal(seen)), same_order(seen, &passes)].into_iter().flatten().collect();
     if !found.is_empty() {
@@ -287,6 +287,23 @@ fn shared_twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         "the other samples of the parts are never seen",
         "give all ranks the whole data set, and leave the sharing to the sampler",
     )
+}
+
+/// Shares that begin anew, and steps of an epoch that go over them several times.
+fn around(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
+    let times = |pass: &&PassReport| {
+        let all = pass.dataset.filter(|all| *all > 0 && pass.replicas == Some(seen.size()) && pass.sampler == "steps")?;
+        Some((pass.samples * seen.size()) as f64 / all as f64)
+    };
+    let fewest = reports.values().map(times).collect::<Option<Vec<f64>>>()?.into_iter().min_by(f64::total_cmp)?;
+    let one = reports.values().next().filter(|_| fewest > seen.size() as f64 * ALL)?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("an epoch of {} steps takes each rank {fewest:.1} times through its share of the samples", one.batches),
+        known(&one.place),
+        "the ranks together do the work several times, and no epoch is faster",
+        "divide the steps of an epoch by the number of ranks: steps_per_epoch=steps // hvd.size()",
+    ))
 }
 
 /// Samples of a pass: by their values, or by their numbers.

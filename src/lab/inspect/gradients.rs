@@ -33,6 +33,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         found.extend(of_optimizer(seen, &own).filter(|finding| !found.contains(finding)));
     }
     found.extend(replaced(seen));
+    found.extend(cleared(seen));
     if found.is_empty() {
         let numbers: Vec<String> = updates.keys().map(|(_, number)| number.to_string()).take(8).collect();
         return Finding::ok(
@@ -68,6 +69,19 @@ fn replaced(seen: &Inspection) -> Option<Finding> {
         known(&report.place),
         "what is not in the optimizer is averaged, and never trained",
         "make the optimizer after the last change of the model",
+    ))
+}
+
+/// Gradients of one batch that are cleared before an update, when the next batch comes.
+fn cleared(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("cleared unused")?;
+    let [unused, all] = report.settings.as_slice() else { return None };
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("the gradients of {unused} in {all} batches are cleared before an update has used them"),
+        known(&report.place),
+        "these batches are computed and averaged for nothing: the batch of an update is smaller than it is meant to be",
+        "let them add up: call zero_grad() once for each optimizer.step()",
     ))
 }
 

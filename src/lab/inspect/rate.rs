@@ -122,51 +122,13 @@ pub(super) fn apart(
 }
 
 /// Samples of one update. A loader that fetches a batch ahead has taken two when the first update comes.
-fn samples<'a>(updates: impl Iterator<Item = &'a InspectedUpdate>) -> Option<usize> {
+pub(super) fn samples<'a>(updates: impl Iterator<Item = &'a InspectedUpdate>) -> Option<usize> {
     updates.filter(|update| update.update < 3).map(|update| update.samples).filter(|samples| *samples > 0).min()
 }
 
 impl Inspection {
-    /// Rate of the first optimizer's first update, and samples of an update, on the first rank.
-    pub fn first_rate(&self) -> Option<(f64, usize)> {
-        // A Keras run reports its updates from number 1 on, because the first one comes before Horovod's broadcast.
-        let (rank, first) = self.of_all(update).find(|(_, update)| update.index == 0 && update.update < 2)?;
-        let own = self.of_rank(rank, update).filter(|update| update.index == 0);
-        Some((*first.rates.first()?, samples(own).unwrap_or(0)))
-    }
-
-    /// The rate against that of a finished run of the same program on one rank; `None` where one of them has made no update.
-    pub fn rate_against(&self, alone: &Inspection) -> Option<Finding> {
-        let ((rate, samples), (single, of_single)) = (self.first_rate()?, alone.first_rate()?);
-        let size = self.size();
-        if size < 2 || alone.size() > 1 || rate <= 0.0 || single <= 0.0 || samples == 0 || of_single == 0 {
-            return None;
-        }
-        // A program may divide the batch by the number of ranks: then the global batch has stayed, and so should the rate.
-        let batch = (samples * size) as f64 / of_single as f64;
-        let factor = self.highest_rate()? / alone.highest_rate()?;
-        let said = format!("a global batch {batch:.2}x as large as on one rank is trained with {factor:.2}x the rate");
-        let is_scaled = factor > 1.0 + (batch - 1.0) * 0.1 || batch < 1.5;
-        if is_scaled && factor < batch * 1.1 {
-            return Some(Finding::new(TOPIC, Outcome::Ok, said));
-        }
-        let place = self.rate_set_at().or_else(|| self.optimizer_place());
-        let cost = "the larger batch makes fewer updates an epoch, so the model learns less in the same number of epochs";
-        let remedy = "multiply the rate by the number of ranks, or by its square root for Adam, and warm it up";
-        let too_much = ("updates may get too large, and the training may diverge", "scale the rate by no more than the batch");
-        let (cost, remedy) = if is_scaled { too_much } else { (cost, remedy) };
-        Some(Finding::objection((TOPIC, Outcome::Look), said, place, cost, remedy))
-    }
-
     /// The line that sets the rate in the groups of the optimizer, if there is one such line.
-    fn rate_set_at(&self) -> Option<Place> {
+    pub(super) fn rate_set_at(&self) -> Option<Place> {
         known(&self.told("rate set")?.place)
-    }
-
-    /// Of the first optimizer on the first rank: behind its warm-up, if there is one.
-    fn highest_rate(&self) -> Option<f64> {
-        let first = self.ranks.keys().next()?;
-        let rates = self.of_rank(*first, update).filter(|update| update.index == 0).filter_map(|update| update.rates.first());
-        rates.copied().filter(|rate| rate.is_finite()).max_by(f64::total_cmp).filter(|rate| *rate > 0.0)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Outcome};
 use super::inspection::Inspection;
 use crate::domain::command::CommandSpec;
 use crate::domain::event::Place;
@@ -27,15 +27,9 @@ impl Inspected {
         let command = inspected(record)?;
         let inspection = reports(store, record);
         let mut inspected = Inspected::of(&inspection, command, state.is_over());
-        // What one run cannot show of the rate, a run of the same program on one rank can.
-        let rate = alone(store, record).and_then(|alone| inspection.rate_against(&reports(store, &alone)));
-        let objects = |finding: &Finding| matches!(finding.outcome, Outcome::Wrong | Outcome::Look);
-        let is_settled = inspected.findings.iter().any(|finding| finding.topic == Topic::Rate && objects(finding));
-        if let Some(rate) = rate.filter(|_| !is_settled) {
-            inspected.findings.retain(|finding| finding.topic != Topic::Rate);
-            inspected.findings.push(rate);
-            inspected.sort();
-        }
+        let alone = alone(store, record).map(|alone| reports(store, &alone));
+        let found = alone.iter().flat_map(|alone| [inspection.rate_against(alone), inspection.steps_against(alone)]);
+        found.flatten().for_each(|finding| inspected.settle(finding));
         Some(inspected)
     }
 
@@ -44,6 +38,16 @@ impl Inspected {
         let mut inspected = Inspected { findings, is_empty: inspection.is_empty(), directory: command.directory.clone() };
         inspected.sort();
         inspected
+    }
+
+    /// What another run shows, unless this one has shown what is wrong there.
+    fn settle(&mut self, finding: Finding) {
+        if self.findings.iter().any(|known| known.topic == finding.topic && known.is_objection()) {
+            return;
+        }
+        self.findings.retain(|known| known.topic != finding.topic);
+        self.findings.push(finding);
+        self.sort();
     }
 
     fn sort(&mut self) {

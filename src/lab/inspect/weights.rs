@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, no_update, ranks as names, state, update};
+use super::inspection::{Inspection, differ, known, no_update, ranks as names, state, update, wrapped};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
 
 const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";
@@ -38,7 +38,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let Some(((_, number), reports)) = differing(&updates, |update| &update.weights).min_by_key(|((_, number), _)| *number)
     else {
         let ok = || Finding::ok(topic, "the weights were equal on all ranks at the start and at every update looked at");
-        return loaded_at_end(seen).map_or_else(ok, |finding| vec![finding]);
+        return loaded_at_end(seen).or_else(|| copied_early(seen)).map_or_else(ok, |finding| vec![finding]);
     };
     let who = names(reports.keys());
     let wrong = (topic, Outcome::Wrong);
@@ -108,6 +108,22 @@ fn loaded_at_end(seen: &Inspection) -> Option<Finding> {
         known(place),
         "the result is of two models, each on its own share",
         "load them on all ranks, behind a barrier, or validate everything on one rank",
+    ))
+}
+
+/// A copy of the model, such as a moving average, that was made while each rank still had weights of its own.
+fn copied_early(seen: &Inspection) -> Option<Finding> {
+    let mut copies: BTreeMap<&Place, BTreeMap<usize, &str>> = BTreeMap::new();
+    for (rank, report) in seen.of_all(wrapped).filter(|(_, report)| report.by == "copy of the model") {
+        copies.entry(&report.place).or_default().insert(rank, &report.after);
+    }
+    let (place, ranks) = copies.into_iter().find(|(_, ranks)| ranks.len() == seen.size() && differ(ranks.values()))?;
+    Some(Finding::objection(
+        (Topic::Weights, Outcome::Look),
+        format!("the weights of {} are equal, and those of the copy of the model that was made before are not", names(ranks.keys())),
+        known(place),
+        "a moving average goes on from weights that the other ranks never had, and what the ranks validate with it differs",
+        "copy the model when its weights are equal: behind DistributedDataParallel, or behind the broadcast",
     ))
 }
 

@@ -1,0 +1,66 @@
+//! What one run cannot show, and a finished run of the same program on one rank can.
+
+use super::finding::{Finding, Outcome, Topic};
+use super::inspection::{Inspection, known, update};
+use super::rate::samples;
+
+/// Steps of an epoch from which on equal numbers are no chance.
+const FEWEST_STEPS: usize = 4;
+
+impl Inspection {
+    /// Rate of the first optimizer's first update, and samples of an update, on the first rank.
+    pub fn first_rate(&self) -> Option<(f64, usize)> {
+        // A Keras run reports its updates from number 1 on, because the first one comes before Horovod's broadcast.
+        let (rank, first) = self.of_all(update).find(|(_, update)| update.index == 0 && update.update < 2)?;
+        let own = self.of_rank(rank, update).filter(|update| update.index == 0);
+        Some((*first.rates.first()?, samples(own).unwrap_or(0)))
+    }
+
+    /// The rate against that of a finished run of the same program on one rank; `None` where one of them has made no update.
+    pub fn rate_against(&self, alone: &Inspection) -> Option<Finding> {
+        let ((rate, samples), (single, of_single)) = (self.first_rate()?, alone.first_rate()?);
+        let size = self.size();
+        if size < 2 || alone.size() > 1 || rate <= 0.0 || single <= 0.0 || samples == 0 || of_single == 0 {
+            return None;
+        }
+        // A program may divide the batch by the number of ranks: then the global batch has stayed, and so should the rate.
+        let batch = (samples * size) as f64 / of_single as f64;
+        let factor = self.highest_rate()? / alone.highest_rate()?;
+        let said = format!("a global batch {batch:.2}x as large as on one rank is trained with {factor:.2}x the rate");
+        let is_scaled = factor > 1.0 + (batch - 1.0) * 0.1 || batch < 1.5;
+        if is_scaled && factor < batch * 1.1 {
+            return Some(Finding::new(Topic::Rate, Outcome::Ok, said));
+        }
+        let place = self.rate_set_at().or_else(|| self.optimizer_place());
+        let cost = "the larger batch makes fewer updates an epoch, so the model learns less in the same number of epochs";
+        let remedy = "multiply the rate by the number of ranks, or by its square root for Adam, and warm it up";
+        let too_much = ("updates may get too large, and the training may diverge", "scale the rate by no more than the batch");
+        let (cost, remedy) = if is_scaled { too_much } else { (cost, remedy) };
+        Some(Finding::objection((Topic::Rate, Outcome::Look), said, place, cost, remedy))
+    }
+
+    /// The steps of an epoch beside those of that run, where nothing else says what an epoch goes over.
+    pub fn steps_against(&self, alone: &Inspection) -> Option<Finding> {
+        let first = |seen: &Inspection| seen.passes(true).into_values().next().and_then(|ranks| ranks.into_values().next().cloned());
+        let (own, single) = (first(self)?, first(alone)?);
+        let is_unknown = own.replicas.is_none() && own.dataset.is_none() && own.first.is_empty();
+        let is_alike = (own.batches, own.batch_size, own.samples) == (single.batches, single.batch_size, single.samples);
+        if self.size() < 2 || alone.size() > 1 || !is_unknown || !is_alike || own.batches < FEWEST_STEPS {
+            return None;
+        }
+        Some(Finding::objection(
+            (Topic::Data, Outcome::Look),
+            format!("an epoch takes {} steps on each of {} ranks, as many as on one rank", own.batches, self.size()),
+            known(&own.place),
+            "unless the batches of a rank are smaller, the ranks together go over more samples, and no epoch is faster",
+            "divide the steps of an epoch by the number of ranks: steps_per_epoch=steps // hvd.size()",
+        ))
+    }
+
+    /// Of the first optimizer on the first rank: behind its warm-up, if there is one.
+    fn highest_rate(&self) -> Option<f64> {
+        let first = self.ranks.keys().next()?;
+        let rates = self.of_rank(*first, update).filter(|update| update.index == 0).filter_map(|update| update.rates.first());
+        rates.copied().filter(|rate| rate.is_finite()).max_by(f64::total_cmp).filter(|rate| *rate > 0.0)
+    }
+}
