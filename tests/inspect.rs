@@ -65,7 +65,7 @@ fn the_inspector_comes_first_on_the_path_and_its_reports_are_kept() {
     assert!(lab_says(&lab, &["record", "1", "--anonymous", "--out", file.to_str().unwrap()]).status.success());
     let recording = Recording::open(&file).unwrap();
     assert_eq!(reports_in(&recording.folder), reports(&lab, 1));
-    assert!(recording.record.spec.command().unwrap().inspect);
+    assert!(recording.record.request.spec.command().unwrap().inspect);
     lab.assert_nothing_left(1);
 }
 

@@ -11,7 +11,7 @@ use hvd_lab_terminal::domain::device::{DeviceKind, RankPlace, Reading, Telemetry
 use hvd_lab_terminal::domain::event::{Event, EventLine, TopologyReport};
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
 use hvd_lab_terminal::domain::topology::Topology;
-use hvd_lab_terminal::runs::{RunRecord, RunStore};
+use hvd_lab_terminal::runs::{RunRecord, RunRequest, RunStore};
 use hvd_lab_terminal::telemetry::NvmlProbe;
 
 use crate::support::nvml::stand_in;
@@ -165,13 +165,8 @@ fn ranks_of_a_run_that_is_going_are_shown_by_number() {
     let home = tempfile::tempdir().unwrap();
     let store = RunStore::open(home.path()).unwrap();
     let own = std::process::id();
-    let record = RunRecord {
-        data_label: "generated garments".into(),
-        offline: true,
-        created_s: 1.0,
-        host: hvd_lab_terminal::host::name(),
-        ..RunRecord::wanted(hvd_lab_terminal::launch::presets().remove(0).spec, "cpu")
-    };
+    let request = RunRequest { offline: true, ..RunRequest::new(hvd_lab_terminal::launch::presets().remove(0).spec, "cpu") };
+    let record = RunRecord { created_s: 1.0, ..RunRecord::new(request, "generated garments", Vec::new()) };
     let mut status = RunStatus { supervisor_pid: own, ..RunStatus::new(RunState::Running, "training", 1.0) };
     // With the lock of a supervisor, without which nothing proves that the run is still going.
     let (record, _lock) = store.create_claimed(record, &status).unwrap();

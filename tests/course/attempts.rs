@@ -50,7 +50,7 @@ fn an_attempt_is_one_json_object_that_says_what_is_next() {
 
     // What the checker has tried by itself is small, and can be judged as before.
     let store = lab.store();
-    let further = |id: &u32| lab.folder(*id).read_record().unwrap().trial == Some(Trial::Further);
+    let further = |id: &u32| lab.folder(*id).read_record().unwrap().request.trial == Some(Trial::Further);
     let ids: Vec<u32> = store.ids().into_iter().map(|id| id.0).collect();
     let further: Vec<u32> = ids.into_iter().filter(further).collect();
     assert_eq!(further.len(), 2, "an early stop, and three ranks");

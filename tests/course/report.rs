@@ -12,7 +12,7 @@ use hvd_lab_terminal::domain::job::TrainingJob;
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
 use hvd_lab_terminal::domain::speedup::Figures;
 use hvd_lab_terminal::domain::step::{Step, StepSet};
-use hvd_lab_terminal::runs::{Attempt, RunId, RunRecord, RunSummary, Tally, Trial};
+use hvd_lab_terminal::runs::{Attempt, RunId, RunRecord, RunRequest, RunSummary, Tally, Trial};
 use serde_json::Value;
 
 use super::asked;
@@ -23,16 +23,17 @@ const NOW_S: f64 = 1_798_761_600.0;
 const EVIL: &str = "<script>alert('1')</script> | `a` & \"b\" _c_ \u{1b}[2J\n# d";
 
 fn run(id: u32, spec: TrainingJob, images_per_sec: f64) -> RunSummary {
-    let record = RunRecord {
-        id: RunId(id),
+    let request = RunRequest {
         name: Some(EVIL.into()),
         note: Some("a note of one's own".into()),
-        data_label: "generated garments".into(),
         data_dir: Some("/home/ada/secret".into()),
+        ..RunRequest::new(spec, "cpu")
+    };
+    let record = RunRecord {
+        id: RunId(id),
         created_s: NOW_S - 100.0,
         host: "node7".into(),
-        versions: vec!["libtorch 2.11.0".into()],
-        ..RunRecord::wanted(spec, "cpu")
+        ..RunRecord::new(request, "generated garments", vec!["libtorch 2.11.0".into()])
     };
     let tally = Tally {
         last_epoch: 2,
@@ -133,8 +134,8 @@ fn the_chart_has_bars_that_differ_in_the_number_of_ranks_alone() {
     };
     let record = |run: &mut RunSummary, change: &dyn Fn(&mut RunRecord)| change(run.record.as_mut().unwrap());
     let quiet = [run(1, spec(1), 900.0), run(2, spec(2), 1700.0)];
-    let own = |run: &mut RunSummary| record(run, &|record| record.program = Some("mine".into()));
-    let trial = |trial: Trial| move |run: &mut RunSummary| run.record.as_mut().unwrap().trial = Some(trial);
+    let own = |run: &mut RunSummary| record(run, &|record| record.request.program = Some("mine".into()));
+    let trial = |trial: Trial| move |run: &mut RunSummary| run.record.as_mut().unwrap().request.trial = Some(trial);
     let disturbed = |run: &mut RunSummary| {
         record(run, &|record| record.attempts = vec![Attempt { others_cpu: Some(0.8), ..Attempt::default() }]);
     };

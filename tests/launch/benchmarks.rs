@@ -53,7 +53,7 @@ fn a_benchmark_prints_the_lines_of_its_root_and_is_kept_like_any_run() {
     let recording = lab.home().join("bench.hvdrun");
     assert_eq!(lab.run(&["record", "1", "--out", recording.to_str().unwrap(), "--anonymous"]).status.code(), Some(0));
     let player = Player::open(Recording::open(&recording).unwrap(), 1.0).unwrap();
-    assert_eq!(player.recording.record.spec.workload.kind(), "benchmark");
+    assert_eq!(player.recording.record.request.spec.workload.kind(), "benchmark");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
 use hvd_lab_terminal::process;
-use hvd_lab_terminal::runs::{RunId, RunRecord};
+use hvd_lab_terminal::runs::{RunId, RunRecord, RunRequest};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
@@ -71,7 +71,8 @@ fn start_own_program(lab: &Lab) -> (RunId, Child) {
     run(lab, &["--np", "1"]);
     let template = lab.store().record(RunId(1)).unwrap();
     let trainer = concat!(env!("HVD_LAB_CHECKOUT"), "/tests/launch/hvd-train.sh");
-    let record = RunRecord { program: Some(trainer.into()), attempts: Vec::new(), ..template };
+    let record =
+        RunRecord { request: RunRequest { program: Some(trainer.into()), ..template.request }, attempts: Vec::new(), ..template };
     let status = RunStatus::new(RunState::Preparing, "starting", record.created_s);
     let id = lab.store().create(record, &status).unwrap().id;
     let mut command = Command::new(program());

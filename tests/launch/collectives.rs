@@ -52,7 +52,7 @@ fn a_run_prints_its_table_and_is_kept_like_any_other() {
     let recording = lab.home().join("collectives.hvdrun");
     assert_eq!(lab.run(&["record", "1", "--out", recording.to_str().unwrap(), "--anonymous"]).status.code(), Some(0));
     let player = Player::open(Recording::open(&recording).unwrap(), 1.0).unwrap();
-    assert_eq!(player.recording.record.spec.workload.kind(), "collectives");
+    assert_eq!(player.recording.record.request.spec.workload.kind(), "collectives");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use hvd_lab_terminal::domain::phase::{Phase, PhaseSeconds};
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
 use hvd_lab_terminal::launch;
 use hvd_lab_terminal::process;
-use hvd_lab_terminal::runs::{RunId, RunRecord};
+use hvd_lab_terminal::runs::{RunId, RunRecord, RunRequest};
 
 use crate::support::lab::{Lab, stderr, stdout};
 
@@ -25,14 +25,10 @@ fn lab() -> (Lab, Supervisor) {
     supervisor.0.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let process = process::look_up(supervisor.0.id()).unwrap();
     for (np, rate) in [(1, 1000.0), (2, 1900.0), (4, 0.0)] {
-        let record = RunRecord {
-            data_label: "generated garments".into(),
-            offline: true,
-            created_s: 1.7e9,
-            host: hvd_lab_terminal::host::name(),
-            versions: vec!["hvd-lab 0.1.0".into()],
-            ..RunRecord::wanted(launch::presets().remove(0).spec.with(|job| job.resources.np = np), "cpu")
-        };
+        let spec = launch::presets().remove(0).spec.with(|job| job.resources.np = np);
+        let request = RunRequest { offline: true, ..RunRequest::new(spec, "cpu") };
+        let versions = vec!["hvd-lab 0.1.0".into()];
+        let record = RunRecord { created_s: 1.7e9, ..RunRecord::new(request, "generated garments", versions) };
         let status = match rate > 0.0 {
             true => RunStatus::new(RunState::Finished, "by hand", 1.7e9),
             false => RunStatus {
@@ -116,7 +112,7 @@ fn names_and_notes_are_kept() {
     assert!(ok(&lab, &["runs", "--filter", "name:two"]).contains("two ranks"));
     assert_eq!(numbers(&ok(&lab, &["runs", "--filter", "half"])), ["2"]);
     ok(&lab, &["runs", "name", "2"]);
-    assert_eq!(lab.store().record(RunId(2)).unwrap().name, None);
+    assert_eq!(lab.store().record(RunId(2)).unwrap().request.name, None);
     refused(&lab, &["runs", "name", "9", "x"]);
 }
 

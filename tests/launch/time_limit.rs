@@ -23,7 +23,7 @@ fn a_run_that_goes_on_may_be_given_another_time() {
     run(&["--data", "generated", "--np", "2", "--epochs", "2", "--time-limit", "1:00:00"]);
     let output = run(&["--continue", "1", "--epochs", "4", "--time-limit", "2:00:00"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(lab.store().record(RunId(1)).unwrap().spec.resources.time_limit_s, Some(7200.0));
+    assert_eq!(lab.store().record(RunId(1)).unwrap().request.spec.resources.time_limit_s, Some(7200.0));
 }
 
 #[test]

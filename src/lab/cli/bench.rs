@@ -14,7 +14,7 @@ use crate::domain::history::{Attempt, History, Keep};
 use crate::domain::job::Workload;
 use crate::flags::{Benchmark, Flags};
 use crate::launch;
-use crate::runs::{Follower, RunRecord, RunStore};
+use crate::runs::{Follower, RunRequest, RunStore};
 
 mod flags;
 mod translate;
@@ -95,7 +95,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-fn request(args: &Args) -> Result<RunRecord, Usage> {
+fn request(args: &Args) -> Result<RunRequest, Usage> {
     if let Some(reason) = &args.refused {
         return Err(Usage(reason.clone()));
     }

@@ -55,23 +55,23 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(judged) = Inspected::read(&store, &record, status.state) {
         return inspected(&status, id, judged, args.step, args.json);
     }
-    let why_not = if record.spec.command().is_some() {
+    let why_not = if record.request.spec.command().is_some() {
         let verb = "`hvd-lab inspect -- PROGRAM` judges the ten steps in one";
         format!("is a program of your own that was started without the inspector: {verb}")
-    } else if record.spec.collectives().is_some() {
+    } else if record.request.spec.collectives().is_some() {
         if args.step.is_none() {
             return super::collectives::check(&home, &store, id, args.json);
         }
         "measured collectives, which have no steps: leave out --step".into()
-    } else if let Some(exercise) = &record.exercise {
+    } else if let Some(exercise) = &record.request.exercise {
         if args.step.is_none() {
             return places(&store, id, exercise, args.json);
         }
         format!("belongs to the exercise {exercise} and not to the ten steps: leave out --step")
-    } else if let Some(benchmark) = record.spec.benchmark() {
+    } else if let Some(benchmark) = record.request.spec.benchmark() {
         let model = benchmark.model;
         format!("is a benchmark of {model}, which has no steps to check: `hvd-lab compare` sets benchmarks side by side")
-    } else if record.spec.nvcnn().is_some() {
+    } else if record.request.spec.nvcnn().is_some() {
         "is of `hvd-lab nvcnn`, which has no steps to switch: `hvd-lab compare` shows what it gained".into()
     } else {
         String::new()

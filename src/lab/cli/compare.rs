@@ -110,7 +110,7 @@ fn measurements(store: &RunStore, chosen: &[RunSummary], baseline: &RunSummary) 
     let others = chosen.iter().filter(|run| run.id != baseline.id);
     let records = std::iter::once(baseline).chain(others).map(|run| run.record.as_ref());
     let of_collectives: Option<Vec<&RunRecord>> =
-        records.map(|record| record.filter(|record| record.spec.collectives().is_some())).collect();
+        records.map(|record| record.filter(|record| record.request.spec.collectives().is_some())).collect();
     let Some(records) = of_collectives else { return Ok(None) };
     let read = |record: &RunRecord| Measurement::of(&store.folder(record.id), record.clone());
     Ok(Measurements::new(records.into_iter().map(read).collect::<Result<_, _>>()?))

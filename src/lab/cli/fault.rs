@@ -56,7 +56,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let store = RunStore::open_default()?;
     let record = store.record(id)?;
-    let (np, is_elastic) = (record.np(), record.spec.resources.survives_a_loss());
+    let (np, is_elastic) = (record.np(), record.request.spec.resources.survives_a_loss());
     let request = request(&args, kind, np)?;
     let state = store.status(id)?.state;
     if state.is_over() && !args.dry_run {

@@ -69,7 +69,7 @@ pub(super) fn show_notes(line: &CommandLine) {
 pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, mut view: View) -> anyhow::Result<ExitCode> {
     interrupt::heed()?;
     let record = store.record(id)?;
-    view.is_own = record.spec.command().is_some();
+    view.is_own = record.request.spec.command().is_some();
     view.inspector = inspected(&record).map(|command| Inspector::new(command.clone()));
     let prints_everywhere = || record.training().is_some_and(|training| !training.steps.is_effective(Step::VerboseOnRoot));
     view.all_ranks = (record.np() > 1 || !record.knows_np()) && (view.is_own || prints_everywhere());
@@ -294,7 +294,7 @@ impl<'a> View<'a> {
                 Some(process) => format!("last lines of rank {process} ({}):", store.folder(id).rank_log(process).display()),
                 // It was never started.
                 None if store.record(id)?.attempts.is_empty() => "to fix:".to_owned(),
-                None => format!("{}'s last lines:", store.record(id)?.spec.launcher_name()),
+                None => format!("{}'s last lines:", store.record(id)?.request.spec.launcher_name()),
             };
             say(&whose);
             status.last_lines.iter().for_each(|line| say_bare(&format!("    {}", printable::line(line))));

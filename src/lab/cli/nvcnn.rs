@@ -8,7 +8,7 @@ use crate::domain::job::Workload;
 use crate::domain::nvcnn::NvcnnSpec;
 use crate::flags::NvcnnFlags;
 use crate::launch;
-use crate::runs::RunRecord;
+use crate::runs::RunRequest;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +43,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     args.starting.run(request(&args)?, args.json)
 }
 
-fn request(args: &Args) -> Result<RunRecord, Usage> {
+fn request(args: &Args) -> Result<RunRequest, Usage> {
     let own = args.flags.spec().map_err(Usage)?;
     let spec = NvcnnSpec {
         data_dir: own.data_dir.as_deref().map(|folder| launch::photo_folder("--data-dir", folder)).transpose().map_err(Usage)?,

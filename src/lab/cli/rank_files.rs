@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use super::output::Usage;
 use crate::launch;
-use crate::runs::{RunId, RunRecord, RunStore};
+use crate::runs::{RunId, RunRequest, RunStore};
 
 /// Start a run, with a link to the log of each rank in `folder` if there is one.
 ///
 /// # Errors
 /// The folder cannot be used, then nothing is started; or whatever is wrong with the run.
-pub(super) fn start(store: &RunStore, request: RunRecord, folder: Option<&Path>) -> anyhow::Result<RunId> {
+pub(super) fn start(store: &RunStore, request: RunRequest, folder: Option<&Path>) -> anyhow::Result<RunId> {
     let np = request.spec.resources.np;
     let links = folder.map(|folder| places(folder, np)).transpose()?;
     let id = launch::start(store, request)?;

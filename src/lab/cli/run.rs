@@ -7,7 +7,7 @@ use super::settings::{self, Settings, Starting};
 use super::user_program::{self, UserProgramFlags};
 use crate::domain::step::StepSet;
 use crate::launch::{self, MoreWork};
-use crate::runs::{Follower, RunId, RunRecord, RunStore};
+use crate::runs::{Follower, RunId, RunRequest, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -100,16 +100,16 @@ fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args)
     follow::follow(store, id, follower, View::new(args.json))
 }
 
-fn request(args: &Args) -> anyhow::Result<RunRecord> {
+fn request(args: &Args) -> anyhow::Result<RunRequest> {
     // Flags begin with a dash, programs do not.
     if args.words.first().is_some_and(|word| !word.starts_with('-')) {
         let spec = user_program::spec(&args.settings, args.steps.is_some(), &args.own, &args.words)?;
         let force = args.settings.force;
-        return Ok(RunRecord { name: args.starting.name.clone(), force, ..RunRecord::wanted(spec, launch::OWN_PROGRAM) });
+        return Ok(RunRequest { name: args.starting.name.clone(), force, ..RunRequest::new(spec, launch::OWN_PROGRAM) });
     }
     args.own.refuse()?;
     let (mut job, preset) = args.settings.training()?;
     job.workload.steps = args.steps.unwrap_or(job.workload.steps);
     job.workload.trainer_flags = args.words.clone();
-    Ok(RunRecord { name: args.starting.name.clone(), ..args.settings.request_for(job, preset) })
+    Ok(RunRequest { name: args.starting.name.clone(), ..args.settings.request_for(job, preset) })
 }

@@ -95,12 +95,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => list(&store, &args),
         Some(RunsVerb::Name { id, name }) => {
             store.set_name(id, &name.join(" "))?;
-            let name = store.record(id)?.name;
+            let name = store.record(id)?.request.name;
             print_done(&name.map_or(format!("run {id} has no name now\n"), |name| format!("run {id} is now `{name}`\n")))
         }
         Some(RunsVerb::Note { id, text }) => {
             store.set_note(id, &text.join(" "))?;
-            let note = store.record(id)?.note;
+            let note = store.record(id)?.request.note;
             print_done(&note.map_or(format!("run {id} has no note now\n"), |note| format!("note of run {id}: {note}\n")))
         }
         Some(RunsVerb::Ranks { id, json }) => ranks::list(&store, id, json),
@@ -156,12 +156,12 @@ fn cells(run: &RunSummary) -> Vec<String> {
         or_dash(run.np_in_words()),
         or_dash(training.map(|training| training.steps.to_string())),
         or_dash(run.epochs_in_words()),
-        or_dash(record.map(|record| record.spec.workload.title())),
+        or_dash(record.map(|record| record.request.spec.workload.title())),
         or_dash(training.and(record).map(|record| record.data_label.clone())),
         or_dash(run.shown_rate()),
         or_dash(run.shown_accuracy()),
         or_dash(run.training_seconds.map(units::seconds)),
-        record.and_then(|record| record.name.clone()).unwrap_or_default(),
+        record.and_then(|record| record.request.name.clone()).unwrap_or_default(),
     ]
 }
 

@@ -10,7 +10,7 @@ use super::settings::Settings;
 use crate::course::{Next, Series};
 use crate::domain::units;
 use crate::launch;
-use crate::runs::{RunId, RunRecord, RunStore};
+use crate::runs::{RunId, RunRequest, RunStore};
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -21,7 +21,7 @@ pub(super) fn run(store: &RunStore, mut series: Series, settings: &Settings) -> 
     while let Next::Start(index) = series.next(|run| store.status(run).ok().map(|status| status.state)) {
         let turn = &series.turns[index];
         let name = series.name_of(turn);
-        let request = RunRecord { spec: turn.spec.clone().into(), name: Some(name.clone()), ..base.clone() };
+        let request = RunRequest { spec: turn.spec.clone().into(), name: Some(name.clone()), ..base.clone() };
         let run = launch::start(store, request)?;
         say(&format!("{} of {}: {name} is run {run}, steps {}", index + 1, series.turns.len(), turn.spec.workload.steps));
         series.turns[index].run = Some(run);

@@ -15,7 +15,7 @@ use crate::domain::setting::Setting;
 use crate::domain::settings::SETTINGS;
 use crate::flags::{Flagged, Flags};
 use crate::launch::{self, Machine, Preset};
-use crate::runs::{Follower, RunId, RunRecord, RunStore};
+use crate::runs::{Follower, RunId, RunRequest, RunStore};
 
 /// A preset, and what to change of it.
 #[derive(Debug, clap::Args)]
@@ -58,7 +58,7 @@ impl Starting {
     ///
     /// # Errors
     /// As [`launch::start`], and where the folder of [`Starting::output_filename`] cannot be used.
-    pub fn start(&self, store: &RunStore, request: RunRecord) -> anyhow::Result<RunId> {
+    pub fn start(&self, store: &RunStore, request: RunRequest) -> anyhow::Result<RunId> {
         rank_files::start(store, request, self.output_filename.as_deref())
     }
 
@@ -66,7 +66,7 @@ impl Starting {
     ///
     /// # Errors
     /// As [`Starting::start`], and as [`launch::preview`].
-    pub fn run(&self, request: RunRecord, as_json: bool) -> anyhow::Result<ExitCode> {
+    pub fn run(&self, request: RunRequest, as_json: bool) -> anyhow::Result<ExitCode> {
         let store = RunStore::open_default()?;
         if self.dry_run {
             return follow::show_line(&launch::preview(&store, &request)?, as_json);
@@ -79,11 +79,11 @@ impl Starting {
     }
 
     /// What is to be started, of the verbs that take a [`Place`]. `preset` is what the list of runs shows for one.
-    pub fn request(&self, place: &Place, resources: Resources, workload: Workload, preset: &str) -> Result<RunRecord, Usage> {
+    pub fn request(&self, place: &Place, resources: Resources, workload: Workload, preset: &str) -> Result<RunRequest, Usage> {
         let spec = RunSpec { resources, workload };
         match spec.problem() {
             Some(problem) => Err(Usage(problem)),
-            None => Ok(RunRecord { name: self.name.clone(), force: place.force, ..RunRecord::wanted(spec, preset) }),
+            None => Ok(RunRequest { name: self.name.clone(), force: place.force, ..RunRequest::new(spec, preset) }),
         }
     }
 }
@@ -181,16 +181,16 @@ impl Flagged for ResourcesOnly {
 
 impl Settings {
     /// What was asked for, with all other settings as the preset has them.
-    pub fn request(&self) -> Result<RunRecord, Usage> {
+    pub fn request(&self) -> Result<RunRequest, Usage> {
         let (job, preset) = self.training()?;
         Ok(self.request_for(job, preset))
     }
 
     /// To train `job`, as the other flags ask for it.
-    pub fn request_for(&self, job: TrainingJob, preset: String) -> RunRecord {
+    pub fn request_for(&self, job: TrainingJob, preset: String) -> RunRequest {
         let data_dir = self.data_dir.clone();
         let (offline, force) = (dataset::is_offline(self.offline), self.force);
-        RunRecord { data_dir, offline, force, ..RunRecord::wanted(job, preset) }
+        RunRequest { data_dir, offline, force, ..RunRequest::new(job, preset) }
     }
 
     /// The preset's settings with the flags over them, and the preset's name.

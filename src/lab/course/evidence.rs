@@ -52,7 +52,7 @@ impl Evidence {
     /// # Errors
     /// [`StoreError::NoTraining`]: only what trains has steps to show.
     pub fn of(folder: &RunFolder, record: &RunRecord) -> Result<Evidence, StoreError> {
-        Evidence::read(folder, record, record.spec.training())
+        Evidence::read(folder, record, record.request.spec.training())
     }
 }
 
@@ -62,7 +62,7 @@ impl PhotoEvidence {
     /// # Errors
     /// [`StoreError::NoTraining`]: it is another kind of run.
     pub fn of_photos(folder: &RunFolder, record: &RunRecord) -> Result<PhotoEvidence, StoreError> {
-        Evidence::read(folder, record, record.spec.nvcnn())
+        Evidence::read(folder, record, record.request.spec.nvcnn())
     }
 }
 
@@ -72,10 +72,10 @@ impl<W: Clone> Evidence<W> {
     }
 
     fn read(folder: &RunFolder, record: &RunRecord, workload: Option<&W>) -> Result<Evidence<W>, StoreError> {
-        let none = || StoreError::NoTraining { id: record.id, workload: record.spec.workload.title() };
+        let none = || StoreError::NoTraining { id: record.id, workload: record.request.spec.workload.title() };
         let workload = workload.ok_or_else(none)?.clone();
         // Of several attempts, the last one says how many ranks there are.
-        let resources = Resources { np: record.np(), ..record.spec.resources.clone() };
+        let resources = Resources { np: record.np(), ..record.request.spec.resources.clone() };
         let mut evidence = Evidence::new(Job { resources, workload });
         evidence.np_of_attempts = record.np_of_attempts().collect();
         folder.events().for_each(|line| evidence.take(&line));

@@ -52,14 +52,14 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
     let file = ProgressFile::of(home);
     let known = file.read().unwrap_or_default();
     // Looking for pairs reads the records of all runs, so we do it only for steps that are not proven yet.
-    let can_prove = record.program.is_none() && state == RunState::Finished;
+    let can_prove = record.request.program.is_none() && state == RunState::Finished;
     let open = verdicts.iter().filter_map(|verdict| Some((Step::from_number(verdict.number)?, verdict.has_passed())));
     let open = open.filter(|(step, _)| can_prove && !known.progress.has(*step, Level::Proven));
     let pairs = pairs(store, &record, &open.collect::<Vec<_>>(), steps);
     let note = |progress: &mut Progress| {
-        match &record.program {
+        match &record.request.program {
             // The steps that the learner's own program claims are no evidence: the verdicts decide.
-            Some(_) => match record.trial {
+            Some(_) => match record.request.trial {
                 None => progress.note_written(&verdicts, steps, run),
                 Some(Trial::First) => progress.note_first(&verdicts, steps, run),
                 // The end of the trial counts.
@@ -74,7 +74,7 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
         ((), Reading { progress, note: Some(format!("progress could not be kept: {error}")) })
     });
     reading.note = reading.note.or(known.note);
-    let levels = if record.program.is_some() { [Level::Written].as_slice() } else { &[Level::Seen, Level::Proven] };
+    let levels = if record.request.program.is_some() { [Level::Written].as_slice() } else { &[Level::Seen, Level::Proven] };
     let is_judged = |step: &Step| verdicts.iter().any(|verdict| verdict.number == step.number());
     let first = |level| reading.progress.first_by(level, run).iter().filter(is_judged).collect::<StepSet>();
     let first = levels.iter().map(|level| (*level, first(*level)));
@@ -122,5 +122,5 @@ fn pairs(store: &RunStore, record: &RunRecord, judged: &[(Step, bool)], steps: S
 fn is_same_but_for_steps(record: &RunRecord, other: &RunRecord, steps: StepSet) -> bool {
     let job = |record: &RunRecord| record.training_job().map(|job| (record.np(), job.workload));
     let (Some((np, training)), Some(with)) = (job(record), job(other)) else { return false };
-    other.program.is_none() && (np, TrainingSpec { steps, ..training }) == with && other.data_label == record.data_label
+    other.request.program.is_none() && (np, TrainingSpec { steps, ..training }) == with && other.data_label == record.data_label
 }

@@ -10,7 +10,7 @@ use crate::course::{Outcome, Verdict};
 use crate::domain::job::{RunSpec, Workload};
 use crate::domain::run::{RunState, RunStatus};
 use crate::launch::default_preset;
-use crate::runs::{RunRecord, Trial};
+use crate::runs::{RunRequest, Trial};
 
 /// Seconds until a rank says for whom it waits, and until it gives up: a deadlock is explained within 20 s.
 const STALL_LIMITS: [&str; 4] = ["--stall-warning-secs", "5", "--stall-shutdown-secs", "12"];
@@ -21,7 +21,7 @@ const SHOWN: usize = 3;
 
 impl Program {
     /// The run that judges the program, built from this text.
-    pub fn request(&self, built: PathBuf, text: &str) -> RunRecord {
+    pub fn request(&self, built: PathBuf, text: &str) -> RunRequest {
         let mut request = self.request_for(built, (self.job)(self, text));
         // A program that hangs without a report must not run for ever.
         request.spec.resources.time_limit_s = Some(TIME_LIMIT_S);
@@ -30,7 +30,7 @@ impl Program {
     }
 
     /// Another run of the program.
-    pub fn request_for(&self, built: PathBuf, job: impl Into<RunSpec>) -> RunRecord {
+    pub fn request_for(&self, built: PathBuf, job: impl Into<RunSpec>) -> RunRequest {
         let mut spec = job.into();
         // A program that trains on photos has limits of its own.
         if let Some(training) = spec.workload.training_mut() {
@@ -47,12 +47,12 @@ impl Program {
             _ => Some(built),
         };
         let name = if self.has_steps() { "own trainer" } else { self.track };
-        RunRecord {
+        RunRequest {
             program: built,
             exercise: (!self.has_steps()).then(|| self.track.to_owned()),
             name: Some(name.into()),
             offline: true,
-            ..RunRecord::wanted(spec, default_preset(false).name)
+            ..RunRequest::new(spec, default_preset(false).name)
         }
     }
 

@@ -10,7 +10,7 @@ use crate::domain::job::{Resources, Workload};
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::step::Step;
 use crate::launch::{self, LaunchError, MoreWork};
-use crate::runs::{RunId, RunRecord, RunStore, Trial};
+use crate::runs::{RunId, RunRequest, RunStore, Trial};
 
 /// A difference smaller than one image of a validation makes.
 const BELOW: f64 = 1e-6;
@@ -96,7 +96,7 @@ impl Condition {
         text: &str,
         first: RunId,
     ) -> Result<RunId, LaunchError> {
-        let mut request = RunRecord { trial: Some(Trial::Further), ..program.request(built.to_owned(), text) };
+        let mut request = RunRequest { trial: Some(Trial::Further), ..program.request(built.to_owned(), text) };
         if matches!(self, Condition::ThreeRanks | Condition::LongOnThreeRanks) {
             let limit = request.spec.resources.time_limit_s;
             request.spec.resources = Resources { time_limit_s: limit, ..Resources::ranks(3) };

@@ -41,7 +41,8 @@ impl Inspection {
 
     /// The steps of an epoch beside those of that run, where nothing else says what an epoch goes over.
     pub fn steps_against(&self, alone: &Inspection) -> Option<Finding> {
-        let first = |seen: &Inspection| seen.passes(true).into_values().next().and_then(|ranks| ranks.into_values().next().cloned());
+        let first =
+            |seen: &Inspection| seen.passes(true).into_values().next().and_then(|ranks| ranks.into_values().next().cloned());
         let (own, single) = (first(self)?, first(alone)?);
         let is_unknown = own.replicas.is_none() && own.dataset.is_none() && own.first.is_empty();
         let is_alike = (own.batches, own.batch_size, own.samples) == (single.batches, single.batch_size, single.samples);

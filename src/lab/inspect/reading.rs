@@ -103,7 +103,7 @@ fn alone(store: &RunStore, record: &RunRecord) -> Option<RunRecord> {
 
 /// The program of a run into whose ranks the inspector looks.
 pub fn inspected(record: &RunRecord) -> Option<&CommandSpec> {
-    record.spec.command().filter(|command| command.inspect)
+    record.request.spec.command().filter(|command| command.inspect)
 }
 
 /// A place as the user would call it where the program works.

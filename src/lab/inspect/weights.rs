@@ -120,7 +120,10 @@ fn copied_early(seen: &Inspection) -> Option<Finding> {
     let (place, ranks) = copies.into_iter().find(|(_, ranks)| ranks.len() == seen.size() && differ(ranks.values()))?;
     Some(Finding::objection(
         (Topic::Weights, Outcome::Look),
-        format!("the weights of {} are equal, and those of the copy of the model that was made before are not", names(ranks.keys())),
+        format!(
+            "the weights of {} are equal, and those of the copy of the model that was made before are not",
+            names(ranks.keys())
+        ),
         known(place),
         "a moving average goes on from weights that the other ranks never had, and what the ranks validate with it differs",
         "copy the model when its weights are equal: behind DistributedDataParallel, or behind the broadcast",

@@ -17,7 +17,7 @@ use crate::domain::run::{RunState, RunStatus};
 use crate::host::cpu::host_memory;
 use crate::host::{self, read};
 use crate::process::{self, RunLock};
-use crate::runs::{RunFolder, RunId, RunRecord, RunStore, StoreError, Supervision};
+use crate::runs::{RunFolder, RunId, RunRecord, RunRequest, RunStore, StoreError, Supervision};
 
 /// How long we wait for a supervisor to come up.
 const START_PATIENCE: Duration = Duration::from_secs(15);
@@ -26,66 +26,65 @@ const START_PATIENCE: Duration = Duration::from_secs(15);
 ///
 /// # Errors
 /// As [`start`].
-pub fn preview(store: &RunStore, wanted: &RunRecord) -> Result<CommandLine, LaunchError> {
+pub fn preview(store: &RunStore, wanted: &RunRequest) -> Result<CommandLine, LaunchError> {
     plan(wanted.clone(), &store.folder(store.next_id())).map(|(_, line)| line)
 }
 
-/// The record with whole paths, the name of its images and the versions, and the line that starts its ranks.
-fn plan(mut record: RunRecord, folder: &RunFolder) -> Result<(RunRecord, CommandLine), LaunchError> {
+/// The record of a run that is asked for, with whole paths, and the line that starts its ranks.
+fn plan(mut request: RunRequest, folder: &RunFolder) -> Result<(RunRecord, CommandLine), LaunchError> {
     // The run may be continued from another folder.
-    record.data_dir = record.data_dir.map(|folder| Location::from_argument(&folder).absolute().into_argument());
-    let resources = &mut record.spec.resources;
+    request.data_dir = request.data_dir.map(|folder| Location::from_argument(&folder).absolute().into_argument());
+    let resources = &mut request.spec.resources;
     resources.hostfile = resources.hostfile.take().map(|file| prepare::absolute(Path::new(&file)).display().to_string());
-    if let Some(problem) = record.spec.problem() {
+    if let Some(problem) = request.spec.problem() {
         return Err(LaunchError::Spec(problem));
     }
-    if record.spec.resources.slurm && record.spec.command().is_some() {
+    if request.spec.resources.slurm && request.spec.command().is_some() {
         let text = "--slurm starts the lab's own programs: put a program of your own into a script of yours, for sbatch";
         return Err(LaunchError::Spec(text.into()));
     }
     if let Some((file, error)) =
-        record.spec.resources.hostfile.as_ref().and_then(|file| Some((file, read::open(Path::new(file)).err()?)))
+        request.spec.resources.hostfile.as_ref().and_then(|file| Some((file, read::open(Path::new(file)).err()?)))
     {
         return Err(LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read")));
     }
-    if record.spec.link_bits().is_some() {
+    if request.spec.link_bits().is_some() {
         rank_networks::probe()?;
     }
-    let resources = &mut record.spec.resources;
+    let resources = &mut request.spec.resources;
     if let Some(script) = &mut resources.host_discovery_script {
         *script = prepare::absolute(Path::new(script)).display().to_string();
     }
     if let Some(Err(problem)) = Discovery::of(resources).map(|discovery| discovery.hosts()) {
         return Err(LaunchError::Spec(problem));
     }
-    let setup = Setup::detect(&record.spec, record.program.as_deref())?;
-    if record.spec.resources.hostfile.is_some() && !record.force {
-        hosts_of(&record.spec.resources, setup.flavour)?;
+    let setup = Setup::detect(&request.spec, request.program.as_deref())?;
+    if request.spec.resources.hostfile.is_some() && !request.force {
+        hosts_of(&request.spec.resources, setup.flavour)?;
     }
-    let training = record.spec.training();
+    let training = request.spec.training();
     let images = match training {
-        Some(training) => prepare::expected(&training.data, record.data_dir.as_deref(), record.offline)?,
-        None => prepare::named(&record.spec.workload)?,
+        Some(training) => prepare::expected(&training.data, request.data_dir.as_deref(), request.offline)?,
+        None => prepare::named(&request.spec.workload)?,
     };
-    let (spec, log_dir) = (&record.spec, folder.log_dir());
-    let mut line = command_line(spec, &record.preset, &setup, &images.argument, &log_dir, record.force)?;
+    let (spec, log_dir) = (&request.spec, folder.log_dir());
+    let mut line = command_line(spec, &request.preset, &setup, &images.argument, &log_dir, request.force)?;
     // Those of an exercise are the lab's own: they are shortened where they have to be.
-    if record.program.is_none() {
+    if request.program.is_none() {
         leased::check_time_limit(spec)?;
     }
-    line.notes.extend(leased::wanted(spec, record.force)?.map(|wanted| wanted.in_words()));
+    line.notes.extend(leased::wanted(spec, request.force)?.map(|wanted| wanted.in_words()));
     if let Some(problem) = too_large(spec).filter(|_| !setup.machine.in_allocation) {
         return Err(LaunchError::Spec(problem));
     }
     // A program that someone is working on may do anything, also never answer.
     let has_own_flags = training.is_some_and(|training| !training.trainer_flags.is_empty());
-    if has_own_flags && record.program.is_none() && setup.is_built() {
+    if has_own_flags && request.program.is_none() && setup.is_built() {
         setup.ask_trainer(&line.argv)?;
     }
     let versions = [format!("hvd-lab {}", env!("CARGO_PKG_VERSION")), setup.mpirun_version];
-    record.versions = versions.into_iter().filter(|version| !version.is_empty()).collect();
-    record.data_label = images.label;
-    Ok((record, line))
+    let versions = versions.into_iter().filter(|version| !version.is_empty()).collect();
+    Ok((RunRecord::new(request, images.label, versions), line))
 }
 
 /// Buffers that this host has no memory for. Of other hosts only their ranks know.
@@ -99,10 +98,9 @@ fn too_large(spec: &RunSpec) -> Option<String> {
 ///
 /// # Errors
 /// Whatever is known to be wrong before the ranks start: settings, launcher, trainer, data, the run folder.
-pub fn start(store: &RunStore, wanted: RunRecord) -> Result<RunId, LaunchError> {
+pub fn start(store: &RunStore, wanted: RunRequest) -> Result<RunId, LaunchError> {
     // Planned to refuse early. The supervisor builds the line again, for images and devices may differ by then.
     let (record, _) = plan(wanted, &store.folder(store.next_id()))?;
-    let record = RunRecord { created_s: host::now_s(), host: host::name(), ..record };
     let (record, lock) = store.create_claimed(record, &beginning())?;
     let folder = store.folder(record.id);
     spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))?;
@@ -127,11 +125,11 @@ impl MoreWork {
 
     /// Changes what the run is asked for.
     fn apply_to(self, record: &mut RunRecord) {
-        if let Some(training) = record.spec.workload.training_mut() {
+        if let Some(training) = record.request.spec.workload.training_mut() {
             training.epochs = self.epochs;
         }
-        record.force |= self.force;
-        let resources = &mut record.spec.resources;
+        record.request.force |= self.force;
+        let resources = &mut record.request.spec.resources;
         resources.time_limit_s = self.time_limit_s.unwrap_or(resources.time_limit_s);
     }
 }
@@ -152,17 +150,17 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
         error => error.into(),
     })?;
     let mut record = store.record(id)?;
-    if let Some(exercise) = &record.exercise {
+    if let Some(exercise) = &record.request.exercise {
         return refuse(format!(
             "run {id} belongs to the exercise {exercise}, whose program always starts from scratch: run it again instead"
         ));
     }
     more.apply_to(&mut record);
     let Some(training) = record.training() else {
-        let title = record.spec.workload.title();
-        return refuse(match record.spec.problem() {
+        let title = record.request.spec.workload.title();
+        return refuse(match record.request.spec.problem() {
             Some(problem) => problem,
-            None if record.spec.command().is_some() => format!(
+            None if record.request.spec.command().is_some() => format!(
                 "run {id} is a program of your own ({title}), which the lab cannot go on with: start it anew, with its own flag for that"
             ),
             None => format!("run {id} trains nothing ({title}), so there are no epochs to go on with: start another one"),
@@ -182,7 +180,7 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
     if done > 0 && folder.last_checkpoint().is_none() {
         return Err(LaunchError::CheckpointsGone { id, folder: folder.log_dir() });
     }
-    plan(record, &folder)?;
+    plan(record.request, &folder)?;
     folder.change_record(|record| more.apply_to(record))?;
     folder.reserve_status()?;
     folder.write_status(&beginning())?;

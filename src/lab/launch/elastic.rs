@@ -24,7 +24,7 @@ pub(super) struct Elastic {
 impl Elastic {
     /// As [`Elastic::new`], of a run whose discovered hosts are looked at before they get ranks.
     pub fn of(record: &RunRecord, folder: &Path) -> Elastic {
-        let new = Elastic::new(&record.spec.resources);
+        let new = Elastic::new(&record.request.spec.resources);
         Elastic { discovery: new.discovery.clone().map(|discovery| discovery.before(record, folder)), ..new }
     }
 

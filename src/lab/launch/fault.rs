@@ -267,7 +267,7 @@ impl Faults {
 
 /// Why this run would never come to the place of this mistake.
 fn never_happens(kind: FaultKind, record: &RunRecord) -> Option<String> {
-    let steps = record.spec.training().map(|training| training.steps);
+    let steps = record.request.spec.training().map(|training| training.steps);
     let misses = |step| steps.is_some_and(|steps| !steps.contains(step));
     match kind {
         _ if steps.is_none() => Some(format!("{kind} is for runs of the ten steps, and this is none")),

@@ -95,7 +95,7 @@ struct Supervisor {
 impl Supervisor {
     fn new(folder: RunFolder, record: RunRecord, lock: LockIdentity, before_end: BeforeEnd) -> Supervisor {
         let me = process::look_up(std::process::id());
-        let work = Work::of(&record.spec.workload);
+        let work = Work::of(&record.request.spec.workload);
         let status = RunStatus {
             supervisor_pid: std::process::id(),
             supervisor_start_ticks: me.map_or(0, |me| me.start_ticks),
@@ -140,7 +140,7 @@ impl Supervisor {
         // survived.
         let _survived = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit()].map(signal);
         let mut terminate = signal(SignalKind::terminate())?;
-        self.set(RunState::Preparing, Work::of(&self.record.spec.workload).preparing())?;
+        self.set(RunState::Preparing, Work::of(&self.record.request.spec.workload).preparing())?;
         // Whoever started it has seen to that; a lab of another version may not have.
         let _ = self.folder.reserve_status();
         if !self.is_resumed && cancel_job(self.folder.path()).is_err() {
@@ -162,7 +162,7 @@ impl Supervisor {
             _ = terminate.recv(), if !is_resumed => {
                 // Whatever was asking another host goes as well.
                 process::signal_own_session(Signal::SIGKILL);
-                let message = Work::of(&self.record.spec.workload).stopped_early();
+                let message = Work::of(&self.record.request.spec.workload).stopped_early();
                 return self.end(Verdict::plain(RunState::Stopped, message), None);
             }
         };
@@ -174,7 +174,7 @@ impl Supervisor {
 
     /// Wait for the program of the ranks if it is still being built, and say so in the status. If it is missing then, the launch fails.
     async fn wait_for_build(&mut self) -> Result<(), StoreError> {
-        while let Some(message) = unbuilt(&self.record.spec, self.record.program.as_deref()) {
+        while let Some(message) = unbuilt(&self.record.request.spec, self.record.request.program.as_deref()) {
             if self.status.message != message {
                 self.set(RunState::Preparing, message)?;
             }
@@ -186,7 +186,7 @@ impl Supervisor {
     /// Look at the other hosts of the run, if it has any: what is odd about them, or why none of them gets a rank, in a sentence and
     /// in lines.
     async fn look_at_hosts(&mut self) -> Result<Vec<String>, Refusal> {
-        if !self.record.spec.resources.names_hosts() {
+        if !self.record.request.spec.resources.names_hosts() {
             return Ok(Vec::new());
         }
         self.set(RunState::Preparing, "looking at the hosts").map_err(plain)?;
@@ -201,14 +201,14 @@ impl Supervisor {
         let (sender, mut said) = mpsc::unbounded_channel();
         let record = self.record.clone();
         let Some(source) = record.training().map(|training| training.data.clone()) else {
-            return prepare::named(&record.spec.workload).map_err(|error| error.to_string());
+            return prepare::named(&record.request.spec.workload).map_err(|error| error.to_string());
         };
         let mut fetching = tokio::task::spawn_blocking(move || {
             let mut progress = |message: String| {
                 // The receiver lives as long as anyone wants to know.
                 let _ = sender.send(message);
             };
-            prepare::images(&source, record.data_dir.as_deref(), record.offline, &mut progress)
+            prepare::images(&source, record.request.data_dir.as_deref(), record.request.offline, &mut progress)
         });
         loop {
             tokio::select! {
@@ -224,7 +224,7 @@ impl Supervisor {
 
     /// Wait for devices of a machine that is shared, telling the status how that is going; none of one that is not.
     async fn get_devices(&mut self) -> Result<Option<Lease>, LaunchError> {
-        let Some(wanted) = leased::wanted(&self.record.spec, self.record.force)? else { return Ok(None) };
+        let Some(wanted) = leased::wanted(&self.record.request.spec, self.record.request.force)? else { return Ok(None) };
         let run = self.record.id;
         let lease = wanted.get(run, |message| {
             // One that cannot be written now is written at the next change.

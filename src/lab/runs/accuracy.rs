@@ -166,7 +166,7 @@ mod tests {
                 ..Tally::default()
             },
         };
-        let training = run.record.as_mut().unwrap().spec.workload.training_mut().unwrap();
+        let training = run.record.as_mut().unwrap().request.spec.workload.training_mut().unwrap();
         *training = TrainingSpec::sample();
         change(training);
         run

@@ -60,7 +60,7 @@ pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
     if let Some([why, _]) = unshared(record) {
         return Err(why);
     }
-    Work::of(record).ok_or(match record.spec.workload {
+    Work::of(record).ok_or(match record.request.spec.workload {
         Workload::Collectives(_) => "measures collectives and trains nothing",
         Workload::Nvcnn(_) => "tests a checkpoint and trains nothing",
         _ => "no training that this version knows",
@@ -93,7 +93,7 @@ pub fn gained_so_far(
     let record = run.record.as_ref().ok_or("its record cannot be read")?;
     let after = Work::of(record).ok_or_else(|| work(run).err().unwrap_or("no training that this version knows"))?;
     let with = baseline.record.as_ref().ok_or("the baseline's record cannot be read")?;
-    let before = Work::of(with).ok_or(match with.spec.workload {
+    let before = Work::of(with).ok_or(match with.request.spec.workload {
         Workload::Collectives(_) => "the baseline measures collectives and trains nothing",
         Workload::Nvcnn(_) => "the baseline tests a checkpoint and trains nothing",
         _ => "the baseline is not a training that this version knows",
@@ -124,7 +124,7 @@ pub fn gained_so_far(
 pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Comparison) -> Option<&'static str> {
     /// How it was computed, whatever the work was.
     fn flags(run: &RunSummary) -> Option<Vec<String>> {
-        let spec = &run.record.as_ref()?.spec;
+        let spec = &run.record.as_ref()?.request.spec;
         let of_training = || {
             let training = spec.training()?;
             Some([&training.trainer_flags[..], &[training.precision.to_string()]].concat())
@@ -179,7 +179,7 @@ fn unshared(record: &RunRecord) -> Option<[&'static str; 2]> {
 impl Work {
     /// `None` of what trains nothing.
     fn of(record: &RunRecord) -> Option<Work> {
-        match record.spec.command() {
+        match record.request.spec.command() {
             Some(command) => Some(Work::Own(command.work())),
             None => Some(Work::Model(Box::new(ModelWork::of(record)?))),
         }
@@ -199,7 +199,7 @@ impl Work {
 impl ModelWork {
     /// `None` of what trains no model.
     fn of(record: &RunRecord) -> Option<ModelWork> {
-        match &record.spec.workload {
+        match &record.request.spec.workload {
             Workload::Training(training) => Some(ModelWork {
                 timing: None,
                 model: training.model,

@@ -20,7 +20,7 @@ fn run(id: u32, np: usize) -> RunSummary {
 
 fn with(np: usize, change: impl FnOnce(&mut TrainingSpec)) -> RunSummary {
     let mut run = run(2, np);
-    change(run.record.as_mut().unwrap().spec.workload.training_mut().unwrap());
+    change(run.record.as_mut().unwrap().request.spec.workload.training_mut().unwrap());
     run
 }
 
@@ -70,7 +70,7 @@ fn benchmarks_are_compared_with_benchmarks_of_the_same_work() {
         let mut run = run(id, np);
         let mut spec = BenchmarkSpec::sample();
         change(&mut spec);
-        run.record.as_mut().unwrap().spec.workload = Workload::Benchmark(spec);
+        run.record.as_mut().unwrap().request.spec.workload = Workload::Benchmark(spec);
         run
     };
     let one = benchmark(1, 1, |_| {});
@@ -160,7 +160,7 @@ fn sooner_at_another_target_is_no_gain() {
 fn own_programs_are_compared_by_their_words() {
     let own = |id, np, line: &str| {
         let mut run = run(id, np);
-        run.record.as_mut().unwrap().spec.workload = Workload::Command(crate::domain::command::CommandSpec::sample(line));
+        run.record.as_mut().unwrap().request.spec.workload = Workload::Command(crate::domain::command::CommandSpec::sample(line));
         run
     };
     let one = own(1, 1, "python train.py --batch 32");

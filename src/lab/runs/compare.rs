@@ -59,7 +59,7 @@ impl Row {
 
 /// In what two runs differ: steps and settings in alphabetical order, then images, host and the versions of the code.
 pub fn differences(baseline: &RunRecord, run: &RunRecord) -> Vec<Difference> {
-    let mut found = settings(&baseline.spec, &run.spec);
+    let mut found = settings(&baseline.request.spec, &run.request.spec);
     let mut also = |setting: &str, baseline: String, run: String| {
         if baseline != run {
             found.push(Difference { setting: setting.into(), baseline, run });
@@ -69,7 +69,7 @@ pub fn differences(baseline: &RunRecord, run: &RunRecord) -> Vec<Difference> {
         also("images", baseline.data_label.clone(), run.data_label.clone());
     }
     // Which code was run: a learner's own program, and below, the versions of what it is built on.
-    let program = |of: &RunRecord| of.program.as_ref().map_or("hvd-train".to_owned(), |path| path.display().to_string());
+    let program = |of: &RunRecord| of.request.program.as_ref().map_or("hvd-train".to_owned(), |path| path.display().to_string());
     also("program", program(baseline), program(run));
     also("host", baseline.host.clone(), run.host.clone());
     // Only those that the other has not.

@@ -17,7 +17,7 @@ pub struct Measurement {
 
 /// What the events of a run of collectives add up to, and whether some are damaged; `None` of any other run.
 pub fn measured(folder: &RunFolder, record: &RunRecord) -> Option<Measured> {
-    let spec = record.spec.collectives()?;
+    let spec = record.request.spec.collectives()?;
     let mut events = folder.events();
     let measured = Measured::from_events(record.np(), spec, events.by_ref());
     Some(Measured { damaged: events.damaged().in_words(), ..measured })
@@ -29,9 +29,9 @@ impl Measurement {
     /// # Errors
     /// [`StoreError::NoCollectives`] of any other run.
     pub fn of(folder: &RunFolder, record: RunRecord) -> Result<Measurement, StoreError> {
-        let found = record.spec.collectives().cloned().zip(measured(folder, &record));
+        let found = record.request.spec.collectives().cloned().zip(measured(folder, &record));
         let (spec, measured) =
-            found.ok_or_else(|| StoreError::NoCollectives { id: record.id, workload: record.spec.workload.title() })?;
+            found.ok_or_else(|| StoreError::NoCollectives { id: record.id, workload: record.request.spec.workload.title() })?;
         Ok(Measurement { id: record.id, record, spec, measured })
     }
 }

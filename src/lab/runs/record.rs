@@ -13,16 +13,16 @@ use crate::domain::bounds::{Bounded, MAX_ATTEMPTS, MAX_EPOCHS, MAX_RANKS, at_lea
 use crate::domain::fault::{FaultRecord, MAX_FAULTS};
 use crate::domain::job::{RunSpec, TrainingJob};
 use crate::domain::training::TrainingSpec;
+use crate::host;
 
 /// Number of a run in its store, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub u32);
 
-/// The content of `run.json`.
+/// What a run is asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunRecord {
-    pub id: RunId,
+pub struct RunRequest {
     #[serde(default)]
     pub name: Option<String>,
     #[serde(default)]
@@ -30,8 +30,6 @@ pub struct RunRecord {
     /// Name of the preset it began as.
     pub preset: String,
     pub spec: RunSpec,
-    /// `Fashion-MNIST` or `generated garments`.
-    pub data_label: String,
     /// The data folder of the user's own, if one was named.
     #[serde(default)]
     pub data_dir: Option<PathBuf>,
@@ -50,6 +48,16 @@ pub struct RunRecord {
     /// More ranks than the machine has room for are meant.
     #[serde(default)]
     pub force: bool,
+}
+
+/// The content of `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    pub id: RunId,
+    #[serde(flatten)]
+    pub request: RunRequest,
+    /// `Fashion-MNIST` or `generated garments`.
+    pub data_label: String,
     /// Unix time in seconds.
     pub created_s: f64,
     /// Name of the host that launched it.
@@ -105,25 +113,33 @@ pub struct Attempt {
     pub newer: Map<String, Value>,
 }
 
-impl RunRecord {
-    /// What is known of a run before it starts. Starting it fills in its number, data, versions, host and moment.
-    pub fn wanted(spec: impl Into<RunSpec>, preset: impl Into<String>) -> RunRecord {
-        RunRecord {
-            id: RunId(0),
+impl RunRequest {
+    pub fn new(spec: impl Into<RunSpec>, preset: impl Into<String>) -> RunRequest {
+        RunRequest {
             name: None,
             note: None,
             preset: preset.into(),
             spec: spec.into(),
-            data_label: String::new(),
             data_dir: None,
             program: None,
             exercise: None,
             trial: None,
             offline: false,
             force: false,
-            created_s: 0.0,
-            host: String::new(),
-            versions: Vec::new(),
+        }
+    }
+}
+
+impl RunRecord {
+    /// Of a run that starts now, on this host. The store gives it its number.
+    pub fn new(request: RunRequest, data_label: impl Into<String>, versions: Vec<String>) -> RunRecord {
+        RunRecord {
+            id: RunId(0),
+            request,
+            data_label: data_label.into(),
+            created_s: host::now_s(),
+            host: host::name(),
+            versions,
             attempts: Vec::new(),
             newer: Map::new(),
         }
@@ -131,34 +147,34 @@ impl RunRecord {
 
     /// Ranks of the last attempt, or those asked for where there was none yet.
     pub fn np(&self) -> usize {
-        self.attempts.last().and_then(|attempt| attempt.np).unwrap_or(self.spec.resources.np)
+        self.attempts.last().and_then(|attempt| attempt.np).unwrap_or(self.request.spec.resources.np)
     }
 
     /// Whether that is more than a guess: a launcher of the user's own may find out itself how many it starts.
     pub fn knows_np(&self) -> bool {
-        self.spec.knows_np() || self.attempts.last().is_some_and(|attempt| attempt.np.is_some())
+        self.request.spec.knows_np() || self.attempts.last().is_some_and(|attempt| attempt.np.is_some())
     }
 
     /// Ranks of each attempt, in their order.
     pub fn np_of_attempts(&self) -> impl Iterator<Item = usize> {
-        self.attempts.iter().map(|attempt| attempt.np.unwrap_or(self.spec.resources.np))
+        self.attempts.iter().map(|attempt| attempt.np.unwrap_or(self.request.spec.resources.np))
     }
 
     /// The settings of a training run; `None` of any other.
     pub fn training(&self) -> Option<&TrainingSpec> {
-        self.spec.training()
+        self.request.spec.training()
     }
 
     /// The training that its last attempt did; `None` where it is no training.
     pub fn training_job(&self) -> Option<TrainingJob> {
-        let mut job = self.spec.training_job()?;
+        let mut job = self.request.spec.training_job()?;
         job.resources.np = self.np();
         Some(job)
     }
 
     /// Whether it shows which of the ten steps are done.
     pub fn has_steps(&self) -> bool {
-        self.spec.workload.has_steps() && self.exercise.is_none()
+        self.request.spec.workload.has_steps() && self.request.exercise.is_none()
     }
 
     /// Accuracy that ends the training early; infinite where there is nothing to reach.
@@ -175,7 +191,7 @@ impl Bounded for RunRecord {
         first([
             (self.id.0 == 0).then(|| "the run has the number 0".to_owned()),
             moment("created", self.created_s),
-            self.spec.out_of_bounds(),
+            self.request.spec.out_of_bounds(),
             count("number of versions", self.versions.len(), MAX_NAMED),
             count("number of attempts", self.attempts.len(), MAX_ATTEMPTS),
             self.attempts.iter().find_map(Attempt::out_of_bounds),

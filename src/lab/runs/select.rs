@@ -85,12 +85,12 @@ impl Word {
                     "steps" => {
                         self.field.is_some() && record.training().is_some_and(|training| training.steps.to_string() == self.text)
                     }
-                    "model" => has(&record.spec.workload.title()),
+                    "model" => has(&record.request.spec.workload.title()),
                     "data" => has(&record.data_label),
-                    "preset" => has(&record.preset),
+                    "preset" => has(&record.request.preset),
                     "host" => has(&record.host),
-                    "name" => record.name.as_deref().is_some_and(has),
-                    _ => record.note.as_deref().is_some_and(has),
+                    "name" => record.request.name.as_deref().is_some_and(has),
+                    _ => record.request.note.as_deref().is_some_and(has),
                 }
             }),
         }
@@ -124,7 +124,7 @@ static ORDERS: [Order; 9] = [
     (SortKey::Accuracy, "accuracy", true, |run| number(run.test.or(run.validation).map(|metrics| metrics.accuracy))),
     (SortKey::Cost, "device-s", false, |run| number(run.device_seconds())),
     (SortKey::State, "state", false, |run| Some(Value::Text(run.status.state.name().into()))),
-    (SortKey::Name, "name", false, |run| Some(Value::Text(run.record.as_ref()?.name.as_ref()?.to_lowercase()))),
+    (SortKey::Name, "name", false, |run| Some(Value::Text(run.record.as_ref()?.request.name.as_ref()?.to_lowercase()))),
 ];
 
 fn number(value: Option<f64>) -> Option<Value> {

@@ -254,7 +254,7 @@ impl RunStore {
     /// As [`RunStore::record`], and [`StoreError::TooLong`].
     pub fn set_name(&self, id: RunId, name: &str) -> Result<(), StoreError> {
         let name = one_line(name, "the name", NAME)?;
-        self.change_record(id, |record| record.name = name)
+        self.change_record(id, |record| record.request.name = name)
     }
 
     /// Write a note to a run; a text without a word takes it away.
@@ -263,7 +263,7 @@ impl RunStore {
     /// As [`RunStore::record`], and [`StoreError::TooLong`].
     pub fn set_note(&self, id: RunId, note: &str) -> Result<(), StoreError> {
         let note = one_line(note, "the note", NOTE)?;
-        self.change_record(id, |record| record.note = note)
+        self.change_record(id, |record| record.request.note = note)
     }
 
     fn change_record(&self, id: RunId, change: impl FnOnce(&mut RunRecord)) -> Result<(), StoreError> {

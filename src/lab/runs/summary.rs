@@ -188,10 +188,10 @@ impl Accountant {
 
     /// For the run of this record.
     pub fn of(record: &RunRecord) -> Accountant {
-        let style = record.spec.benchmark().map_or(Style::Horovod, |benchmark| benchmark.style);
+        let style = record.request.spec.benchmark().map_or(Style::Horovod, |benchmark| benchmark.style);
         Accountant {
             style,
-            is_own: record.spec.command().is_some(),
+            is_own: record.request.spec.command().is_some(),
             ..Accountant::new(if record.knows_np() { record.np() } else { 0 }, record.target_accuracy())
         }
     }

@@ -69,7 +69,7 @@ fn sample(np: usize) -> TrainingJob {
 }
 
 pub(super) fn record(np: usize) -> RunRecord {
-    RunRecord { data_label: "Fashion-MNIST".into(), created_s: 1.0, host: host::name(), ..RunRecord::wanted(sample(np), "cpu") }
+    RunRecord { created_s: 1.0, ..RunRecord::new(RunRequest::new(sample(np), "cpu"), "Fashion-MNIST", Vec::new()) }
 }
 
 pub(super) fn store() -> (TempDir, RunStore) {
@@ -223,10 +223,10 @@ fn the_summary_of_a_run_that_is_over_is_kept_until_it_goes_on() {
     assert_eq!(store.summary(id).unwrap().last_epoch, 1);
     assert!(folder.summary_file().exists());
     store.set_name(id, " serial ").unwrap();
-    assert_eq!(store.summary(id).unwrap().record.unwrap().name.as_deref(), Some("serial"));
+    assert_eq!(store.summary(id).unwrap().record.unwrap().request.name.as_deref(), Some("serial"));
     // A colour leaves nothing of itself, and a name that fits no table is refused.
     store.set_name(id, "\x1b[31mred\x1b[0m\x1b]0;title\x07 one").unwrap();
-    assert_eq!(store.record(id).unwrap().name.as_deref(), Some("red one"));
+    assert_eq!(store.record(id).unwrap().request.name.as_deref(), Some("red one"));
     let refused = store.set_name(id, &"x".repeat(101)).unwrap_err().to_string();
     assert_eq!(refused, "the name has 101 characters, and 100 are the most that fit into a table: shorten it");
     store.set_name(id, " serial ").unwrap();

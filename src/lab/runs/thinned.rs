@@ -24,7 +24,7 @@ impl Drop for Thinning<'_> {
         // All of them: the attempt before may have been killed.
         self.0.ids().into_iter().map(|id| self.0.folder(id)).filter(|folder| folder.last_checkpoint().is_some()).for_each(
             |folder| {
-                let is_further = folder.read_record().is_ok_and(|record| record.trial == Some(Trial::Further));
+                let is_further = folder.read_record().is_ok_and(|record| record.request.trial == Some(Trial::Further));
                 if is_further && folder.read_status().is_ok_and(|status| status.state.is_over()) {
                     remove_checkpoints(&folder);
                 }
@@ -43,8 +43,8 @@ fn remove_checkpoints(folder: &RunFolder) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::RunRecord;
     use super::super::tests::{record, store};
+    use super::super::{RunRecord, RunRequest};
     use super::*;
     use crate::domain::run::{RunState, RunStatus};
 
@@ -52,7 +52,8 @@ mod tests {
     fn only_further_runs_that_are_over_lose_their_checkpoints_and_nothing_else() {
         let (_home, store) = store();
         let make = |trial: Option<Trial>, state: RunState| {
-            let record = store.create(RunRecord { trial, ..record(2) }, &RunStatus::new(state, "", 1.0)).unwrap();
+            let request = RunRequest { trial, ..record(2).request };
+            let record = store.create(RunRecord { request, ..record(2) }, &RunStatus::new(state, "", 1.0)).unwrap();
             let folder = store.folder(record.id);
             fs::create_dir_all(folder.log_dir()).unwrap();
             for name in

@@ -32,7 +32,7 @@ impl Deleted {
     fn read(path: PathBuf) -> Option<Deleted> {
         let (number, millis) = path.file_name()?.to_str()?.split_once('-')?;
         let (id, millis) = (number.parse().ok()?, millis.parse::<u64>().ok()?);
-        let name = RunFolder::new(&path).read_record().ok().and_then(|record| record.name);
+        let name = RunFolder::new(&path).read_record().ok().and_then(|record| record.request.name);
         Some(Deleted { id, name, deleted_s: millis as f64 / 1000.0, path })
     }
 

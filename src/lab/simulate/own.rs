@@ -201,7 +201,7 @@ impl Own {
         for id in ids {
             let record = store.record(*id)?;
             let folder = store.folder(*id);
-            if record.spec.collectives().is_some() {
+            if record.request.spec.collectives().is_some() {
                 let measured = Measurement::of(&folder, record)?.measured;
                 let problem = |refused| OwnError::Run { id: *id, problem: format!("tells nothing of messages: {refused}") };
                 fit = Some(measured.machine.fit(2).map_err(problem)?);

@@ -73,7 +73,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn is_on_made_links(store: &RunStore, id: RunId) -> bool {
-    store.record(id).is_ok_and(|record| record.spec.collectives().is_some_and(|spec| spec.link_bits.is_some()))
+    store.record(id).is_ok_and(|record| record.request.spec.collectives().is_some_and(|spec| spec.link_bits.is_some()))
 }
 
 fn text(told: &Measurement, advice: &Advice) -> String {

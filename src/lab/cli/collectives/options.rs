@@ -95,7 +95,7 @@ const NO_RUN: &str = "no run has measured collectives yet: `hvd-lab collectives 
 
 /// The newest run of collectives that fits.
 pub fn newest(store: &RunStore, fits: impl Fn(RunId) -> bool) -> Option<RunId> {
-    let is_one = |id: RunId| store.record(id).is_ok_and(|record| record.spec.collectives().is_some());
+    let is_one = |id: RunId| store.record(id).is_ok_and(|record| record.request.spec.collectives().is_some());
     store.ids().into_iter().rev().find(|id| is_one(*id) && fits(*id))
 }
 

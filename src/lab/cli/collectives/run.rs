@@ -14,7 +14,7 @@ use crate::domain::job::Workload;
 use crate::domain::measured::{Measured, MeasuredRow};
 use crate::flags::{Collectives, Flags};
 use crate::launch::{self, Machine};
-use crate::runs::{Follower, RunRecord, RunStore, busy_host};
+use crate::runs::{Follower, RunRequest, RunStore, busy_host};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -78,7 +78,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-fn request(args: &Args) -> Result<RunRecord, Usage> {
+fn request(args: &Args) -> Result<RunRequest, Usage> {
     let resources = args.place.resources()?;
     let mut spec = args.flags.spec().map_err(Usage)?;
     let asks_for_all = args.flags.text("algorithm").is_some_and(Method::names_all);

@@ -76,7 +76,7 @@ fn show_table(told: &Measurement, as_json: bool) -> anyhow::Result<()> {
         print(&format!("run {id} is running and has no rows yet\n"))?;
         return Ok(());
     }
-    let name = record.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+    let name = record.request.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
     let disturbed = record.disturbed().map(|part| format!("# * {}\n", busy_host::note(part))).unwrap_or_default();
     let rows: String = measured.rows.iter().map(|row| table::row(row, measured.ranks)).collect();
     print(&format!("# run {id}{name}\n{}{rows}{disturbed}{}", table::heading(measured.ranks, spec), table::ending(measured)))?;

@@ -87,14 +87,14 @@ pub fn run_rows(runs: &[RunSummary], private: &Private) -> (Vec<RunRow>, Option<
 }
 
 fn trial(run: &RunSummary) -> Option<Trial> {
-    run.record.as_ref()?.trial
+    run.record.as_ref()?.request.trial
 }
 
 /// Finished runs of the same work by the same program.
 fn alike<'a>(run: &RunSummary, runs: &'a [RunSummary]) -> Vec<&'a RunSummary> {
     let Ok(wanted) = work(run) else { return Vec::new() };
     let is_whole = |other: &RunSummary| other.figures.images_per_sec.is_some() && other.status.state == RunState::Finished;
-    let is_own = |run: &RunSummary| run.record.as_ref().is_some_and(|record| record.program.is_some());
+    let is_own = |run: &RunSummary| run.record.as_ref().is_some_and(|record| record.request.program.is_some());
     let is_alike = |other: &&RunSummary| {
         is_whole(other) && trial(other).is_none() && is_own(other) == is_own(run) && work(other).as_ref() == Ok(&wanted)
     };
@@ -128,20 +128,20 @@ fn manner(run: &RunSummary) -> Option<(bool, Vec<&str>)> {
 
 /// Whether both had the same network; one rank uses none.
 fn same_network(run: &RunSummary, other: &RunSummary) -> bool {
-    let link = |run: &RunSummary| run.record.as_ref().and_then(|record| record.spec.link_bits());
+    let link = |run: &RunSummary| run.record.as_ref().and_then(|record| record.request.spec.link_bits());
     run.figures.np == 1 && link(other).is_none() || other.figures.np == 1 || link(run) == link(other)
 }
 
 fn row(run: &RunSummary, runs: &[RunSummary], private: &Private) -> Option<RunRow> {
     let record = run.record.as_ref()?;
-    let (steps, model, epochs_asked) = trained(&record.spec)?;
+    let (steps, model, epochs_asked) = trained(&record.request.spec)?;
     let alike = alike(run, runs);
     // A run that is alone of its kind has nothing to be the baseline of.
     let baseline = baseline(&alike).filter(|_| alike.len() > 1 && alike.iter().any(|other| other.id == run.id));
     let gained = baseline.and_then(|baseline| gained(run, baseline).ok()).unwrap_or_default();
     Some(RunRow {
         run: run.id,
-        name: record.name.as_deref().map(|name| private.clean(name)),
+        name: record.request.name.as_deref().map(|name| private.clean(name)),
         date: units::date(record.created_s),
         state: run.status.state.name().to_owned(),
         np: record.np(),

@@ -97,8 +97,8 @@ pub(super) struct Outlook {
 /// # Errors
 /// Why the hosts cannot be looked at, in one sentence.
 pub(super) fn before_run(record: &RunRecord, folder: &Path) -> Result<Outlook, String> {
-    if record.spec.resources.names_hosts() {
-        Ok(Outlook::of(&findings(record, None, folder)?, record.force))
+    if record.request.spec.resources.names_hosts() {
+        Ok(Outlook::of(&findings(record, None, folder)?, record.request.force))
     } else {
         Ok(Outlook::default())
     }
@@ -106,23 +106,23 @@ pub(super) fn before_run(record: &RunRecord, folder: &Path) -> Result<Outlook, S
 
 /// The discovered hosts that cannot have a rank, each with the reason as a sentence. If they cannot be checked, the launcher finds out.
 pub(super) fn unfit(record: &RunRecord, hosts: &[Host], folder: &Path) -> Vec<(String, String)> {
-    let found = if record.force { Vec::new() } else { findings(record, Some(hosts), folder).unwrap_or_default() };
+    let found = if record.request.force { Vec::new() } else { findings(record, Some(hosts), folder).unwrap_or_default() };
     let bad = found.into_iter().filter(|finding| finding.weight == Weight::Bad);
     bad.map(|finding| (finding.host.clone(), finding.in_words())).collect()
 }
 
 /// The findings on these hosts, or else on those that the run names.
 fn findings(record: &RunRecord, hosts: Option<&[Host]>, folder: &Path) -> Result<Vec<Finding>, String> {
-    let resources = &record.spec.resources;
+    let resources = &record.request.spec.resources;
     let said = |error: LaunchError| error.to_string();
-    let setup = Setup::detect(&record.spec, record.program.as_deref()).map_err(said)?;
+    let setup = Setup::detect(&record.request.spec, record.request.program.as_deref()).map_err(said)?;
     if setup.machine.in_allocation {
         return Ok(Vec::new());
     }
-    let takes_gpus = presets().iter().any(|preset| preset.name == record.preset && preset.ranks == Ranks::Gpus);
+    let takes_gpus = presets().iter().any(|preset| preset.name == record.request.preset && preset.ranks == Ranks::Gpus);
     let needs = Needs {
         program: &setup.program,
-        may_start: record.program.is_none() && record.spec.command().is_none(),
+        may_start: record.request.program.is_none() && record.request.spec.command().is_none(),
         folder,
         interfaces: resources.network_interface.as_deref(),
         takes_gpus,

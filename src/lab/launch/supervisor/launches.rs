@@ -73,7 +73,7 @@ impl Supervisor {
             match self.gather(&mut elastic, lease.as_mut(), stop).await {
                 Ok(true) => {}
                 Ok(false) => {
-                    let message = Work::of(&self.record.spec.workload).stopped_early();
+                    let message = Work::of(&self.record.request.spec.workload).stopped_early();
                     return self.end(Verdict::plain(RunState::Stopped, message), None);
                 }
                 // Why the launch before has ended stands in front of this error.
@@ -122,7 +122,7 @@ impl Supervisor {
 
     /// Take the discovered hosts, if the run has a discovery script, and wait for enough of them. Returns whether the run is still wanted.
     async fn gather(&mut self, elastic: &mut Elastic, mut lease: Option<&mut Lease>, stop: &mut Signals) -> Result<bool, String> {
-        let limit_s = self.record.spec.resources.elastic_timeout_s.unwrap_or(ELASTIC_TIMEOUT_S);
+        let limit_s = self.record.request.spec.resources.elastic_timeout_s.unwrap_or(ELASTIC_TIMEOUT_S);
         let begin = Instant::now();
         while let Some(mut discovery) = elastic.discovery.clone() {
             let asked = tokio::select! {
@@ -162,11 +162,12 @@ impl Supervisor {
     ) -> Result<(CommandLine, Tags), String> {
         // Before the machine is looked at: of its cores only those count that this run may use.
         let settled = lease.map(leased::settle);
-        let setup = Setup::detect(&self.record.spec, self.record.program.as_deref()).map_err(|error| error.to_string())?;
+        let setup = Setup::detect(&self.record.request.spec, self.record.request.program.as_deref())
+            .map_err(|error| error.to_string())?;
         let (record, log_dir) = (&self.record, self.folder.log_dir());
         // An elastic run may go on with fewer ranks than it began with.
-        let spec = RunSpec { resources: resources.clone(), workload: record.spec.workload.clone() };
-        let mut line = command_line(&spec, &record.preset, &setup, &images.argument, &log_dir, record.force)
+        let spec = RunSpec { resources: resources.clone(), workload: record.request.spec.workload.clone() };
+        let mut line = command_line(&spec, &record.request.preset, &setup, &images.argument, &log_dir, record.request.force)
             .map_err(|error| error.recorded())?;
         line.notes.extend(words.notes.into_iter().chain(images.in_words()));
         line.env.extend(variables_of_agent(resources, setup.flavour));
@@ -178,7 +179,7 @@ impl Supervisor {
             argv: line.argv.clone(),
             env: line.env.clone(),
             started_s: host::now_s(),
-            np: self.record.spec.knows_np().then_some(resources.np),
+            np: self.record.request.spec.knows_np().then_some(resources.np),
             because: words.because,
             epochs: record.training().map_or(0, |training| training.epochs),
             ..Attempt::default()
@@ -197,9 +198,9 @@ impl Supervisor {
             let run = self.record.id.0 as usize;
             line = slurm::submission(resources, line, self.folder.path(), run).map_err(|error| error.to_string())?;
         }
-        let Some(command) = self.record.spec.command() else { return Ok((line, Tags::Of(setup.flavour))) };
+        let Some(command) = self.record.request.spec.command() else { return Ok((line, Tags::Of(setup.flavour))) };
         user_program::write_module(command, &self.folder.log_dir())?;
-        Ok((line, user_program::tags(command, &self.record.spec, setup.flavour)))
+        Ok((line, user_program::tags(command, &self.record.request.spec, setup.flavour)))
     }
 
     /// Start the launcher and stay with it to its end.
@@ -212,13 +213,13 @@ impl Supervisor {
         stop: &mut Signals,
     ) -> anyhow::Result<(job::End, Option<Lease>)> {
         self.set(RunState::Running, beginning.status)?;
-        let (folder, spec) = (self.folder.clone(), &self.record.spec);
+        let (folder, spec) = (self.folder.clone(), &self.record.request.spec);
         let own = spec
             .command()
             .map(|command| OwnProgram::new(spec, command, &folder.log_dir()))
             .transpose()
             .map_err(anyhow::Error::msg)?;
-        let is_own = self.record.program.is_some();
+        let is_own = self.record.request.program.is_some();
         let mut options = JobOptions {
             secret: secret()?,
             np: self.record.np(),

@@ -14,7 +14,7 @@ type Column = (&'static str, fn(&Cell) -> String);
 
 static COLUMNS: [Column; 19] = [
     ("run", |cell| cell.run.id.to_string()),
-    ("name", |cell| cell.run.record.name.clone().unwrap_or_default()),
+    ("name", |cell| cell.run.record.request.name.clone().unwrap_or_default()),
     ("np", |cell| cell.run.measured.ranks.to_string()),
     ("link", |cell| cell.run.spec.link().unwrap_or_default()),
     ("algorithm", |cell| cell.row.report.method.clone()),
@@ -65,8 +65,12 @@ pub fn markdown(all: &Measurements) -> String {
         _ => format!("# Collectives compared with run {}\n\n", all.baseline().id),
     };
     for run in all.runs() {
-        let words =
-            [Some(format!("np {}", run.measured.ranks)), run.record.name.clone(), run.spec.link(), all.not_comparable(run)];
+        let words = [
+            Some(format!("np {}", run.measured.ranks)),
+            run.record.request.name.clone(),
+            run.spec.link(),
+            all.not_comparable(run),
+        ];
         let words: Vec<String> = words.into_iter().flatten().collect();
         text += &format!("- run {}: {}\n", run.id, markup::markdown(&words.join(", ")));
     }
@@ -104,15 +108,17 @@ mod tests {
     use crate::domain::job::{Job, Resources, Workload};
     use crate::domain::measured::{Measured, MeasuredRow};
     use crate::runs::export::FORMATS;
-    use crate::runs::{RunId, RunRecord};
+    use crate::runs::{RunId, RunRecord, RunRequest};
 
     fn run(id: u32, np: usize, seconds: f64) -> Measurement {
         let spec = CollectivesSpec { link_bits: (id == 2).then_some(200_000_000), ..CollectivesSpec::sample() };
         let workload = Workload::Collectives(spec.clone());
         let record = RunRecord {
             id: RunId(id),
-            name: Some("a | <b>&amp;</b>".into()),
-            spec: Job { resources: Resources::ranks(np), workload },
+            request: RunRequest {
+                name: Some("a | <b>&amp;</b>".into()),
+                ..RunRequest::new(Job { resources: Resources::ranks(np), workload }, "cpu")
+            },
             ..crate::runs::tests::record(np)
         };
         let row = |method: &str, bytes: u64, predicted_s| {

@@ -74,7 +74,7 @@ fn measured(row: &Row, run: &RunSummary) -> Vec<String> {
     });
     vec![
         format!("{}{}", run.id, if row.is_baseline { " (baseline)" } else { "" }),
-        record.and_then(|record| record.name.clone()).unwrap_or_default(),
+        record.and_then(|record| record.request.name.clone()).unwrap_or_default(),
         run.status.state.name().into(),
         dash(run.np_in_words()),
         dash(record.and_then(|record| record.training()).map(|training| training.steps.to_string())),

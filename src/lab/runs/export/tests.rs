@@ -36,11 +36,11 @@ fn run(id: u32, np: usize, rate: f64) -> RunSummary {
 fn runs() -> Vec<RunSummary> {
     let mut nasty = run(2, 2, 1800.0);
     let record = nasty.record.as_mut().unwrap();
-    record.name = Some(NASTY.into());
-    record.spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Warmup);
+    record.request.name = Some(NASTY.into());
+    record.request.spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Warmup);
     let mut other = run(3, 4, 500.0);
     let record = other.record.as_mut().unwrap();
-    record.spec.workload.training_mut().unwrap().model = "wrn-16-4".parse().unwrap();
+    record.request.spec.workload.training_mut().unwrap().model = "wrn-16-4".parse().unwrap();
     let mut failed = run(4, 2, 1.0);
     failed.status = status(RunState::Failed);
     failed.tally = Tally { figures: Figures { np: 2, ..Figures::default() }, ..Tally::default() };
@@ -108,7 +108,7 @@ fn no_cell_is_taken_for_a_formula_and_numbers_stay_numbers() {
     runs.resize_with(nasty.len(), || run(9, 2, 1.0));
     for (run, name) in runs.iter_mut().zip(nasty) {
         let record = run.record.as_mut().unwrap();
-        (record.name, record.note) = (Some(name.into()), Some(name.into()));
+        (record.request.name, record.request.note) = (Some(name.into()), Some(name.into()));
     }
     let text = ("csv".parse::<Format>().unwrap().write)(&Report::new(&runs, &runs[0], &[]));
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());

@@ -1,7 +1,7 @@
 //! Recordings: there and back, broken ones, and the player by a clock of its own. Never a screen.
 
 use crate::domain::run::RunStatus;
-use crate::runs::{RunFolder, RunRecord};
+use crate::runs::{RunFolder, RunRecord, RunRequest};
 use std::fs;
 use std::io::Write;
 
@@ -30,11 +30,10 @@ fn run_folder() -> (tempfile::TempDir, RunFolder) {
     };
     let record = RunRecord {
         id: RunId(7),
-        data_label: "Fashion-MNIST".into(),
         created_s: START,
         host: "secret-host".into(),
         attempts: vec![attempt],
-        ..RunRecord::wanted(TrainingJob::sample(), "cpu")
+        ..RunRecord::new(RunRequest::new(TrainingJob::sample(), "cpu"), "Fashion-MNIST", Vec::new())
     };
     folder.write_record(&record).unwrap();
     let status = RunStatus { ended_s: Some(START + 10.0), ..RunStatus::new(RunState::Finished, "finished", START) };

@@ -1,7 +1,7 @@
 //! Filters and orders over rows made by hand.
 
 use super::super::tests::{record, status};
-use super::super::{RunId, RunRecord, Tally};
+use super::super::{RunId, RunRecord, RunRequest, Tally};
 use super::*;
 use crate::domain::event::Metrics;
 use crate::domain::run::RunState;
@@ -9,9 +9,10 @@ use crate::domain::speedup::Figures;
 
 fn run(id: u32, np: usize, state: RunState, name: Option<&str>, rate: Option<f64>) -> RunSummary {
     let figures = Figures { np, images_per_sec: rate, seconds_to_target: None };
+    let of = record(np);
     RunSummary {
         id: RunId(id),
-        record: Some(RunRecord { name: name.map(String::from), ..record(np) }),
+        record: Some(RunRecord { request: RunRequest { name: name.map(String::from), ..of.request.clone() }, ..of }),
         status: status(state),
         elsewhere: None,
         tally: Tally { figures, test: rate.map(|rate| Metrics { loss: 1.0, accuracy: 1.0 / rate }), ..Tally::default() },

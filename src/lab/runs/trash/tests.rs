@@ -139,10 +139,10 @@ fn names_and_notes_fit_a_line_and_go_with_an_empty_text() {
     store.set_name(RunId(1), "  two\tranks\x1b[31m\nred ").unwrap();
     store.set_note(RunId(1), "why: \u{8868}").unwrap();
     let row = store.summary(RunId(1)).unwrap().record.unwrap();
-    assert_eq!((row.name.as_deref(), row.note.as_deref()), (Some("two ranks red"), Some("why: \u{8868}")));
+    assert_eq!((row.request.name.as_deref(), row.request.note.as_deref()), (Some("two ranks red"), Some("why: \u{8868}")));
     store.set_name(RunId(1), " ").unwrap();
     let row = store.summary(RunId(1)).unwrap().record.unwrap();
-    assert_eq!((row.name, row.note.is_some()), (None, true));
+    assert_eq!((row.request.name, row.request.note.is_some()), (None, true));
     let mode = fs::metadata(store.folder(RunId(1)).record_file()).unwrap().permissions().mode();
     assert_ne!(mode & 0o400, 0);
 }

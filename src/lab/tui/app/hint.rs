@@ -132,7 +132,7 @@ fn same_steps<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> bool {
 
 /// The run of a learner's own program: what the inspector found in it, or how it looks into one.
 fn of_own(shared: &Shared, run: &RunSummary) -> Option<String> {
-    let is_inspected = run.record.as_ref()?.spec.command()?.inspect;
+    let is_inspected = run.record.as_ref()?.request.spec.command()?.inspect;
     let is_seen = || shared.watched.as_ref().is_none_or(|watched| watched.id != run.id || watched.is_inspected());
     Some(match is_inspected {
         false => "`O`: starts it again, and judges its ten steps".to_owned(),
@@ -142,7 +142,7 @@ fn of_own(shared: &Shared, run: &RunSummary) -> Option<String> {
 }
 
 fn is_before_and_after(run: &RunSummary) -> bool {
-    run.record.as_ref().and_then(|record| record.name.as_deref()).is_some_and(Series::is_of_a_pair)
+    run.record.as_ref().and_then(|record| record.request.name.as_deref()).is_some_and(Series::is_of_a_pair)
 }
 
 #[cfg(test)]
@@ -190,10 +190,11 @@ mod tests {
         type_text(&mut state, "4");
         assert_eq!(next(&state), "`r`: what these steps change");
         let mut other = samples::finished(3, 2, 900.0);
-        other.record.as_mut().unwrap().spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
+        other.record.as_mut().unwrap().request.spec.workload.training_mut().unwrap().steps =
+            StepSet::ALL.without(Step::Broadcast);
         add(&mut state, other);
         assert_eq!(next(&state), "`g` in Steps: without and with step 4");
-        state.shared.runs.last_mut().unwrap().record.as_mut().unwrap().name = Some("step 4 after".into());
+        state.shared.runs.last_mut().unwrap().record.as_mut().unwrap().request.name = Some("step 4 after".into());
         assert_eq!(next(&state), "`C`: how an allreduce works");
         state.shared.runs.insert(0, crate::tui::collectives::tests::samples::summary(9, 2));
         assert_eq!(next(&state), "`?`: all keys", "all was seen");

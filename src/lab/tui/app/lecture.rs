@@ -121,7 +121,7 @@ impl<'a> Lecture<'a> {
 
     /// `run 2 (two ranks)`
     fn named(&self, run: RunId) -> String {
-        let name = self.shared.summary(run).and_then(|run| run.record.as_ref()?.name.as_deref());
+        let name = self.shared.summary(run).and_then(|run| run.record.as_ref()?.request.name.as_deref());
         name.map_or(format!("run {run}"), |name| format!("run {run} ({})", printable::line(name)))
     }
 

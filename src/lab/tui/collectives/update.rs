@@ -20,8 +20,8 @@ pub fn open(state: &mut State) -> Vec<Action> {
     }
     let record = run.and_then(|run| shared.summary(run)?.record.as_ref());
     own.ranks = record.map_or(shared.spec.resources.np.max(LEAST_RANKS), |record| record.np());
-    own.link = record.and_then(|record| record.spec.collectives()?.link());
-    own.shape = record.and_then(|record| Some(record.spec.collectives()?.shape));
+    own.link = record.and_then(|record| record.request.spec.collectives()?.link());
+    own.shape = record.and_then(|record| Some(record.request.spec.collectives()?.shape));
     own.is_log_due = run.is_some_and(|run| is_log_due(shared, run));
     own.show = Show::Messages;
     windows.show(Stage { run });
@@ -38,7 +38,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
 
 /// It was asked for its messages, and has told all that it will.
 fn is_log_due(shared: &Shared, run: RunId) -> bool {
-    let was_asked = shared.summary(run).and_then(|run| run.record.as_ref()?.spec.collectives()?.log_bytes).is_some();
+    let was_asked = shared.summary(run).and_then(|run| run.record.as_ref()?.request.spec.collectives()?.log_bytes).is_some();
     was_asked && shared.status(run).is_some_and(|status| status.state.is_over())
 }
 

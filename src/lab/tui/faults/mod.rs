@@ -119,7 +119,7 @@ fn lines(menu: &Menu, shared: &Shared, width: usize) -> Vec<Line<'static>> {
     lines.push(Line::raw(""));
     let kind = FaultKind::ALL[menu.chosen];
     let rank = kind.victim(Some(menu.rank), menu.np).to_string();
-    let is_elastic = record(menu, shared).is_some_and(|record| record.spec.resources.survives_a_loss());
+    let is_elastic = record(menu, shared).is_some_and(|record| record.request.spec.resources.survives_a_loss());
     let expected = match menu.np {
         1 if kind.needs_two() => "It needs a run on two ranks or more, and this one has one.".to_owned(),
         1 => of_one_rank(&kind.expected_of(&rank, is_elastic)),

@@ -20,7 +20,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
 }
 
 fn last(shared: &Shared) -> Option<String> {
-    let mut programs = shared.runs.iter().rev().filter_map(|run| run.record.as_ref()?.spec.command());
+    let mut programs = shared.runs.iter().rev().filter_map(|run| run.record.as_ref()?.request.spec.command());
     match &programs.next()?.argv[..] {
         [shell, flag, line] if [shell, flag] == SHELL => Some(line.clone()),
         words => shlex::try_join(words.iter().map(String::as_str)).ok(),

@@ -156,7 +156,7 @@ fn the_words_of_the_last_own_program_are_there_to_start_it_again() {
     press(&mut state, KeyCode::Esc);
     let mut run = samples::finished(1, 2, 1000.0);
     let program = CommandSpec { argv: vec!["python".into(), "my train.py".into()], ..CommandSpec::sample("python") };
-    run.record.as_mut().unwrap().spec.workload = Workload::Command(program);
+    run.record.as_mut().unwrap().request.spec.workload = Workload::Command(program);
     state.shared.runs.push(run);
     type_text(&mut state, "O");
     let effects = press(&mut state, KeyCode::Enter);

@@ -42,7 +42,7 @@ fn inspected(findings: Vec<Finding>) -> State {
     let going = samples::summary(2, 2, samples::status(RunState::Running, "training"), None);
     let command = CommandSpec { inspect: true, ..CommandSpec::sample("torchrun --nproc_per_node 2 train.py") };
     let mut record = going.record.clone().unwrap();
-    record.spec = Job { resources: Resources::ranks(2), workload: Workload::Command(command) };
+    record.request.spec = Job { resources: Resources::ranks(2), workload: Workload::Command(command) };
     update(&mut state, Message::Runs(vec![RunSummary { record: Some(record), ..going }]));
     let watched = state.shared.watched.as_mut().unwrap();
     watched.inspected = Some(Inspected { findings, is_empty: false, directory: "/work".into() });

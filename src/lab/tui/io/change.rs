@@ -18,15 +18,15 @@ pub fn made(store: &RunStore, change: Change) -> anyhow::Result<Changed> {
     let undoable = |text: String, undo: Option<Undo>| say(text + if undo.is_some() { "; u undoes it" } else { "" }, undo);
     Ok(match change {
         Change::Name(run, name) => {
-            let before = store.record(run)?.name;
+            let before = store.record(run)?.request.name;
             store.set_name(run, &name)?;
-            let now = store.record(run)?.name;
+            let now = store.record(run)?.request.name;
             undoable(format!("run {run} {}", called(now.as_deref())), (now != before).then_some(Undo::Name(run, before)))
         }
         Change::Note(run, note) => {
-            let before = store.record(run)?.note;
+            let before = store.record(run)?.request.note;
             store.set_note(run, &note)?;
-            let now = store.record(run)?.note;
+            let now = store.record(run)?.request.note;
             let kept = if now.is_some() { "is kept: Enter shows it" } else { "is taken away" };
             undoable(format!("the note on run {run} {kept}"), (now != before).then_some(Undo::Note(run, before)))
         }

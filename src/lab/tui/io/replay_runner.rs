@@ -87,7 +87,7 @@ impl ReplayRunner {
         let played = record.id;
         shared.replay = Some(Playing { run: played, hardware: player.hardware.clone(), position: player.position() });
         if let Some(job) = record.training_job() {
-            (shared.spec, shared.preset, shared.touched) = (job, record.preset.clone(), true);
+            (shared.spec, shared.preset, shared.touched) = (job, record.request.preset.clone(), true);
         }
         shared.data = Some(DataInfo { label: record.data_label.clone(), note: None });
         let (orders, inbox) = channel();

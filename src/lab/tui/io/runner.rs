@@ -13,7 +13,7 @@ use crate::dataset;
 use crate::domain::job::{TrainingJob, Workload};
 use crate::exercise::{self, Track, Watch};
 use crate::launch::{self, LaunchError, MoreWork, SharedMachine};
-use crate::runs::{RunId, RunRecord, RunStore, measured};
+use crate::runs::{RunId, RunRequest, RunStore, measured};
 use crate::telemetry::{self, Sampler};
 use crate::tui::actions::{Effect, ExerciseNews};
 use crate::tui::io::followed::{Followed, curves};
@@ -169,7 +169,7 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
     Ok(Some(match effect {
         Effect::ListRuns => Message::Runs(store.list()),
         Effect::ReadQueue => Message::Queue(SharedMachine::look()?.map(Box::new)),
-        Effect::Start { spec, preset } => start(store, RunRecord::wanted(*spec, preset), force)?,
+        Effect::Start { spec, preset } => start(store, RunRequest::new(*spec, preset), force)?,
         Effect::StartOther(spec) => {
             let kind = match spec.workload {
                 Workload::Collectives(_) => "collectives",
@@ -177,7 +177,7 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
                 Workload::Command(_) => launch::OWN_PROGRAM,
                 _ => "bench",
             };
-            start(store, RunRecord::wanted(launch::located(*spec)?, kind), force)?
+            start(store, RunRequest::new(launch::located(*spec)?, kind), force)?
         }
         Effect::Continue { run, epochs } => {
             launch::continue_run(store, run, MoreWork { force, ..MoreWork::epochs(epochs) })?;
@@ -240,8 +240,8 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
     }))
 }
 
-fn start(store: &RunStore, request: RunRecord, force: bool) -> anyhow::Result<Message> {
-    Ok(Message::Started(launch::start(store, RunRecord { force, ..request })?))
+fn start(store: &RunStore, request: RunRequest, force: bool) -> anyhow::Result<Message> {
+    Ok(Message::Started(launch::start(store, RunRequest { force, ..request })?))
 }
 
 fn has_many_events(store: &RunStore, run: RunId) -> bool {
@@ -256,8 +256,8 @@ fn series_file() -> anyhow::Result<SeriesFile> {
 fn start_next(store: &RunStore) -> anyhow::Result<Message> {
     let state_of = |run| store.status(run).ok().map(|status| status.state);
     let start = |series: &Series, turn: &Turn| -> anyhow::Result<RunId> {
-        let request = RunRecord::wanted(turn.spec.clone(), series.preset.clone());
-        Ok(launch::start(store, RunRecord { name: Some(series.name_of(turn)), force: series.force, ..request })?)
+        let request = RunRequest::new(turn.spec.clone(), series.preset.clone());
+        Ok(launch::start(store, RunRequest { name: Some(series.name_of(turn)), force: series.force, ..request })?)
     };
     let (series, begun) = series_file()?.start_next(state_of, start)?;
     Ok(Message::Series(series, begun))

@@ -217,7 +217,7 @@ fn steps_are_marked_done_seen_failed_or_not_yet() {
     samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged.clone())));
     assert!(row(&state, "5 Fewer").contains("✓[x]"), "done once is done");
     // A step that was off fails its check by the way: nobody tried.
-    judged.record.spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
+    judged.record.request.spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
     samples::say(&mut state, crate::tui::message::Message::Judged(Box::new(judged)));
     assert!(row(&state, "4 Broadcast").contains("│ [x]"));
 }

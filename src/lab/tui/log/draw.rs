@@ -203,7 +203,7 @@ fn names(log: &Log, shared: &Shared, tabs: &[LogTab], width: usize) -> Vec<Strin
     let named = |tab: &LogTab| {
         let mark = if tab.process().is_some_and(|process| failed.contains(&process)) { "✗" } else { "" };
         let host = host.filter(|_| *tab == log.tab).map(|host| format!(" {}", cut(host, width.saturating_sub(12) / 2)));
-        let launcher = launcher.filter(|_| *tab == LogTab::Launcher).map(|record| record.spec.launcher_name().to_owned());
+        let launcher = launcher.filter(|_| *tab == LogTab::Launcher).map(|record| record.request.spec.launcher_name().to_owned());
         format!("{mark}{}{}", launcher.unwrap_or_else(|| tab.name()), host.unwrap_or_default())
     };
     tabs.iter().map(named).collect()

@@ -41,8 +41,8 @@ pub fn annotate(state: &mut State, command: Command) {
         return shared.error(format!("the record of run {} cannot be read, so you cannot name it or add a note", run.id));
     };
     let (what, text) = match command {
-        Command::Name => (Asked::Name(run.id), record.name),
-        _ => (Asked::Note(run.id), record.note),
+        Command::Name => (Asked::Name(run.id), record.request.name),
+        _ => (Asked::Note(run.id), record.request.note),
     };
     state.windows.show(TypedLine::new(what, text.unwrap_or_default()));
 }

@@ -30,7 +30,7 @@ pub fn baseline_of(shared: &mut Shared, run: RunId) -> Vec<Action> {
         shared.inform(format!("run {run} is not in the list yet"));
         return Vec::new();
     };
-    if let Some(problem) = run.record.as_ref().and_then(|record| record.spec.workload.problem()) {
+    if let Some(problem) = run.record.as_ref().and_then(|record| record.request.spec.workload.problem()) {
         let id = run.id;
         shared.error(format!("run {id} cannot be the baseline: {problem}"));
         return Vec::new();

@@ -58,7 +58,7 @@ impl Window for Confirm {
     fn view(&self, state: &State, _: u16) -> Option<View> {
         let run = self.run;
         let name = || {
-            let name = state.shared.summary(run)?.record.as_ref()?.name.as_deref()?;
+            let name = state.shared.summary(run)?.record.as_ref()?.request.name.as_deref()?;
             Some(format!(", {}", cut(name, 40)))
         };
         let (title, question, note) = match self.what {
@@ -184,18 +184,22 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Continue, Refuse
     let Some(record) = &run.record else {
         return never(format!("the record of run {id} cannot be read, so it cannot go on"));
     };
-    if record.spec.collectives().is_some() {
+    if record.request.spec.collectives().is_some() {
         let why = format!("run {id} measured allreduces, so there is nothing to continue: to measure again press C, then Enter");
         return Err(Refused::NotYet(why));
     }
-    if record.spec.nvcnn().is_some() {
+    if record.request.spec.nvcnn().is_some() {
         let why = format!(
             "run {id} goes on from here by itself: start it again with the same --log_dir, and it takes the newest checkpoint"
         );
         return Err(Refused::NotYet(why));
     }
     let Some(training) = record.training() else {
-        let why = record.spec.problem().unwrap_or_else(|| format!("it trains nothing ({})", record.spec.workload.title()));
+        let why = record
+            .request
+            .spec
+            .problem()
+            .unwrap_or_else(|| format!("it trains nothing ({})", record.request.spec.workload.title()));
         return never(format!("run {id} cannot go on: {why}"));
     };
     if let Some(why) = shared.out_of_reach(id) {

@@ -133,7 +133,7 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
         settings(&mut page, record);
     }
     // Of a training.
-    if run.record.as_ref().is_none_or(|record| record.spec.collectives().is_none()) {
+    if run.record.as_ref().is_none_or(|record| record.request.spec.collectives().is_none()) {
         results(&mut page, shared, run);
     }
     if let Some(damaged) = &run.damaged {
@@ -163,7 +163,7 @@ fn launches(page: &mut Sheet, record: &RunRecord) {
             _ if index == 0 => page.title("Command"),
             Some(because) => {
                 page.title(&format!("Launch {}", index + 1));
-                let ranks = units::counted(attempt.np.unwrap_or(record.spec.resources.np), "rank");
+                let ranks = units::counted(attempt.np.unwrap_or(record.request.spec.resources.np), "rank");
                 page.fact("began", &format!("{} after the first, with {ranks}", units::clock(attempt.started_s - first_s)));
                 page.fact("because", &crate::runs::safe(because));
             }
@@ -176,7 +176,7 @@ fn launches(page: &mut Sheet, record: &RunRecord) {
 fn settings(page: &mut Sheet, record: &RunRecord) {
     page.title("Run");
 
-    for (what, text) in [("name", &record.name), ("note", &record.note)] {
+    for (what, text) in [("name", &record.request.name), ("note", &record.request.note)] {
         if let Some(text) = text {
             page.fact(what, text);
         }
@@ -185,29 +185,29 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
         Some(training) => training_settings(page, record, training),
         None => page.fact("workload", &{
             let np = if record.knows_np() { record.np().to_string() } else { "?".into() };
-            format!("{}, np {np}", record.spec.workload.title())
+            format!("{}, np {np}", record.request.spec.workload.title())
         }),
     }
-    if let Some(collectives) = record.spec.collectives() {
+    if let Some(collectives) = record.request.spec.collectives() {
         page.fact("algorithms", &collectives.methods.join(", "));
         let (least, most) = (units::bytes(collectives.min_bytes), units::bytes(collectives.max_bytes));
         page.fact("sizes", &format!("{least} to {most}, {} iterations each", collectives.iterations));
         collectives.link().iter().for_each(|link| page.fact("network", link));
     }
-    if let Some(benchmark) = record.spec.benchmark() {
+    if let Some(benchmark) = record.request.spec.benchmark() {
         benchmark_settings(page, record.np(), benchmark);
     }
-    if let Some(nvcnn) = record.spec.nvcnn() {
+    if let Some(nvcnn) = record.request.spec.nvcnn() {
         nvcnn_settings(page, record, nvcnn);
     }
-    if let Some(command) = record.spec.command() {
+    if let Some(command) = record.request.spec.command() {
         page.fact("program", &command.argv.join(" "));
         page.fact("in", &command.directory);
         if command.inspect {
             page.fact("inspector", "looks into its ranks: J shows what it found");
         }
     }
-    elastic(page, &record.spec.resources);
+    elastic(page, &record.request.spec.resources);
     page.fact("host", &record.host);
     if !record.versions.is_empty() {
         page.fact("versions", &record.versions.join(", "));
@@ -251,7 +251,7 @@ fn nvcnn_settings(page: &mut Sheet, record: &RunRecord, nvcnn: &NvcnnSpec) {
 
 fn training_settings(page: &mut Sheet, record: &RunRecord, training: &TrainingSpec) {
     page.fact("steps", &format!("{}, np {}", training.steps, record.np()));
-    page.fact("model", &format!("{}, preset {}", training.model, record.preset));
+    page.fact("model", &format!("{}, preset {}", training.model, record.request.preset));
     let images = training.train_images.map_or("all".into(), |images| images.to_string());
     page.fact("data", &format!("{}, {images} training images", record.data_label));
     page.fact("epochs", &format!("{}, batch {} per rank", training.epochs, training.batch_size));

@@ -102,7 +102,7 @@ fn steps(run: &RunSummary) -> String {
         if has_steps(run) {
             dash(record.training().map(|training| training.steps))
         } else {
-            record.spec.workload.short_kind().to_owned()
+            record.request.spec.workload.short_kind().to_owned()
         }
     })
 }
@@ -138,8 +138,8 @@ fn data(record: &RunRecord) -> String {
 
 /// What the user called it, and the note behind; a benchmark also by what it measures, for which there is no other column.
 fn name(record: &RunRecord) -> String {
-    let said = record.name.iter().chain(&record.note).map(|text| printable::line(text).into_owned());
-    let measured = record.spec.benchmark().map(|benchmark| benchmark.model.to_string());
+    let said = record.request.name.iter().chain(&record.request.note).map(|text| printable::line(text).into_owned());
+    let measured = record.request.spec.benchmark().map(|benchmark| benchmark.model.to_string());
     measured.into_iter().chain(said).collect::<Vec<_>>().join(" · ")
 }
 

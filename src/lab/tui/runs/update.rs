@@ -54,7 +54,7 @@ fn choose(runs: &Runs, shared: &Shared, by: Move) -> Vec<Action> {
 fn again(shared: &mut Shared) -> Vec<Action> {
     let Some(run) = chosen(shared) else { return Vec::new() };
     let wanted = repeatable(&run);
-    match run.record.map(|record| record.spec) {
+    match run.record.map(|record| record.request.spec) {
         Some(spec) if spec.benchmark().is_some() || spec.nvcnn().is_some() => vec![Action::SetUp(Box::new(spec))],
         Some(spec) if spec.command().is_some() => {
             let verb = if spec.command().is_some_and(|command| command.inspect) { "inspect" } else { "run" };

@@ -73,10 +73,11 @@ fn images(run: &RunSummary) -> Option<&str> {
 /// The same settings and images, on any number of ranks.
 fn is_same_but_np(run: &RunSummary, other: &RunSummary) -> bool {
     let (Some(run), Some(other)) = (&run.record, &other.record) else { return false };
-    run.spec.workload == other.spec.workload
+    run.request.spec.workload == other.request.spec.workload
         && run.data_label == other.data_label
-        && run.program == other.program
-        && Resources { np: 0, ..run.spec.resources.clone() } == Resources { np: 0, ..other.spec.resources.clone() }
+        && run.request.program == other.request.program
+        && Resources { np: 0, ..run.request.spec.resources.clone() }
+            == Resources { np: 0, ..other.request.spec.resources.clone() }
 }
 
 /// A run against the baseline.

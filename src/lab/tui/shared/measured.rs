@@ -9,10 +9,10 @@ pub fn has_steps(run: &RunSummary) -> bool {
 
 /// Whether a run is of a program of the user's own.
 pub fn is_of_own(run: &RunSummary) -> bool {
-    run.record.as_ref().is_some_and(|record| record.spec.command().is_some())
+    run.record.as_ref().is_some_and(|record| record.request.spec.command().is_some())
 }
 
 /// Whether a run measures collectives.
 pub fn is_of_collectives(run: &RunSummary) -> bool {
-    run.record.as_ref().is_some_and(|record| record.spec.collectives().is_some())
+    run.record.as_ref().is_some_and(|record| record.request.spec.collectives().is_some())
 }

@@ -296,10 +296,10 @@ impl Shared {
 
 /// The settings that the next run needs to be this one again. `None` of other kinds of runs, and of a learner's own program.
 pub fn repeatable(run: &RunSummary) -> Option<TrainingJob> {
-    run.record.as_ref().filter(|record| record.program.is_none())?.spec.training_job()
+    run.record.as_ref().filter(|record| record.request.program.is_none())?.request.spec.training_job()
 }
 
 /// What a run does: trains, or measures.
 pub fn kind_of(run: &RunSummary) -> Option<&str> {
-    run.record.as_ref().map(|record| record.spec.workload.kind())
+    run.record.as_ref().map(|record| record.request.spec.workload.kind())
 }

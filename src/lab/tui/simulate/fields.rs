@@ -109,7 +109,7 @@ impl Machine {
     pub fn sources(&self, shared: &Shared) -> Vec<Source> {
         let measured = shared.runs.iter().filter(|run| run.figures.np == 1 && run.status.state == RunState::Finished);
         let measured = measured.filter_map(|run| {
-            let spec = &run.record.as_ref()?.spec;
+            let spec = &run.record.as_ref()?.request.spec;
             let training = spec.training().map(|of| (of.model, of.batch_size));
             let (model, batch) = training.or_else(|| spec.benchmark().map(|of| (of.model, of.batch_size)))?;
             Some(Source::Measured { run: run.id, model, batch, images_per_s: run.figures.images_per_sec? })

@@ -14,7 +14,7 @@ use crate::domain::step::{Step, StepSet};
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 use crate::domain::training::TrainingSpec;
 use crate::launch::{Preset, Ranks};
-use crate::runs::{Attempt, RunId, RunRecord, RunSummary, RunUpdate, Tally};
+use crate::runs::{Attempt, RunId, RunRecord, RunRequest, RunSummary, RunUpdate, Tally};
 use crate::tui::app::start;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
@@ -79,7 +79,7 @@ pub fn running() -> State {
 pub fn compared() -> State {
     let mut state = never_used();
     let mut other_model = finished(4, 2, 320.0);
-    other_model.record.as_mut().unwrap().spec.workload.training_mut().unwrap().model = ModelSpec::wrn(16, 4);
+    other_model.record.as_mut().unwrap().request.spec.workload.training_mut().unwrap().model = ModelSpec::wrn(16, 4);
     let mut generated = finished(5, 2, 1950.0);
     generated.record.as_mut().unwrap().data_label = "generated garments".into();
     say(
@@ -161,10 +161,8 @@ pub fn summary(id: u32, np: usize, status: RunStatus, images_per_sec: Option<f64
         id: RunId(id),
         record: Some(RunRecord {
             id: RunId(id),
-            data_label: "Fashion-MNIST".into(),
             created_s: START,
             host: "node".into(),
-            versions: vec!["libtorch 2.11.0".into(), "Open MPI 5.0.11".into()],
             attempts: vec![Attempt {
                 argv: argv.split(' ').map(String::from).collect(),
                 env: vec![("OMP_NUM_THREADS".into(), "1".into())],
@@ -172,7 +170,11 @@ pub fn summary(id: u32, np: usize, status: RunStatus, images_per_sec: Option<f64
                 epochs: 3,
                 ..Attempt::default()
             }],
-            ..RunRecord::wanted(spec(np, StepSet::ALL), "cpu")
+            ..RunRecord::new(
+                RunRequest::new(spec(np, StepSet::ALL), "cpu"),
+                "Fashion-MNIST",
+                vec!["libtorch 2.11.0".into(), "Open MPI 5.0.11".into()],
+            )
         }),
         status,
         elsewhere: None,

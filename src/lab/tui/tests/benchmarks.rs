@@ -20,8 +20,8 @@ fn summary(id: u32, np: usize, rate: f64) -> RunSummary {
     run.status.message = "measured 3 iterations".into();
     (run.tally.test, run.tally.validation, run.tally.train, run.tally.last_epoch) = (None, None, None, 0);
     if let Some(record) = &mut run.record {
-        record.spec.resources.np = np;
-        record.spec.workload = Workload::Benchmark(BenchmarkSpec::sample());
+        record.request.spec.resources.np = np;
+        record.request.spec.workload = Workload::Benchmark(BenchmarkSpec::sample());
     }
     run
 }

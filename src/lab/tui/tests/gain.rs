@@ -12,7 +12,7 @@ use crate::domain::run::RunState;
 use crate::domain::speedup::Figures;
 use crate::domain::step::{Step, StepSet};
 use crate::domain::training::TrainingSpec;
-use crate::runs::{RunId, RunSummary, RunUpdate};
+use crate::runs::{RunId, RunSummary, RunUpdate, Tally};
 use crate::tui::actions::Pane;
 use crate::tui::message::Message;
 use crate::tui::state::State;
@@ -133,7 +133,7 @@ fn both_runs_of_the_answer_stay_whichever_is_chosen() {
 fn three(change: impl FnOnce(&mut TrainingSpec)) -> Vec<RunSummary> {
     let mut other = samples::finished(3, 2, 1900.0);
     other.tally.test = Some(Metrics { loss: 1.0, accuracy: 0.55 });
-    change(other.record.as_mut().unwrap().spec.workload.training_mut().unwrap());
+    change(other.record.as_mut().unwrap().request.spec.workload.training_mut().unwrap());
     vec![samples::finished(1, 1, 1000.0), samples::finished(2, 2, 2000.0), other]
 }
 
@@ -171,7 +171,7 @@ fn the_honest_partner_differs_in_one_thing() {
     let mut runs = three(|training| training.batch_size = 128);
     runs.push(RunSummary { id: RunId(4), ..runs[2].clone() });
     runs[2].tally.figures = Figures { np: 1, images_per_sec: Some(1500.0), seconds_to_target: None };
-    runs[2].record.as_mut().unwrap().spec.resources.np = 1;
+    runs[2].record.as_mut().unwrap().request.spec.resources.np = 1;
     let [first, _] = header(&watching(runs, 4), 80);
     assert!(first.contains("C 1 rank 1500/s  D 2 ranks 1900/s  1.27x of 2x, 63 %"), "{first}");
     let mut chosen = watching(three(|_| {}), 2);
@@ -182,7 +182,7 @@ fn the_honest_partner_differs_in_one_thing() {
 #[test]
 fn what_cannot_be_compared_says_why_or_what_an_answer_takes() {
     let mut other = samples::finished(2, 2, 1.0);
-    other.record.as_mut().unwrap().spec.workload.training_mut().unwrap().model = ModelSpec::wrn(16, 4);
+    other.record.as_mut().unwrap().request.spec.workload.training_mut().unwrap().model = ModelSpec::wrn(16, 4);
     let state = one_and(other, 2000.0);
     for width in [80, 120, 200] {
         let [first, _] = header(&state, width);
@@ -269,7 +269,7 @@ fn a_run_that_shares_its_machine_has_no_figure_while_it_runs_and_afterwards() {
 fn a_run_that_shared_its_machine_is_repeated_by_the_key_that_the_hint_names() {
     let mut busy = samples::finished(1, 1, 1000.0);
     busy.record.as_mut().unwrap().attempts[0].others_cpu = Some(0.6);
-    let wanted = busy.record.as_ref().unwrap().spec.training_job().unwrap();
+    let wanted = busy.record.as_ref().unwrap().request.spec.training_job().unwrap();
     let mut state = watching(vec![busy, samples::finished(2, 2, 1820.0)], 2);
     assert_ne!(state.shared.spec, wanted);
     let says = |state: &State, key: &str, what_for: &str| {
@@ -306,15 +306,15 @@ fn a_run_that_shared_its_machine_is_repeated_by_the_key_that_the_hint_names() {
 fn the_first_line_names_no_next_key_after_one_run_and_never_ends_in_a_colon() {
     let mut other_steps = samples::finished(2, 2, 0.0);
     // Neither a speed nor an accuracy: all that stands behind the difference is the reason, which goes first.
-    other_steps.tally.figures.images_per_sec = None;
-    (other_steps.tally.test, other_steps.tally.validation) = (None, None);
-    other_steps.record.as_mut().unwrap().spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Broadcast);
+    other_steps.tally = Tally::default();
+    let training = other_steps.record.as_mut().unwrap().request.spec.workload.training_mut().unwrap();
+    training.steps = StepSet::ALL.without(Step::Broadcast);
     // Whatever has a name has a long one.
     let long = "a name: that goes on for much longer than the line: ".repeat(4);
     let mut other_hosts = samples::finished(2, 2, 850.0);
-    other_hosts.record.as_mut().unwrap().spec.resources.hosts = Some(long.clone());
+    other_hosts.record.as_mut().unwrap().request.spec.resources.hosts = Some(long.clone());
     let mut broken = samples::summary(2, 2, samples::status(RunState::Failed, &long), None);
-    broken.record.as_mut().unwrap().name = Some(long);
+    broken.record.as_mut().unwrap().request.name = Some(long);
     let before = || samples::finished(1, 2, 900.0);
     let others = [other_steps, other_hosts, broken].map(|other| (vec![before(), other], 2));
     for (runs, run) in [(vec![before()], 1)].into_iter().chain(others) {
@@ -336,7 +336,7 @@ fn an_own_program_without_figures_is_told_once_how_it_ended() {
     own.status.message = "the program has ended well".into();
     (own.tally.figures.images_per_sec, own.tally.test, own.tally.validation) = (None, None, None);
     let command = CommandSpec::sample("torchrun --nproc_per_node 2 train.py");
-    own.record.as_mut().unwrap().spec = Job { resources: Resources::ranks(2), workload: Workload::Command(command) };
+    own.record.as_mut().unwrap().request.spec = Job { resources: Resources::ranks(2), workload: Workload::Command(command) };
     for runs in [vec![own.clone()], vec![samples::finished(1, 1, 1000.0), own]] {
         let state = watching(runs, 3);
         for width in [60, 80, 120, 200] {

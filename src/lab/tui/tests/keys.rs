@@ -192,7 +192,8 @@ fn a_finished_run_continues_for_more_epochs() {
 #[test]
 fn a_run_without_checkpoints_cannot_continue_and_says_so() {
     let mut state = samples::compared();
-    state.shared.runs.last_mut().unwrap().record.as_mut().unwrap().spec.workload.training_mut().unwrap().checkpointing = false;
+    state.shared.runs.last_mut().unwrap().record.as_mut().unwrap().request.spec.workload.training_mut().unwrap().checkpointing =
+        false;
     type_text(&mut state, "c");
     assert!(state.windows.is_empty());
     assert!(state.shared.notice.unwrap().text.contains("wrote no checkpoints"));

@@ -18,7 +18,7 @@ use crate::tui::tests::{picture, press, text, type_text};
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 36), (200, 60)];
 
 fn with_steps(mut run: RunSummary, steps: StepSet) -> RunSummary {
-    run.record.as_mut().unwrap().spec.workload.training_mut().unwrap().steps = steps;
+    run.record.as_mut().unwrap().request.spec.workload.training_mut().unwrap().steps = steps;
     run
 }
 
@@ -236,7 +236,7 @@ fn step_has_two_answers(state: &State, step: Step) -> bool {
 #[test]
 fn the_figure_fills_the_room_and_names_its_runs() {
     let mut state = samples::compared();
-    state.shared.runs[1].record.as_mut().unwrap().name = Some("two ranks".into());
+    state.shared.runs[1].record.as_mut().unwrap().request.name = Some("two ranks".into());
     update(&mut state, Message::Started(RunId(2)));
     state.shared.notice = None;
     type_text(&mut state, "P");

@@ -36,7 +36,7 @@ fn long_names() -> State {
     samples::say(&mut state, Message::Telemetry(sample));
     for run in &mut state.shared.runs {
         let record = run.record.as_mut().unwrap();
-        (record.name, record.note) = (Some(LONG.into()), Some(LONG.into()));
+        (record.request.name, record.request.note) = (Some(LONG.into()), Some(LONG.into()));
     }
     state.shared.data = Some(DataInfo { label: LONG.into(), note: None });
     state.shared.preset = LONG.into();
@@ -199,7 +199,8 @@ fn nothing_on_the_screen_can_do_more_than_be_read() {
     samples::say(&mut state, Message::Telemetry(sample));
     for run in &mut state.shared.runs {
         let record = run.record.as_mut().unwrap();
-        (record.name, record.note, record.data_label) = (Some(HOSTILE.into()), Some(HOSTILE.into()), HOSTILE.into());
+        (record.request.name, record.request.note, record.data_label) =
+            (Some(HOSTILE.into()), Some(HOSTILE.into()), HOSTILE.into());
         run.status.message = HOSTILE.into();
         run.status.last_lines = vec![HOSTILE.into()];
     }

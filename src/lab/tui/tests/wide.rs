@@ -32,7 +32,7 @@ fn lab(name: &str) -> State {
     let mut runs = vec![samples::finished(1, 1, 1023.0), samples::finished(2, 2, 1964.0)];
     for run in &mut runs {
         let record = run.record.as_mut().unwrap();
-        (record.name, record.note) = (Some(name.into()), Some(name.into()));
+        (record.request.name, record.request.note) = (Some(name.into()), Some(name.into()));
         (record.host, record.data_label) = (name.into(), name.into());
         record.versions = vec![name.into()];
     }

@@ -126,7 +126,7 @@ fn curves<'a>(chart: &'a Chart, shared: &'a Shared) -> Vec<ShownRun<'a>> {
 fn order(shared: &Shared) -> [Graph; 4] {
     let watched = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
     let record = watched.and_then(|run| run.record.as_ref());
-    match record.is_some_and(|record| record.spec.benchmark().is_some() || record.spec.nvcnn().is_some()) {
+    match record.is_some_and(|record| record.request.spec.benchmark().is_some() || record.request.spec.nvcnn().is_some()) {
         true => [Graph::Loss, Graph::ImagesPerSec, Graph::Accuracy, Graph::LearningRate],
         false => Graph::ALL,
     }
@@ -193,7 +193,7 @@ fn legend(chart: &Chart, shared: &Shared, width: u16) -> Vec<(RunId, [Span<'stat
     let room = usize::from(width).saturating_sub(10) / runs.len().max(1);
     let entry = |run: &RunId| {
         let (slot, letter) = (shared.pins.slot(*run)?, shared.pins.letter(*run)?);
-        let name = shared.summary(*run).and_then(|run| run.record.as_ref()?.name.clone());
+        let name = shared.summary(*run).and_then(|run| run.record.as_ref()?.request.name.clone());
         let text = name.map_or(format!("run {run}"), |name| format!("run {run}: {name}"));
         let ending = match ending(chart, shared, *run).map(|(sign, word)| format!("{sign} {word} ")) {
             // The sign goes with the name, the word only where there is room.

@@ -166,7 +166,7 @@ fn looks_of_a_failed_run() {
 fn looks_with_long_names() {
     let mut state = pinned();
     for run in &mut state.shared.runs {
-        run.record.as_mut().unwrap().name = Some(format!("a very long name of an experiment, {}", "é日本".repeat(9)));
+        run.record.as_mut().unwrap().request.name = Some(format!("a very long name of an experiment, {}", "é日本".repeat(9)));
     }
     look_wide("long_names", &state);
 }

@@ -93,7 +93,7 @@ fn in_a_narrow_chart_with_many_runs_the_sign_stays_with_the_name() {
     let mut state = chart(RunState::Failed, 99);
     state.zoom = false;
     for run in &mut state.shared.runs {
-        run.record.as_mut().unwrap().name = Some("a rather long name of an experiment".into());
+        run.record.as_mut().unwrap().request.name = Some("a rather long name of an experiment".into());
     }
     let screen = text(&state, 80, 24);
     assert!(screen.lines().any(|line| line.contains("╭ Chart") && line.contains('✗')), "{screen}");

@@ -80,8 +80,8 @@ pub fn events(execution: &MessageLog, rows: &[AllreduceReport]) -> Vec<EventLine
 pub fn summary(id: u32, np: usize) -> RunSummary {
     let mut run = samples::summary(id, np, samples::status(RunState::Finished, "measured 15 rows"), None);
     if let Some(record) = &mut run.record {
-        record.spec.resources.np = np;
-        record.spec.workload = Workload::Collectives(CollectivesSpec::sample());
+        record.request.spec.resources.np = np;
+        record.request.spec.workload = Workload::Collectives(CollectivesSpec::sample());
     }
     run
 }

@@ -151,7 +151,7 @@ fn escape_takes_the_filter_away() {
 fn of_steps(steps: StepSet, np: usize) -> State {
     let mut state = samples::never_used();
     let mut run = samples::finished(9, np, 900.0);
-    run.record.as_mut().unwrap().spec.workload.training_mut().unwrap().steps = steps;
+    run.record.as_mut().unwrap().request.spec.workload.training_mut().unwrap().steps = steps;
     update(&mut state, Message::Runs(vec![run]));
     (state.focus, state.slot) = (Pane::Log, Pane::Log);
     state

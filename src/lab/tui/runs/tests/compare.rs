@@ -74,7 +74,7 @@ fn a_name_takes_no_column_away() {
         let head = |state: &_| text(state, width, height).lines().find(|line| line.contains("img/s")).unwrap().to_owned();
         let before = head(&state);
         for run in &mut state.shared.runs {
-            run.record.as_mut().unwrap().name = Some("two ranks, no warm-up".into());
+            run.record.as_mut().unwrap().request.name = Some("two ranks, no warm-up".into());
         }
         assert_eq!(head(&state), before, "{width}x{height}");
         assert!(text(&state, width, height).contains("two ranks"), "it is in its column, or on the border");

@@ -30,7 +30,7 @@ pub fn with(runs: Vec<RunSummary>) -> State {
 }
 
 fn named(mut run: RunSummary, name: &str) -> RunSummary {
-    run.record.as_mut().unwrap().name = Some(name.into());
+    run.record.as_mut().unwrap().request.name = Some(name.into());
     run
 }
 
@@ -59,8 +59,8 @@ pub fn two_versions() -> Vec<RunSummary> {
         run.tally.figures.seconds_to_target = Some(35_000.0 / run.figures.images_per_sec.unwrap());
     }
     let record = runs[1].record.as_mut().unwrap();
-    record.spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Warmup);
-    record.spec.workload.training_mut().unwrap().trainer_flags = vec!["--precision".into(), "bf16".into()];
+    record.request.spec.workload.training_mut().unwrap().steps = StepSet::ALL.without(Step::Warmup);
+    record.request.spec.workload.training_mut().unwrap().trainer_flags = vec!["--precision".into(), "bf16".into()];
     record.versions[0] = "libtorch 2.12.0".into();
     runs
 }
@@ -78,7 +78,7 @@ pub fn states() -> Vec<(&'static str, State)> {
     let failed = samples::summary(2, 2, samples::status(RunState::Failed, "rank 1 was killed"), None);
     states.push(("failed", with(vec![samples::finished(1, 1, 1023.0), failed, damaged(3)])));
     let mut other = samples::finished(1, 1, 320.0);
-    other.record.as_mut().unwrap().spec.workload.training_mut().unwrap().model = ModelSpec::wrn(16, 4);
+    other.record.as_mut().unwrap().request.spec.workload.training_mut().unwrap().model = ModelSpec::wrn(16, 4);
     states.push(("other_model", with(vec![other, samples::finished(2, 2, 1964.0)])));
     let long = "a name that goes on and on, far beyond the end of any column there is on any screen, and further still";
     let wide = "\u{8868}\u{793a}\u{540d}".repeat(12);
@@ -337,7 +337,7 @@ fn a_run_that_has_just_ended_is_continued_by_what_it_said_itself() {
 #[test]
 fn a_run_that_cannot_be_compared_has_a_dash_and_its_reason_stands_in_the_header() {
     let mut apart = samples::finished(2, 2, 3900.0);
-    let training = apart.record.as_mut().unwrap().spec.workload.training_mut().unwrap();
+    let training = apart.record.as_mut().unwrap().request.spec.workload.training_mut().unwrap();
     training.steps = StepSet::ALL.without(Step::DistributedOptimizer);
     let mut state = with(vec![samples::finished(1, 1, 1964.0), apart, samples::finished(3, 2, 3900.0)]);
     let shown = |state: &State| {
@@ -363,7 +363,10 @@ fn folders_are_changed_as_asked() {
     assert_eq!(store.ids(), [RunId(1)]);
     let Changed { show, .. } = made(&store, Change::Undo(Undo::LastDelete)).unwrap();
     let record = store.record(RunId(2)).unwrap();
-    assert_eq!((show, record.name.as_deref(), record.note.as_deref()), (Some(RunId(2)), Some("two"), Some("why")));
+    assert_eq!(
+        (show, record.request.name.as_deref(), record.request.note.as_deref()),
+        (Some(RunId(2)), Some("two"), Some("why"))
+    );
     let file = home.path().join("runs.csv").display().to_string();
     let export = Change::Export { file: file.clone(), runs: vec![RunId(1), RunId(2)], baseline: RunId(1), published: false };
     made(&store, export.clone()).unwrap();

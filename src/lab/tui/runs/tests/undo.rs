@@ -55,7 +55,7 @@ impl Desk {
     }
 
     fn name(&self, run: u32) -> Option<String> {
-        self.store.record(RunId(run)).unwrap().name
+        self.store.record(RunId(run)).unwrap().request.name
     }
 }
 
