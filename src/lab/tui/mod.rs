@@ -58,7 +58,7 @@ use self::io::replay_runner::ReplayRunner;
 use self::io::runner::Runner;
 pub use self::io::terminal::needs_ascii;
 use self::io::terminal::{self, Screen};
-use actions::effect::Effect;
+use actions::effect::{Effect, TerminalOrder};
 use actions::news::ExerciseNews;
 use app::session::{self, Keeper};
 use app::update::update;
@@ -296,17 +296,26 @@ fn perform(
     let mut effects = VecDeque::from(effects);
     // What an update asks for after an effect is for the runner, which answers by message: so this ends.
     while let Some(effect) = effects.pop_front() {
-        match effect {
-            Effect::Copy(text) => {
+        let order = match effect {
+            Effect::Terminal(order) => order,
+            effect => {
+                effect_runner.perform(effect);
+                continue;
+            }
+        };
+        match order {
+            // The terminal is the editor's.
+            TerminalOrder::Edit | TerminalOrder::OpenProgram { .. } if editing.is_some() => {}
+            TerminalOrder::Copy(text) => {
                 let copied = match screen.copy(&text) {
                     Ok(()) => Message::Done("copied to the terminal's clipboard (OSC 52), if it allows it".into()),
                     Err(error) => Message::Failed(format!("not copied: {error}")),
                 };
                 effects.extend(update(state, copied));
             }
-            Effect::Announce(text) => screen.announce(&text, &state.preferences.config)?,
-            Effect::CaptureMouse(capture) => screen.capture_mouse(capture)?,
-            Effect::Edit if editing.is_none() => match effect_runner.editor() {
+            TerminalOrder::Announce(text) => screen.announce(&text, &state.preferences.config)?,
+            TerminalOrder::CaptureMouse(capture) => screen.capture_mouse(capture)?,
+            TerminalOrder::Edit => match effect_runner.editor() {
                 Ok((words, news)) => {
                     effects.extend(update(state, Message::Exercise(news)));
                     screen.release();
@@ -314,7 +323,7 @@ fn perform(
                 }
                 Err(error) => effects.extend(update(state, Message::Failed(format!("{error:#}")))),
             },
-            Effect::OpenProgram { file, line } if editing.is_none() => match effect_runner.program(&file, line) {
+            TerminalOrder::OpenProgram { file, line } => match effect_runner.program(&file, line) {
                 Ok(Opened::Editor(words)) => {
                     screen.release();
                     *editing = Some(tokio::task::spawn_blocking(move || editor::run(&words)));
@@ -322,12 +331,11 @@ fn perform(
                 Ok(Opened::Lines(lines)) => effects.extend(update(state, Message::Program { file, line, lines })),
                 Err(error) => effects.extend(update(state, Message::Failed(format!("{error:#}")))),
             },
-            Effect::Suspend => {
+            TerminalOrder::Suspend => {
                 if let Err(error) = screen.suspend() {
                     effects.extend(update(state, Message::Failed(format!("not suspended: {error}"))));
                 }
             }
-            effect => effect_runner.perform(effect),
         }
     }
     Ok(())

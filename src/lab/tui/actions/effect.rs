@@ -72,13 +72,6 @@ pub enum Effect {
     LocateData(Box<TrainingJob>),
     /// Ranks of the followed run with their pids on this host, for the devices pane.
     WatchRanks(Vec<RankPlace>),
-    /// Open the learner's program in the editor, which gets the terminal until it ends.
-    Edit,
-    /// Open the user's own program at a line in the editor.
-    OpenProgram {
-        file: String,
-        line: usize,
-    },
     ReadExercise,
     /// Read the language that the learner writes in.
     ReadLanguage,
@@ -92,6 +85,16 @@ pub enum Effect {
     CompareExercise,
     /// Report every save.
     WatchExercise,
+    Terminal(TerminalOrder),
+}
+
+/// What the owner of the terminal does itself, between two frames.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TerminalOrder {
+    /// Open the learner's program in the editor, which gets the terminal until it ends.
+    Edit,
+    /// Open the user's own program at a line in the editor.
+    OpenProgram { file: String, line: usize },
     /// Copy to the clipboard of the terminal's owner.
     Copy(String),
     /// Give the terminal back to the shell, until it continues the job.

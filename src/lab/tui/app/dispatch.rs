@@ -6,7 +6,7 @@ use super::screen::focus;
 use super::{features, hint, places, windows};
 use crate::domain::units;
 use crate::runs::RunId;
-use crate::tui::actions::{Action, Command, Effect, Pane};
+use crate::tui::actions::{Action, Command, Effect, Pane, TerminalOrder};
 use crate::tui::log::state::LogTab;
 use crate::tui::shared::Watched;
 use crate::tui::state::State;
@@ -15,7 +15,7 @@ use crate::tui::{collectives, exercise, forms, help, lesson, log, next_run, runs
 /// Follows a command, from a key, a click or the palette.
 pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
     if command == Command::Suspend {
-        return vec![Effect::Suspend];
+        return vec![Effect::Terminal(TerminalOrder::Suspend)];
     }
     lay_out_log(state);
     if !state.windows.is_empty() {

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{layout, lecture};
 use crate::runs::{Filter, RunId};
-use crate::tui::actions::{Action, Effect, Pane, cycle};
+use crate::tui::actions::{Action, Effect, Pane, TerminalOrder, cycle};
 use crate::tui::log;
 use crate::tui::next_run::edit::Edit;
 use crate::tui::state::State;
@@ -113,7 +113,7 @@ pub fn toggle_mouse(state: &mut State) -> Vec<Action> {
     } else {
         "the terminal uses the mouse, so you can select text; press m to give it back"
     });
-    vec![Effect::CaptureMouse(state.preferences.mouse).into()]
+    vec![Effect::Terminal(TerminalOrder::CaptureMouse(state.preferences.mouse)).into()]
 }
 
 /// Takes the next theme that looks different on this background.

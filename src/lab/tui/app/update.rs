@@ -16,7 +16,7 @@ use crate::domain::settings::without_flags;
 use crate::inspect::inspected;
 use crate::launch::Ranks;
 use crate::runs::{RunId, RunSummary, RunUpdate};
-use crate::tui::actions::{Action, Command, Effect, On};
+use crate::tui::actions::{Action, Command, Effect, On, TerminalOrder};
 use crate::tui::help::state::{OFFER, WATCH};
 use crate::tui::help::tour::{self, Taken};
 use crate::tui::log::state::LogTab;
@@ -131,7 +131,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             actions.push(Effect::ListRuns.into());
         }
         Message::Leave => actions.push(Action::Leave),
-        Message::Suspend => actions.push(Effect::Suspend.into()),
+        Message::Suspend => actions.push(Effect::Terminal(TerminalOrder::Suspend).into()),
     }
     act(state, actions)
 }
@@ -169,7 +169,7 @@ fn press_unseen(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         return act(state, vec![Action::Leave]);
     }
     let suspends = keymap::command(state, key) == Some(Command::Suspend);
-    suspends.then_some(Effect::Suspend).into_iter().collect()
+    suspends.then_some(Effect::Terminal(TerminalOrder::Suspend)).into_iter().collect()
 }
 
 /// Typed where a line is being typed; anywhere else it does nothing, for no key of it was meant as one.
@@ -311,7 +311,7 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
     if now != before {
         relist = true;
         if let Some(state) = now.filter(|now| now.is_over() && before.is_some()) {
-            effects.push(Effect::Announce(format!("run {run} {}", state.name())));
+            effects.push(Effect::Terminal(TerminalOrder::Announce(format!("run {run} {}", state.name()))));
         }
         if now.is_some_and(RunState::is_over) {
             effects.push(Effect::WatchRanks(Vec::new()));

@@ -9,7 +9,7 @@ use super::update::{begin, compare};
 use crate::domain::step::Step;
 use crate::exercise::{TWO_COLUMNS, Track};
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, LEFT, Move, RIGHT, UP, row};
+use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, LEFT, Move, RIGHT, TerminalOrder, UP, row};
 use crate::tui::state::{FRAME, Outcome, Page, Question, State, View, Window};
 
 /// Shows what the step under the cursor changes.
@@ -36,7 +36,7 @@ pub fn show(state: &mut State) -> Vec<Action> {
 /// The editor, with the window of the exercise behind it, which shows what comes of a save.
 pub fn edit(state: &mut State) -> Vec<Action> {
     state.windows.show(Own::default());
-    vec![Effect::Edit.into()]
+    vec![Effect::Terminal(TerminalOrder::Edit).into()]
 }
 
 /// How it stands.
@@ -72,7 +72,7 @@ impl Window for Own {
         let State { exercise, shared, windows, .. } = state;
         match command {
             Command::Back => return Outcome::CLOSE,
-            Command::Edit => return Outcome::Stay(vec![Effect::Edit.into()]),
+            Command::Edit => return Outcome::Stay(vec![Effect::Terminal(TerminalOrder::Edit).into()]),
             Command::Run => return Outcome::Stay(begin(exercise, shared)),
             Command::Compare => return Outcome::Stay(compare(exercise, shared)),
             Command::Reset => {

@@ -15,7 +15,7 @@ use crate::domain::printable;
 use crate::inspect::{Finding, Inspected, Outcome as Judgement, inspected};
 use crate::runs::RunId;
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, Move, UP, row};
+use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, Move, TerminalOrder, UP, row};
 use crate::tui::shared::Shared;
 use crate::tui::state::{Outcome, Page, State, View, Window};
 use crate::tui::widgets::Theme;
@@ -89,7 +89,7 @@ impl Findings {
     /// The program at the line of the chosen finding, in the user's editor.
     fn open_line(&self, shared: &mut Shared) -> Vec<Action> {
         match self.finding(shared).and_then(|finding| finding.place.clone()) {
-            Some(place) => vec![Effect::OpenProgram { file: place.file, line: place.line }.into()],
+            Some(place) => vec![Effect::Terminal(TerminalOrder::OpenProgram { file: place.file, line: place.line }).into()],
             None => {
                 shared.inform("no line of the program is named here: choose one that is wrong");
                 Vec::new()

@@ -8,7 +8,7 @@ use crate::domain::job::{Job, Resources, Workload};
 use crate::domain::run::RunState;
 use crate::inspect::{Finding, Inspected, Outcome, Topic};
 use crate::runs::{RunId, RunSummary};
-use crate::tui::actions::Effect;
+use crate::tui::actions::{Effect, TerminalOrder};
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::state::State;
@@ -57,7 +57,7 @@ fn what_is_wrong_stands_first_and_opens_at_its_line() {
     assert!(shown.lines().nth(1).unwrap().contains("next: J wrong at train.py:31: Rank 1 sees"), "{shown}");
     type_text(&mut state, "J");
     insta::assert_snapshot!("inspection_80x24", window(&state, 80, 24));
-    let opened = Effect::OpenProgram { file: "/work/train.py".into(), line: 31 };
+    let opened = Effect::Terminal(TerminalOrder::OpenProgram { file: "/work/train.py".into(), line: 31 });
     assert_eq!(press(&mut state, KeyCode::Enter), [opened]);
     press(&mut state, KeyCode::Down);
     assert!(text(&state, 80, 24).contains("The rate is that of one rank") && !text(&state, 80, 24).contains('\x1b'));

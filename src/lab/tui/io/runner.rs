@@ -222,21 +222,15 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
         Effect::ReadLanguage => Message::Exercise(super::exercise::language()?),
         Effect::ChooseExercise(track) => Message::Exercise(super::exercise::choose(track)?),
         Effect::LocateData(spec) => locate(&spec)?,
-        // These are performed before: above, or by the owner of the terminal.
+        // Performed before it comes here, by the owner of the terminal.
+        Effect::Terminal(_) => return Ok(None),
+        // Performed in `perform`.
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
+        Effect::WatchExercise | Effect::TryExercise | Effect::CompareExercise => return Ok(None),
         // Unwrapped above.
         Effect::Forced(_) => return Ok(None),
         // No recording is played here.
         Effect::Player(_) => return Ok(None),
-        Effect::Edit
-        | Effect::OpenProgram { .. }
-        | Effect::WatchExercise
-        | Effect::TryExercise
-        | Effect::CompareExercise
-        | Effect::Copy(_)
-        | Effect::Suspend
-        | Effect::CaptureMouse(_)
-        | Effect::Announce(_) => return Ok(None),
     }))
 }
 

@@ -5,7 +5,7 @@ use super::read::{read, turn_to};
 use super::room::room;
 use super::state::{Log, tabs};
 use crate::runs::{Jump, Place};
-use crate::tui::actions::{Action, Command, Effect, Move};
+use crate::tui::actions::{Action, Command, Effect, Move, TerminalOrder};
 use crate::tui::shared::Shared;
 use crate::tui::state::State;
 
@@ -130,5 +130,5 @@ fn copy(log: &mut Log, shared: &mut Shared) -> Vec<Action> {
     }
     let text = texts.join("\n") + "\n";
     log.marked = None;
-    vec![Effect::Copy(text).into()]
+    vec![Effect::Terminal(TerminalOrder::Copy(text)).into()]
 }

@@ -7,7 +7,7 @@ use super::chosen::baseline;
 use super::confirm::continue_run;
 use super::state::cost_name;
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, Effect, row};
+use crate::tui::actions::{Action, Binding, Command, Effect, TerminalOrder, row};
 use crate::tui::shared::{Shared, has_steps};
 use crate::tui::state::{Outcome, Page, State, View, Window};
 use crate::tui::widgets::{Sheet, sign};
@@ -89,7 +89,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
 fn copy(shared: &mut Shared, run: RunId) -> Vec<Action> {
     let record = shared.summary(run).and_then(|summary| summary.record.as_ref());
     match record.and_then(|record| record.attempts.last()).map(command_line) {
-        Some(line) => vec![Effect::Copy(line).into()],
+        Some(line) => vec![Effect::Terminal(TerminalOrder::Copy(line)).into()],
         None => {
             shared.error(format!("run {run} recorded no command line"));
             Vec::new()

@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
-use crate::tui::actions::{Effect, Pane};
+use crate::tui::actions::{Effect, Pane, TerminalOrder};
 use crate::tui::app::update::update;
 use crate::tui::log::state::LogTab;
 use crate::tui::message::Message;
@@ -289,7 +289,10 @@ fn a_failed_run_names_the_rank_the_cause_and_its_last_lines() {
 fn the_command_of_a_run_is_shown_and_copied() {
     let mut state = samples::compared();
     let effects = type_text(&mut state, "iy");
-    assert!(matches!(&effects[..], [Effect::Copy(line)] if line.contains("mpirun -np 2")), "{effects:?}");
+    assert!(
+        matches!(&effects[..], [Effect::Terminal(TerminalOrder::Copy(line))] if line.contains("mpirun -np 2")),
+        "{effects:?}"
+    );
     type_text(&mut state, "q");
     assert_eq!((state.windows.is_empty(), state.done), (true, false));
 }

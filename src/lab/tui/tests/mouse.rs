@@ -4,7 +4,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use crate::domain::step::Step;
 use crate::runs::RunId;
-use crate::tui::actions::{Effect, Pane};
+use crate::tui::actions::{Effect, Pane, TerminalOrder};
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::next_run::fields::Field;
@@ -143,7 +143,7 @@ fn no_border_can_be_dragged_over_a_pane() {
 fn m_gives_the_mouse_to_the_terminal_and_takes_it_again() {
     let mut state = samples::never_used();
     state.preferences.mouse = true;
-    assert_eq!(press(&mut state, KeyCode::Char('m')), [Effect::CaptureMouse(false)]);
+    assert_eq!(press(&mut state, KeyCode::Char('m')), [Effect::Terminal(TerminalOrder::CaptureMouse(false))]);
     assert!(state.shared.notice.clone().unwrap().text.contains("press m to give it back"));
-    assert_eq!(press(&mut state, KeyCode::Char('m')), [Effect::CaptureMouse(true)]);
+    assert_eq!(press(&mut state, KeyCode::Char('m')), [Effect::Terminal(TerminalOrder::CaptureMouse(true))]);
 }

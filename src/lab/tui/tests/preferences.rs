@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use crate::domain::run::RunState;
 use crate::domain::step::Step;
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::{Effect, Pane};
+use crate::tui::actions::{Effect, Pane, TerminalOrder};
 use crate::tui::app::header;
 use crate::tui::app::update::update;
 use crate::tui::help::state::{OFFER, Page, TOUR, WATCH};
@@ -130,10 +130,12 @@ fn a_run_that_ends_is_announced_once_and_one_that_was_over_is_not() {
         let status = samples::status(RunState::Finished, "finished");
         update(state, Message::Updates(RunId(run), vec![RunUpdate::Status(status)]))
     };
-    let announced = |effects: &[Effect]| effects.iter().filter(|effect| matches!(effect, Effect::Announce(_))).count();
+    let announced = |effects: &[Effect]| {
+        effects.iter().filter(|effect| matches!(effect, Effect::Terminal(TerminalOrder::Announce(_)))).count()
+    };
     let mut state = samples::running();
     let effects = ends(&mut state, 2);
-    assert!(effects.contains(&Effect::Announce("run 2 finished".into())), "{effects:?}");
+    assert!(effects.contains(&Effect::Terminal(TerminalOrder::Announce("run 2 finished".into()))), "{effects:?}");
     assert_eq!(announced(&ends(&mut state, 2)), 0);
     let mut over = samples::compared();
     press(&mut over, KeyCode::Down);

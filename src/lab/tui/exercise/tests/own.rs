@@ -7,7 +7,7 @@ use crate::course::Done;
 use crate::domain::step::Step;
 use crate::exercise::TEN_STEPS;
 use crate::runs::RunId;
-use crate::tui::actions::{Effect, ExerciseNews};
+use crate::tui::actions::{Effect, ExerciseNews, TerminalOrder};
 use crate::tui::app::update::update;
 use crate::tui::exercise::state::Stage;
 use crate::tui::message::Message;
@@ -93,7 +93,7 @@ fn read(program: &str) -> Message {
 fn edited() -> State {
     let mut state = samples::never_used();
     update(&mut state, Message::Resize(80, 24));
-    assert_eq!(type_text(&mut state, "e"), [Effect::Edit]);
+    assert_eq!(type_text(&mut state, "e"), [Effect::Terminal(TerminalOrder::Edit)]);
     assert_eq!(update(&mut state, read(EXERCISE)), [Effect::WatchExercise]);
     state
 }

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 use ratatui::style::{Color, Modifier};
 
 use crate::runs::{Place, RunId};
-use crate::tui::actions::{Effect, Pane};
+use crate::tui::actions::{Effect, Pane, TerminalOrder};
 use crate::tui::app::places::place_of;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
@@ -192,7 +192,7 @@ fn the_merged_view_tells_ranks_by_sign_number_and_colour() {
 fn marked_lines_are_copied_else_those_on_the_screen() {
     let mut desk = Desk::numbered(100);
     let copied = |effects: Vec<Effect>| match effects.as_slice() {
-        [Effect::Copy(text)] => text.clone(),
+        [Effect::Terminal(TerminalOrder::Copy(text))] => text.clone(),
         other => panic!("{other:?}"),
     };
     let visible = copied(desk.type_text("y"));
@@ -244,7 +244,7 @@ fn no_escape_sequence_of_a_trainer_reaches_the_screen() {
         assert!(!cell.symbol().chars().any(char::is_control) && !cell.symbol().contains('\u{202e}'), "{cell:?}");
     }
     assert!(desk.shows("red bell"));
-    let Some(Effect::Copy(copied)) = desk.type_text("y").pop() else { panic!("nothing copied") };
+    let Some(Effect::Terminal(TerminalOrder::Copy(copied))) = desk.type_text("y").pop() else { panic!("nothing copied") };
     assert!(!copied.trim_end().chars().any(char::is_control));
 }
 
