@@ -2,8 +2,8 @@
 import functools
 import sys
 
-from . import core
-from .core import replace
+from . import core, source
+from .core import guard, place, replace
 
 
 def install(module):
@@ -11,9 +11,16 @@ def install(module):
         replace(module.Accelerator, name, functools.partial(_tells, "Accelerator." + name))
 
 
+@guard
+def _look(by, caller):
+    core.tell_call(by, caller)
+    if source.is_thrown_away(place(caller), by.split(".")[-1]):
+        core.tell_once("thrown away", place(caller), (by,))
+
+
 def _tells(by, old):
     def gather(self, *args, **kwargs):
-        core.tell_call(by, sys._getframe(1))
+        _look(by, sys._getframe(1))
         return old(self, *args, **kwargs)
 
     return gather

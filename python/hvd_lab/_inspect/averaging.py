@@ -239,7 +239,12 @@ def _parameters(optimizer):
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
-_began = [0.0]
+# When the last step began, and what had been counted as something else by then: a step may call for forward and backward itself.
+_began = [0.0, 0.0]
+
+
+def _others():
+    return sum(seconds for name, seconds in State.times.items() if name != "optimizer")
 
 
 # Optimizers whose steps are under way, the outermost first. One that is put around another calls its step: the outer one is looked at,
@@ -309,7 +314,7 @@ def before_update(optimizer):
         wrapper.keep(_indices[optimizer])
     _forget_by_hand(optimizer)
     samples[0] = 0
-    _began[0] = time.perf_counter()
+    _began[:] = time.perf_counter(), _others()
 
 
 # Updates in a row with a rate of 0 before anything is said of them.
@@ -500,7 +505,7 @@ def after_update(optimizer):
     _stepped[optimizer] = State.steps
     State.updates = max(State.updates, number + 1)
     State.behind_validation = False
-    State.times["optimizer"] += time.perf_counter() - _began[0]
+    State.times["optimizer"] += max(0.0, time.perf_counter() - _began[0] - (_others() - _began[1]))
     if sampled(number):
         watching.tell_phases()
     watching.ended_update()

@@ -2,7 +2,7 @@
 import functools
 import sys
 
-from . import collectives, core
+from . import collectives, core, source
 from .core import State, guard, place, replace, send
 
 _NAMES = (
@@ -10,6 +10,8 @@ _NAMES = (
     "allgather_object", "grouped_allgather", "broadcast", "broadcast_", "broadcast_async", "broadcast_async_", "broadcast_object", "alltoall",
     "reducescatter", "grouped_reducescatter", "barrier", "join",
 )
+# Those that leave what they are given as it is.
+_RETURN = ("allreduce", "grouped_allreduce", "allgather", "broadcast")
 # One binding imports the others: each name is told by the binding that the program calls.
 _joined = [False]
 # A graph averages something by itself, which may be the gradients.
@@ -90,6 +92,8 @@ def _before(name, args, kwargs):
     if is_built or not core.may_speak() or State.within is not None or not is_own:
         return None
     where = place(sys._getframe(3))
+    if name in _RETURN and source.is_thrown_away(where, name):
+        core.tell_once("thrown away", where, ("hvd." + name,))
     if name == "join":
         core.tell_once("join", where)
     State.within = ("hvd." + name, where)

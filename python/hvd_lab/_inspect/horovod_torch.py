@@ -1,5 +1,6 @@
 """Horovod with PyTorch: the optimizer that averages, and the broadcasts of a start."""
 import functools
+import gc
 import sys
 import time
 import weakref
@@ -80,6 +81,20 @@ def _tells_broadcast(action, old):
     return broadcast
 
 
+def _tell_buffers(tensors, where):
+    """Of the model that was broadcast, which Horovod knows only by its tensors: whether its buffers came with them shows on other ranks."""
+    import torch
+
+    sent = set(map(digest.address, tensors))
+    modules = [of for of in gc.get_objects() if issubclass(type(of), torch.nn.Module)]
+    parts = {id(part) for module in modules for part in module.children()}
+    whole = [module for module in modules if id(module) not in parts]
+    models = [module for module in whole if any(digest.address(parameter) in sent for parameter in module.parameters())]
+    buffers = list(max(models, key=lambda model: len(list(model.parameters()))).buffers()) if models else []
+    if buffers:
+        send("wrapped", by="buffers behind the broadcast", place=where, after=digest.of_tensors(buffers))
+
+
 @guard
 def _place_of_call():
     return place(sys._getframe(3))
@@ -97,4 +112,6 @@ def _tell_broadcast(action, of):
     where = place(sys._getframe(3))
     if action == "broadcast_model":
         horovod_common.look_for_nothing(of, where)
+        if State.updates == 0:
+            _tell_buffers(tensors, where)
     send("state", action=action, place=where, digest=digest.of_tensors(tensors), updates=State.updates)

@@ -1,4 +1,6 @@
 """What a Keras `fit` or `evaluate` goes over: its samples, its batches, and which share of a data set it is. Reads no sample out of turn."""
+import inspect
+
 from . import core, digest
 
 # Where shards were made.
@@ -95,6 +97,49 @@ def _chain(data, fields):
         fields["content"] = content(tensors[0])
 
 
+# Of sequences that a fit goes over: digests of their first batches.
+_first_of = core.Marks()
+# Batches that are looked at.
+_FIRST = 4
+
+
+def watched(data):
+    """A generator or a sequence whose first batches are looked at on their way, and the list that their digests come into."""
+    first = []
+    if inspect.isgenerator(data):
+        return _passed_on(data, first), first
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, (list, tuple, dict)) and not hasattr(data, "shape"):
+        _first_of[data] = first
+        of = type(data)
+        if not getattr(of.__getitem__, "_is_watched", False):
+            core.replace(of, "__getitem__", _tells_item)
+            of.__getitem__._is_watched = True
+    return data, first
+
+
+def _passed_on(data, first):
+    for batch in data:
+        _see(first, batch)
+        yield batch
+
+
+def _tells_item(old):
+    def __getitem__(self, index):
+        batch = old(self, index)
+        _see(_first_of.get(self), batch)
+        return batch
+
+    return __getitem__
+
+
+@core.guard
+def _see(first, batch):
+    if first is not None and len(first) < _FIRST:
+        known = content(_first(batch))
+        if known:
+            first.append(known)
+
+
 def _number(value):
     try:
         return int(value)
@@ -110,4 +155,4 @@ def told(what, fields, batches):
         samples = min(samples, fields["dataset"])
     shared = {name: fields[name] for name in ("sampler", "sampler_made", "shuffles", "content") if name in fields}
     shared.update({name: fields[name] for name in ("dataset", "batch_size", "replicas", "replica") if fields.get(name) is not None})
-    core.send("pass", batches=batches, samples=samples, order="", first=[], picked=[], every=1, workers=0, drops_last=False, **shared, **what)
+    core.send("pass", batches=batches, samples=samples, order="", first=fields.pop("first", []), picked=[], every=1, workers=0, drops_last=False, **shared, **what)

@@ -99,6 +99,8 @@ def _with_watch(signature, model, args, kwargs):
     given = bound.arguments
     where = place(sys._getframe(3))
     watch = _watch_class()(model, given, where)
+    if watch.data is not None:
+        given["x"], watch.data["first"] = keras_data.watched(given.get("x"))
     callbacks = given.get("callbacks")
     if hasattr(callbacks, "append") and hasattr(callbacks, "on_train_begin"):
         callbacks.append(watch)

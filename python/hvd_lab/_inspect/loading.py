@@ -175,6 +175,12 @@ def _add_content(known, found, value, depth):
         for item in some:
             _add_content(known, found, item, depth - 1)
         found[0] += isinstance(value[0], (str, int, float))
+    elif isinstance(value, dict) and depth:
+        for name, item in list(value.items())[:_VALUES]:
+            is_list = isinstance(item, (list, tuple)) and item[:1] and isinstance(item[0], (str, int, float))
+            known.update(repr((name, item[:_VALUES])).encode("utf-8", "replace") if is_list else b"%d" % len(str(name)))
+            _add_content(known, found, item, depth - 1)
+            found[0] += bool(is_list) or isinstance(item, (str, int, float))
     elif depth and hasattr(value, "_fingerprint"):
         known.update(str(value._fingerprint).encode())
         found[0] += 1

@@ -1,4 +1,7 @@
-"""The program's own source, looked through for what no hook sees: an item of a dictionary that changes."""
+"""The program's own source, looked through for what no hook sees: an item of a dictionary that changes, a result that goes nowhere."""
+import ast
+import functools
+import itertools
 import linecache
 import os
 import re
@@ -9,6 +12,34 @@ from . import core
 # `group["lr"] = rate`, also with `*=`.
 _SETS_RATE = re.compile(r"\[\s*[\"']lr[\"']\s*\]\s*[-+*/]{0,2}=(?!=)")
 _MOST_LINES = 100_000
+# Lines behind a call that are looked at.
+_LATER = 9
+
+
+def is_thrown_away(where, name):
+    return _is_thrown_away(where["file"], where["line"], name)
+
+
+@functools.lru_cache(1024)
+def _is_thrown_away(file, line, name):
+    """Whether a line of the program is nothing but a call by this name, so that its result goes nowhere, and goes on with what it gave it.
+
+    Without that such a call may only wait for the others.
+    """
+    try:
+        body = ast.parse(linecache.getline(file, line).strip()).body
+    except (SyntaxError, ValueError):
+        return False
+    call = body[0].value if len(body) == 1 and isinstance(body[0], ast.Expr) else None
+    of = getattr(call, "func", None)
+    if not isinstance(call, ast.Call) or name not in (getattr(of, "attr", ""), getattr(of, "id", "")):
+        return False
+    given = call.args[0] if call.args else None
+    if not isinstance(given, (ast.Name, ast.Attribute)):
+        return False
+    used = re.compile(r"(?<![\w.])%s\b" % re.escape(ast.unparse(given) if hasattr(ast, "unparse") else getattr(given, "id", "")))
+    later = [linecache.getline(file, line + after).split("#")[0] for after in range(1, _LATER)]
+    return any(used.search(text) for text in itertools.takewhile(lambda text: not text.lstrip().startswith(("def ", "class ")), later))
 
 
 def look_at_rate(optimizer):

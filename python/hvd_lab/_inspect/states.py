@@ -49,8 +49,19 @@ def tells_file(by, at):
 @guard
 def _tell_file(by, file):
     path = file if isinstance(file, (str, os.PathLike)) else getattr(file, "name", None)
-    if isinstance(path, (str, os.PathLike)) and core.may_speak():
+    if isinstance(path, (str, os.PathLike)) and core.may_speak() and not _is_left_to_another(sys._getframe(3)):
         send("state", action="written", by=by, path=os.path.abspath(os.fspath(path)), place=place(sys._getframe(3)), updates=State.updates)
+
+
+def _is_left_to_another(frame):
+    """Whether the program has told the library that another rank saves: that it writes all the same is the library's affair."""
+    for _ in range(12):
+        if frame is None:
+            break
+        if frame.f_code.co_name == "save_pretrained":
+            return frame.f_locals.get("is_main_process") is False
+        frame = frame.f_back
+    return False
 
 
 def _tells_open(old):

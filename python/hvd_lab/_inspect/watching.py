@@ -22,7 +22,7 @@ _WAITING = {
     "_new_process_group_helper": "init_process_group",
     "destroy_process_group": "destroy_process_group",
     # Of TensorFlow: it may compute as well.
-    "quick_execute": "hvd.allreduce in a graph",
+    "quick_execute": "a graph with Horovod's calls",
     "wait": "wait",
     "synchronize": "synchronize",
 }
@@ -60,8 +60,14 @@ def _timed_backward(old):
     return backward
 
 
+# Whether a loop of a library is there that has a backward pass of its own.
+tells_backward = [False]
+
+
 @guard
 def _before_backward(loss):
+    if tells_backward[0]:
+        core.tell_call("backward by hand", sys._getframe(3))
     unloaded.close()
     kept.mark(loss)
 
@@ -156,8 +162,19 @@ def _tell_stall(main, still):
     within = State.within
     called = frame.f_code.co_name
     is_library = core._is_own(frame.f_code.co_filename) is None and (called != "quick_execute" or "horovod.tensorflow" in sys.modules)
-    name = within[0] if within else _WAITING.get(called, "") if is_library else ""
+    name = within[0] if within else _of_horovod(frame) if called == "quick_execute" else ""
+    name = name or (_WAITING.get(called, "") if is_library else "")
     send("stalled", place=(within[1] if within else place(frame)), within=name, calls=State.calls, updates=State.updates, seconds=round(still, 1))
+
+
+def _of_horovod(frame):
+    """The function of Horovod that runs a graph, outside of one of the program's."""
+    while frame is not None and core._is_own(frame.f_code.co_filename) is None:
+        name = frame.f_code.co_name
+        if os.sep + "horovod" + os.sep in frame.f_code.co_filename and any(part in name for part in ("broadcast", "reduce", "gather")):
+            return "hvd." + name
+        frame = frame.f_back
+    return ""
 
 
 _is_over = [0]

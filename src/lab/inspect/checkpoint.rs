@@ -36,11 +36,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             [other] => format!("the same files, {first} and {other}"),
             [other, ..] => format!("the same {} files: {first}, {other} and others", others.len() + 1),
         };
-        let root = seen.in_words(
-            "if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))",
-            "if hvd.rank() == 0:",
-            "if dist.get_rank() == 0:",
-        );
+        let root =
+            seen.in_words("if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))", "if hvd.rank() == 0:", seen.on_root());
         return vec![Finding::objection(
             (TOPIC, Outcome::Wrong),
             format!("{} write {which}", names(writers)),

@@ -61,10 +61,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     Finding::ok(TOPIC, format!("the ranks trained on {many} in the first pass, and not on the same ones"))
 }
 
-fn give_sampler(seen: &Inspection) -> &'static str {
-    if seen.is_keras() {
+fn give_sampler(seen: &Inspection, pass: &PassReport) -> &'static str {
+    if seen.is_keras() && pass.sampler == "steps" {
+        "divide the steps of an epoch by the number of ranks, steps_per_epoch=steps // hvd.size(), or give each rank its part of the data"
+    } else if seen.uses(&["transformers"]) {
+        "return self.accelerator.prepare(loader), or leave the loader to the Trainer"
+    } else if seen.is_keras() {
         "give each rank its part of the arrays, or write dataset.shard(hvd.size(), hvd.rank())"
-    } else if seen.uses(&["accelerate"]) && !seen.uses(&["transformers"]) {
+    } else if seen.is_accelerate() && seen.wrappers().next().is_none() {
+        seen.wrap()
+    } else if seen.is_accelerate() {
         "pass the loader through accelerator.prepare(), which shares its batches out"
     } else if seen.uses(&["lightning", "pytorch_lightning"]) {
         "give the DataLoader sampler=DistributedSampler(dataset), or leave use_distributed_sampler of the Trainer on"
@@ -79,7 +85,7 @@ fn share_out(seen: &Inspection, pass: &PassReport) -> &'static str {
     if pass.sampler.is_empty() {
         "let each rank skip what the others take: samples[rank::world_size], or itertools.islice(samples, rank, None, world_size)"
     } else {
-        give_sampler(seen)
+        give_sampler(seen, pass)
     }
 }
 
@@ -154,7 +160,12 @@ fn same(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let Some((rank, together)) = reports.iter().find_map(alike) else { return streams(reports) };
     let (who, one) = (names(&together), reports.get(&rank)?);
     let said = format!("{who} train on the same samples: their first {} batches are equal", one.first.len());
-    wrong(said, made(reports), "the ranks do the same work, and a pass takes as long as on one", share_out(seen, one))
+    let remedy = if seen.is_keras() && one.content.is_empty() {
+        "let each rank draw other samples, as with the seed seed + hvd.rank(), or skip what the others take"
+    } else {
+        share_out(seen, one)
+    };
+    wrong(said, made(reports), "the ranks do the same work, and a pass takes as long as on one", remedy)
 }
 
 /// Workers of one rank that go through the same stream.
@@ -201,7 +212,7 @@ fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         // Samples that are drawn by weight are no shares of a pass: more of them may be meant so.
         let how = if one.sampler.contains("Weighted") { Outcome::Look } else { Outcome::Wrong };
         let cost = "the ranks together do the work several times";
-        return Some(Finding::objection((TOPIC, how), said, made(reports), cost, give_sampler(seen)));
+        return Some(Finding::objection((TOPIC, how), said, made(reports), cost, give_sampler(seen, one)));
     }
     Some(Finding::objection(
         (TOPIC, Outcome::Look),
@@ -211,7 +222,7 @@ fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         ),
         made(reports),
         "the ranks together do the work several times",
-        give_sampler(seen),
+        give_sampler(seen, one),
     ))
 }
 
@@ -255,6 +266,14 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
                 Some(split),
                 "samples count several times, and what one rank trains on another may validate with",
                 "split alike on all ranks: random_split(..., generator=torch.Generator().manual_seed(0))",
+            );
+        }
+        if have_own && one.replicas == Some(seen.size()) {
+            return wrong(
+                format!("{said}: the ranks have different data sets, and the sampler shares each of them out"),
+                made(reports),
+                "samples count several times, and what one rank trains on another may validate with",
+                "make the same data set on all ranks: what shuffles or splits it needs a seed that is the same on all of them",
             );
         }
         let cost = "these samples count several times, and the pass takes longer than it should";

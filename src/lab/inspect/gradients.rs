@@ -30,12 +30,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     for index in indices {
         let own: BTreeMap<usize, &Reports<'_>> =
             updates.iter().filter(|((of, _), _)| *of == index).map(|((_, number), ranks)| (*number, ranks)).collect();
-        found.extend(of_optimizer(seen, &own).filter(|finding| !found.contains(finding)));
+        let is_new = |finding: &Finding| {
+            !found.iter().any(|known: &Finding| (&known.place, &known.remedy) == (&finding.place, &finding.remedy))
+        };
+        found.extend(of_optimizer(seen, &own).filter(is_new));
     }
     found.extend(replaced(seen));
     found.extend(cleared(seen));
     if found.is_empty() {
-        let numbers: Vec<String> = updates.keys().map(|(_, number)| number.to_string()).take(8).collect();
+        let numbers: std::collections::BTreeSet<usize> = updates.keys().map(|(_, number)| *number).collect();
+        let numbers: Vec<String> = numbers.into_iter().map(|number| number.to_string()).take(8).collect();
         return Finding::ok(
             TOPIC,
             format!("the gradients were equal on all ranks at the updates looked at ({}, ...)", numbers.join(", ")),
@@ -156,7 +160,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             seen.in_words(
                 "wrap it: opt = hvd.DistributedOptimizer(opt), before model.compile; in a loop of your own tape = hvd.DistributedGradientTape(tape)",
                 "wrap it: optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())",
-                "wrap the model, model = DistributedDataParallel(model), and train what it returns",
+                seen.wrap(),
             ),
         );
         return Some((what.to_owned(), made, remedy.to_owned()));
@@ -175,6 +179,11 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         );
         let remedy = "run the last forward and backward pass in front of each optimizer.step() outside of no_sync(), or set the flag before that forward pass";
         return Some((what, place.or_else(|| known(&one.place)), remedy.to_owned()));
+    }
+    // A backward pass that Lightning does not know of: it has told the wrapper to wait for one that it does.
+    if let Some(report) = seen.told("backward by hand").filter(|_| wrapper.is_some() && !seen.has("manual_backward")) {
+        let what = "loss.backward() is called past Lightning, which averages only in a backward pass of its own";
+        return Some((what.to_owned(), known(&report.place), "call self.manual_backward(loss) in its place".to_owned()));
     }
     if all(|update| update.past_wrapper > 0) && own().all(|update| update.unwrapped < update.tensors.max(1)) {
         let place =
@@ -223,7 +232,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         let name = own().find_map(|update| Some(update.unused_name.as_str()).filter(|name| !name.is_empty()));
         let named = name.map_or(String::new(), |name| format!(", {name} among them"));
         let what = format!("some parameters have no gradient ({}{named})", counts.join(", "));
-        let flag = if seen.uses(&["accelerate"]) && !seen.uses(&["transformers"]) {
+        let flag = if seen.is_accelerate() {
             "give Accelerator kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)]"
         } else if seen.uses(&["lightning", "pytorch_lightning"]) {
             "give the Trainer strategy=\"ddp_find_unused_parameters_true\""
@@ -270,7 +279,7 @@ fn changed(seen: &Inspection, reports: &Reports<'_>) -> Cause {
     let what = "they were changed after they were averaged, or before all of them were";
     let remedy = seen.in_words(
         "change gradients behind the tape or the optimizer of Horovod, and alike on all ranks",
-        "call optimizer.synchronize() before you change or clip gradients, and then step within optimizer.skip_synchronize()",
+        "change or clip gradients behind optimizer.synchronize(), alike on all ranks, and step within optimizer.skip_synchronize()",
         "change gradients only between the end of backward and optimizer.step(), and alike on all ranks",
     );
     (what.to_owned(), reports.values().next().and_then(|update| known(&update.place)), remedy.to_owned())
@@ -295,7 +304,7 @@ fn unseen(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<
         seen.in_words(
             "wrap the optimizer before model.compile: opt = hvd.DistributedOptimizer(opt)",
             "wrap the optimizer: hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())",
-            "wrap the model, model = DistributedDataParallel(model), and train what it returns",
+            seen.wrap(),
         ),
     ))
 }
@@ -338,7 +347,7 @@ fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -
     let remedy = seen.in_words(
         "wrap the optimizer: hvd.DistributedOptimizer(opt)",
         "wrap the optimizer: hvd.DistributedOptimizer(optimizer, ...)",
-        "wrap the model, model = DistributedDataParallel(model), and give each rank its share of the data",
+        seen.wrap(),
     );
     Some(Finding::objection((TOPIC, Outcome::Wrong), what, seen.optimizer_place(), "all ranks do the same work", remedy))
 }

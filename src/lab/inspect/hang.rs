@@ -12,7 +12,7 @@ const TOPIC: Topic = Topic::Hang;
 const PATIENCE: f64 = 60.0;
 
 /// Parts of the names of functions in which a rank waits for others.
-const WAITS: [&str; 13] = [
+const WAITS: [&str; 14] = [
     "reduce",
     "gather",
     "broadcast",
@@ -26,6 +26,7 @@ const WAITS: [&str; 13] = [
     "rendezvous",
     "store",
     "hvd.",
+    "Horovod",
 ];
 
 /// Of those, where it may compute as well.
@@ -112,7 +113,21 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             vec![Finding::objection(wrong, said, known(place), "the other ranks cannot go on", remedy)]
         }
         Some((rank, Elsewhere::Busy)) if seen.is_over && report.seconds == 0.0 => {
-            alone_in(seen, *rank, *first, report).map(|call| mismatch(*rank, call, *first, report)).into_iter().collect()
+            let call = alone_in(seen, *rank, *first, report);
+            let made = |rank: usize| seen.of_rank(rank, collective).any(|call| call.place == report.place);
+            let not_there = || {
+                let said = format!("{}, and rank {rank} has not come there", waits(&format!("rank {first}"), report));
+                (made(*first) && !made(*rank)).then(|| objection(wrong, said, report))
+            };
+            call.map(|call| mismatch(*rank, call, *first, report)).or_else(not_there).into_iter().collect()
+        }
+        // A rank that only works tells so by then.
+        Some((rank, Elsewhere::Busy)) if report.seconds > PATIENCE => {
+            let said = format!(
+                "{}; nothing has come from rank {rank} for as long: it stands in a call that lets no other thread run, or works alone",
+                waits(&who, report)
+            );
+            vec![objection((TOPIC, Outcome::Look), said, report)]
         }
         Some((_, Elsewhere::Busy)) => Vec::new(),
         // Behind the start all ranks have met once; a rank may take long to get there.
@@ -126,7 +141,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         // It may be a long computation.
         None if may_compute(report) && report.seconds < PATIENCE => Vec::new(),
         None => vec![Finding::objection(
-            (TOPIC, Outcome::Look),
+            // At the end nobody has gone on from there.
+            (TOPIC, if seen.is_over { Outcome::Wrong } else { Outcome::Look }),
             format!("all ranks have waited for {:.0} s in {}", report.seconds, report.within),
             known(&report.place),
             "the training stands still",

@@ -235,6 +235,25 @@ impl Inspection {
         self.of_all(looking).any(|(_, report)| report.versions.iter().any(is_one))
     }
 
+    /// Its loop is the program's own, with accelerate around it: the Trainer of Hugging Face uses that as well.
+    pub(super) fn is_accelerate(&self) -> bool {
+        self.uses(&["accelerate"]) && !self.uses(&["transformers"])
+    }
+
+    /// The line that lets one rank of PyTorch do something.
+    pub(super) fn on_root(&self) -> &'static str {
+        if self.is_accelerate() { "if accelerator.is_main_process:" } else { "if dist.get_rank() == 0:" }
+    }
+
+    /// What wraps the model where nothing does.
+    pub(super) fn wrap(&self) -> &'static str {
+        if self.is_accelerate() {
+            "pass the model through accelerator.prepare(), and give Accelerator cpu=True on ranks without a GPU: else each rank works alone"
+        } else {
+            "wrap the model, model = DistributedDataParallel(model), and train what it returns"
+        }
+    }
+
     pub(super) fn is_keras(&self) -> bool {
         self.of_all(looking).any(|(_, report)| report.framework == "keras")
     }
@@ -303,7 +322,9 @@ pub(super) fn ended(report: &InspectorReport) -> Option<&EndedReport> {
 /// Why there is no update to judge.
 pub(super) fn no_update(seen: &Inspection) -> &'static str {
     let made_none = seen.is_over && seen.of_all(update).next().is_none() && seen.have_all_ended();
-    if made_none {
+    if seen.of_all(ended).any(|(_, end)| end.failure.is_some()) {
+        "an error has ended the program before its first update"
+    } else if made_none {
         "no step() of an optimizer was seen: updates by hand are not looked at"
     } else {
         "no update was seen on all ranks"

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::are_parts;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names, update};
-use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place};
+use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names, update, wrapped};
+use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place, WrappedReport};
 
 const TOPIC: Topic = Topic::Metrics;
 /// Collectives by which results come together.
@@ -18,7 +18,10 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return Vec::new();
     }
-    let found: Vec<Finding> = [decided_alone(seen), share_told(seen).or_else(|| padded(seen))].into_iter().flatten().collect();
+    let found: Vec<Finding> = [decided_alone(seen), thrown_away(seen).or_else(|| share_told(seen)).or_else(|| padded(seen))]
+        .into_iter()
+        .flatten()
+        .collect();
     let validates = seen.ranks.values().flatten().any(|report| matches!(report, InspectorReport::Pass(pass) if !pass.trains));
     match found.is_empty() {
         true if validates && seen.is_over => {
@@ -26,6 +29,19 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         }
         _ => found,
     }
+}
+
+/// A result that is brought together, and goes nowhere.
+fn thrown_away(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("thrown away")?;
+    let call = report.settings.first()?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!("what {call} returns is thrown away, and it leaves what it is given as it is"),
+        known(&report.place),
+        "what is printed or decided by later is of one rank's share, and told as the whole",
+        format!("keep what it returns: value = {call}(value)"),
+    ))
 }
 
 /// A schedule or a stop that goes by a value which differs between ranks, and rates that do.
@@ -81,6 +97,7 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
     let of_loop =
         seen.of_all(update).next().and_then(|(_, update)| known(&update.place)).filter(|_| seen.uses(&["transformers"]));
     let contents = contents(&passes);
+    let (mut has_shares, mut met) = (false, BTreeSet::new());
     for (rank, reports) in seen.ranks.iter() {
         for (at, report) in reports[..known_until(reports)].iter().enumerate() {
             let InspectorReport::Pass(pass) = report else { continue };
@@ -89,31 +106,52 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
             if pass.trains || pass.updates == 0 || !(is_share(&passes, pass) || has_own) {
                 continue;
             }
+            has_shares = true;
             let within = (pass.met > 0).then_some(true);
             match within.or_else(|| meets(&reports[at + 1..], of_loop.as_ref())) {
-                Some(true) => return None,
+                Some(true) => _ = met.insert(pass.place.clone()),
                 Some(false) => _ = alone.entry(pass.place.clone()).or_default().insert(*rank),
                 // The run was stopped here, or has not got any further yet.
                 None => {}
             }
         }
     }
-    let (place, who) = alone.into_iter().next()?;
+    alone.retain(|place, _| !met.contains(place));
+    if let Some((place, who)) = logged_alone(seen).filter(|_| has_shares) {
+        let found = told_as_whole(seen, &place, &who);
+        // Others of its results were brought together.
+        return Some(if met.is_empty() { found } else { Finding { outcome: Outcome::Look, ..found } });
+    }
+    alone.into_iter().next().map(|(place, who)| told_as_whole(seen, &place, &who))
+}
+
+/// In Lightning each result is brought together for itself, or is not: the line that logs one of which each rank has its own.
+fn logged_alone(seen: &Inspection) -> Option<(Place, BTreeSet<usize>)> {
+    let mut all: BTreeMap<&str, BTreeMap<usize, &WrappedReport>> = BTreeMap::new();
+    for (rank, report) in seen.of_all(wrapped).filter(|(_, report)| report.by.starts_with("logged alone")) {
+        all.entry(&report.by).or_default().insert(rank, report);
+    }
+    let ranks =
+        all.into_values().find(|ranks| ranks.len() == seen.size() && differ(ranks.values().map(|report| &report.settings)))?;
+    Some((ranks.values().next()?.place.clone(), ranks.into_keys().collect()))
+}
+
+fn told_as_whole(seen: &Inspection, place: &Place, who: &BTreeSet<usize>) -> Finding {
     let remedy = seen.in_words(
         "append hvd.callbacks.MetricAverageCallback() to the callbacks, in front of those that print or decide",
         "average it: hvd.allreduce(value, name=\"accuracy\")",
         "add the counts of all ranks up with dist.all_reduce before you divide or print (Lightning: sync_dist=True)",
     );
-    Some(Finding::objection(
+    Finding::objection(
         (TOPIC, told(seen)),
         format!(
             "{} went through a share of the samples without training, and the results were never brought together",
-            names(&who)
+            names(who)
         ),
-        known(&place),
+        known(place),
         "what is printed or decided is of one rank's share, and told as the whole",
         remedy,
-    ))
+    )
 }
 
 /// A validation whose sampler repeats samples to make shares equal, and whose sums are never cut to the samples that there are.

@@ -34,7 +34,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return Vec::new();
     };
     let size = seen.size();
-    let samples = samples(of_root());
+    let samples = samples(of_root()).filter(|samples| seen.ranks.keys().all(|rank| samples_of(seen, *rank) == Some(*samples)));
     let batch = samples.map_or(String::new(), |samples| {
         format!(
             ", and an update takes {samples} samples{}",
@@ -119,6 +119,11 @@ pub(super) fn apart(
     let made = || reports.values().next().and_then(|update| known(&update.made).or_else(|| known(&update.place)));
     let place = seen.rate_set_at().or_else(made);
     Some((format!("the learning rates differ at update {number}: {}", rates.join(", ")), place))
+}
+
+/// A rank may fetch the batches of all, and send the others theirs.
+fn samples_of(seen: &Inspection, rank: usize) -> Option<usize> {
+    samples(seen.of_rank(rank, update).filter(|update| update.index == 0))
 }
 
 /// Samples of one update. A loader that fetches a batch ahead has taken two when the first update comes.

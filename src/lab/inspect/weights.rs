@@ -137,7 +137,9 @@ fn is_at_start(report: &StateReport) -> bool {
 
 /// Why weights differ before the first update.
 fn start(seen: &Inspection) -> (String, Option<Place>, String) {
-    if let Some((who, place)) = loaded_by_some(seen, StateAction::LoadedModel, is_at_start) {
+    // What was loaded by some before a broadcast has come to all with it.
+    let loaded = loaded_by_some(seen, StateAction::LoadedModel, is_at_start).filter(|_| !is_sent_behind_loads(seen));
+    if let Some((who, place)) = loaded {
         let remedy = seen.in_words(
             "load them on all ranks, or before Horovod's broadcast",
             "load them on all ranks, or before hvd.broadcast_parameters",
@@ -150,7 +152,7 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
         .filter(|(_, report)| report.action == StateAction::LoadedModel && is_at_start(report))
         .map(|(rank, report)| (rank, report.digest.as_str()))
         .collect();
-    if loads.len() > 1 && differ(loads.iter().map(|(_, digest)| digest)) {
+    if !is_sent_behind_loads(seen) && loads.len() > 1 && differ(loads.iter().map(|(_, digest)| digest)) {
         let place = seen
             .of_all(state)
             .find(|(_, report)| report.action == StateAction::LoadedModel)
@@ -166,6 +168,15 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
         );
     }
     if let Some(place) = broadcast_before(seen) {
+        let steps = |report: &StateReport| report.action == StateAction::BroadcastOptimizer && is_at_start(report);
+        if let Some((_, report)) = seen.of_all(state).find(|(_, report)| steps(report)).filter(|_| is_sent_behind_loads(seen)) {
+            let what = format!(
+                "they were broadcast at line {}, and broadcast_optimizer_state at line {} changed them: ranks without a state make a step there, which decays weights",
+                place.line, report.place.line
+            );
+            let remedy = "call hvd.broadcast_parameters behind hvd.broadcast_optimizer_state";
+            return (what, Some(place), remedy.to_owned());
+        }
         let what = format!("they were broadcast at line {}, and something changed them since", place.line);
         let remedy = "broadcast them behind the last change: what is drawn or loaded later is of one rank alone";
         return (what, Some(place), remedy.to_owned());
@@ -198,6 +209,17 @@ fn broadcast_before(seen: &Inspection) -> Option<Place> {
     last.into_values().next().filter(|report| is_equal && !report.digest.is_empty()).and_then(|report| known(&report.place))
 }
 
+/// Whether all ranks were sent weights behind all that any of them loaded before its first update.
+fn is_sent_behind_loads(seen: &Inspection) -> bool {
+    let last = |reports: &[InspectorReport], action| {
+        reports.iter().rposition(|report| state(report).is_some_and(|report| report.action == action && is_at_start(report)))
+    };
+    let is_sent = |reports: &Vec<InspectorReport>| {
+        last(reports, StateAction::BroadcastModel).is_some_and(|sent| Some(sent) > last(reports, StateAction::LoadedModel))
+    };
+    broadcast_before(seen).is_some() && seen.ranks.values().all(is_sent)
+}
+
 /// Ranks that loaded a state where others, which have got as far, did not. Only loads that `counts` accepts are looked at.
 pub(super) fn loaded_by_some(
     seen: &Inspection,
@@ -222,7 +244,9 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     let updates = seen.updates();
     // Once weights or gradients differ, so does all that comes of them.
     let are_equal = |reports: &Reports<'_>| !differ(reports.values().map(|update| (&update.weights, &update.gradients)));
-    let mut known_equal = updates.iter().filter(|(_, reports)| are_equal(reports));
+    let apart = updates.iter().filter(|(_, reports)| !are_equal(reports)).map(|((_, number), _)| *number).min();
+    let is_before = |number: usize| apart.is_none_or(|apart| number < apart);
+    let mut known_equal = updates.iter().filter(|((_, number), reports)| are_equal(reports) && is_before(*number));
     let other = known_equal.clone().find(|(_, reports)| differ(reports.values().map(|update| &update.state)));
     if let Some(((_, number), reports)) = other {
         let some = loaded_by_some(seen, StateAction::LoadedOptimizer, |_| true);
@@ -243,6 +267,22 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
             place,
             "equal gradients give different updates: the ranks drift apart",
             remedy,
+        )];
+    }
+    let sent: BTreeMap<usize, &WrappedReport> =
+        seen.of_all(wrapped).filter(|(_, report)| report.by == "buffers behind the broadcast").collect();
+    if let Some(report) =
+        sent.values().next().filter(|_| sent.len() == seen.size() && differ(sent.values().map(|report| &report.after)))
+    {
+        return vec![Finding::objection(
+            (topic, Outcome::Wrong),
+            format!(
+                "the buffers of {} (running statistics of batch norm) differ behind the broadcast of the weights",
+                names(sent.keys())
+            ),
+            known(&report.place),
+            "the model is validated with other statistics on each rank than the root's, which were loaded",
+            "broadcast them as well: hvd.broadcast_parameters(model.state_dict(), root_rank=0)",
         )];
     }
     let own_buffers = seen.wrappers().find(|(_, report)| report.by == "DistributedDataParallel" && !report.shares_buffers);

@@ -152,4 +152,10 @@ fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mism
     };
     assert_eq!(alone(&[0]), [(Topic::Hang, Outcome::Wrong, 65)]);
     assert_eq!(alone(&[0, 1]), [], "both were there");
+    let call = CollectiveReport { name: "all_gather".into(), place: at(73), numbers: None, call: 9, updates: 32 };
+    let failure = Some(FailureReport { place: at(73), within: "all_gather".into() });
+    let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
+    all.push(line(1, InspectorReport::Collective(call)));
+    all.push(line(1, InspectorReport::Ended(EndedReport { updates: 32, inspector_seconds: 0.0, failure })));
+    assert_eq!(objections(&all, true), [(Topic::Hang, Outcome::Wrong, 73)], "where the failed one was, the other one never is");
 }

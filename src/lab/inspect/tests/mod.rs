@@ -5,6 +5,7 @@ mod edges;
 mod endings;
 mod mistakes;
 mod right;
+mod told;
 
 use super::*;
 use crate::domain::event::*;

@@ -1,0 +1,142 @@
+//! Mistakes that a rank tells of itself, or that show where ranks tell different things.
+
+use super::*;
+
+/// What each of the two ranks tells, right behind its wrapper.
+fn each(all: Vec<EventLine>, by: &str, tell: impl Fn(usize, &mut WrappedReport)) -> Vec<EventLine> {
+    (0..2).fold(all, |all, rank| {
+        let InspectorReport::Wrapped(mut report) = told(by, &[]) else { return all };
+        tell(rank, &mut report);
+        with(all, 4, &[rank], &InspectorReport::Wrapped(report))
+    })
+}
+
+#[test]
+fn what_a_rank_tells_is_judged_with_its_line() {
+    use Outcome::{Look, Wrong};
+    let digest = |rank: usize, report: &mut WrappedReport| report.after = format!("of {rank}");
+    let words = |rank: usize, report: &mut WrappedReport| report.settings = vec![format!("value of {rank}")];
+    let apart = || updates(|rank, update| update.gradients = format!("g{} of {rank}", update.update));
+    let unmet = || without(|_, report| matches!(report, InspectorReport::Collective(_)));
+    let cleared = |_: usize, report: &mut WrappedReport| report.settings = vec!["3".into(), "4".into()];
+    let mistakes = [
+        (each(right(), "cleared unused", cleared), (Topic::Gradients, Look, 70)),
+        (each(apart(), "backward by hand", |_, _| ()), (Topic::Gradients, Wrong, 70)),
+        (each(right(), "copy of the model", digest), (Topic::Weights, Look, 70)),
+        (each(right(), "buffers behind the broadcast", digest), (Topic::State, Wrong, 70)),
+        (each(right(), "logged alone: val_loss", words), (Topic::Metrics, Look, 70)),
+        (each(unmet(), "logged alone: val_loss", words), (Topic::Metrics, Wrong, 70)),
+        (with(right(), 4, &[0, 1], &told("thrown away", &["hvd.allreduce"])), (Topic::Metrics, Wrong, 70)),
+    ];
+    for (lines, expected) in mistakes {
+        assert_eq!(objections(&lines, true), [expected]);
+    }
+    for by in ["copy of the model", "buffers behind the broadcast", "logged alone: val_loss"] {
+        assert_eq!(objections(&each(right(), by, |_, report| report.after = "equal".into()), true), [], "{by}");
+    }
+    let by_lightning = each(apart(), "backward by hand", |_, _| ());
+    let by_lightning = objections(&each(by_lightning, "manual_backward", |_, _| ()), true);
+    assert_eq!(by_lightning, [(Topic::Gradients, Wrong, 30)], "the program has done what Lightning asks for");
+}
+
+#[test]
+fn steps_that_change_weights_behind_a_broadcast_are_named_rather_than_the_loading_before_it() {
+    let sent = |action, place: usize| {
+        let digest = "sent".into();
+        InspectorReport::State(StateReport {
+            action,
+            by: String::new(),
+            path: String::new(),
+            place: at(place),
+            digest,
+            updates: 0,
+        })
+    };
+    let apart = || {
+        let mut all = updates(|rank, update| update.weights = format!("{} of {rank}", update.update));
+        all.retain(|line| !matches!(&line.event, Event::Inspected(report) if is_wrapped(report)));
+        all
+    };
+    let found = |reports: [(StateAction, usize, &[usize]); 3]| {
+        let all = reports.iter().rev().fold(apart(), |all, (action, place, of)| with(all, 2, of, &sent(*action, *place)));
+        judged(&all, true)
+            .into_iter()
+            .find(|finding| finding.topic == Topic::Weights)
+            .map(|finding| (finding.seen, finding.place))
+    };
+    let (both, root): (&[usize], &[usize]) = (&[0, 1], &[0]);
+    let (seen, place) = found([
+        (StateAction::LoadedModel, 20, root),
+        (StateAction::BroadcastModel, 21, both),
+        (StateAction::BroadcastOptimizer, 22, both),
+    ])
+    .unwrap();
+    assert!(seen.contains("broadcast_optimizer_state at line 22"), "{seen}");
+    assert_eq!(place, Some(at(21)));
+    let (seen, place) = found([
+        (StateAction::BroadcastModel, 21, both),
+        (StateAction::BroadcastOptimizer, 22, both),
+        (StateAction::LoadedModel, 23, root),
+    ])
+    .unwrap();
+    assert!(seen.contains("rank 0 loaded weights"), "{seen}");
+    assert_eq!(place, Some(at(23)));
+}
+
+#[test]
+fn data_sets_that_differ_and_epochs_that_go_round_a_share_are_named() {
+    let overlapping = passes(|rank, pass| {
+        pass.content = format!("of {rank}");
+        pass.rows = (0..64).map(|row| row + 32 * rank as u32).collect();
+    });
+    assert_eq!(objections(&overlapping, true), [(Topic::Data, Outcome::Wrong, 15)]);
+    let apart = passes(|rank, pass| {
+        pass.content = format!("of {rank}");
+        pass.rows = (0..64).map(|row| row + 64 * rank as u32).collect();
+    });
+    assert_eq!(objections(&apart, true), []);
+    let around = |samples: usize| {
+        passes(move |_, pass| {
+            pass.sampler = "steps".into();
+            pass.samples = samples;
+        })
+    };
+    assert_eq!(objections(&around(1024), true), [(Topic::Data, Outcome::Look, 25)]);
+    assert_eq!(objections(&around(512), true), []);
+}
+
+#[test]
+fn a_rank_of_which_nothing_comes_while_another_one_waits_for_long_is_named() {
+    let waiting = |seconds: f64| {
+        let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
+        let within = "hvd.allreduce".to_owned();
+        all.push(line(0, InspectorReport::Stalled(StalledReport { place: at(60), within, calls: 1, updates: 32, seconds })));
+        objections(&all, false)
+    };
+    assert_eq!(waiting(20.0), []);
+    assert_eq!(waiting(80.0), [(Topic::Hang, Outcome::Look, 60)]);
+}
+
+#[test]
+fn steps_of_an_epoch_are_compared_with_a_run_on_one_rank() {
+    let of = |np: usize, batches: usize| {
+        let mut inspection = Inspection::new(np);
+        let all = passes(|_, pass| {
+            *pass = PassReport { batches, samples: 0, dataset: None, replicas: None, first: Vec::new(), ..pass.clone() };
+        });
+        for mut line in all.into_iter().filter(|line| line.process < np) {
+            if let Event::Inspected(report) = &mut line.event {
+                match &mut **report {
+                    InspectorReport::Looking(looking) => looking.launched = np,
+                    InspectorReport::Group(group) => group.size = np,
+                    _ => {}
+                }
+            }
+            inspection.take(&line);
+        }
+        inspection
+    };
+    let outcome = |own: usize| of(2, own).steps_against(&of(1, 16)).map(|finding| (finding.topic, finding.outcome));
+    assert_eq!(outcome(16), Some((Topic::Data, Outcome::Look)));
+    assert_eq!(outcome(8), None);
+}
