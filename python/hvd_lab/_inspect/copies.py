@@ -30,7 +30,12 @@ def _remember(module):
     if State.updates:
         return
     frame = sys._getframe(3)
-    while frame.f_back is not None and (core._is_own(frame.f_code.co_filename) is None or frame.f_code.co_name == "__init__"):
+    while frame.f_back is not None and frame.f_globals.get("__name__") == "copy":
+        frame = frame.f_back
+    if core._is_own(frame.f_code.co_filename) is None:
+        # Of a library, as timm's: it is made before the wrapper by its own advice.
+        return
+    while frame.f_back is not None and frame.f_code.co_name == "__init__":
         # Of a class that keeps a copy, the line that makes one.
         frame = frame.f_back
     where = place(frame)

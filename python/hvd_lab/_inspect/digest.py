@@ -62,7 +62,7 @@ def address(tensor):
     """Where a tensor's numbers lie; `None` for one without such a place."""
     try:
         return None if tensor.is_sparse else tensor.data_ptr()
-    except (RuntimeError, NotImplementedError):
+    except (RuntimeError, NotImplementedError, ValueError):
         return None
 
 

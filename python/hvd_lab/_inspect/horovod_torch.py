@@ -86,7 +86,7 @@ def _tell_buffers(tensors, where):
     import torch
 
     sent = set(map(digest.address, tensors))
-    modules = [of for of in gc.get_objects() if issubclass(type(of), torch.nn.Module)]
+    modules = [of for of in gc.get_objects() if issubclass(type(of), torch.nn.Module) and "_modules" in vars(of)]
     parts = {id(part) for module in modules for part in module.children()}
     whole = [module for module in modules if id(module) not in parts]
     models = [module for module in whole if any(digest.address(parameter) in sent for parameter in module.parameters())]

@@ -110,11 +110,18 @@ def watched(data):
         return _passed_on(data, first), first
     if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, (list, tuple, dict)) and not hasattr(data, "shape"):
         _first_of[data] = first
-        of = type(data)
-        if not getattr(of.__getitem__, "_is_watched", False):
+        _watch_class(type(data))
+    return data, first
+
+
+def _watch_class(of):
+    if not getattr(of.__getitem__, "_is_watched", False):
+        try:
             core.replace(of, "__getitem__", _tells_item)
             of.__getitem__._is_watched = True
-    return data, first
+        except (AttributeError, TypeError):
+            # A class that is not written in Python.
+            pass
 
 
 def _passed_on(data, first):

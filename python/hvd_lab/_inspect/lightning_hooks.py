@@ -34,7 +34,11 @@ def _remember(module, name, value):
 def _tell_logged(by, value):
     """Once of each result: a value that the program has brought together itself is the same on all ranks."""
     if by not in core._told and len(core._told) < _MOST_TOLD:
-        value = float(value) if not hasattr(value, "numel") or value.numel() == 1 else 0.0
+        try:
+            value = float(value)
+        except (TypeError, ValueError, RuntimeError):
+            # A dictionary of results, or several numbers.
+            return
         core.tell_once(by, State.logged_at, (digest.of_text(repr(value)),))
 
 

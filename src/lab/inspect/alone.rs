@@ -44,7 +44,7 @@ impl Inspection {
         let first =
             |seen: &Inspection| seen.passes(true).into_values().next().and_then(|ranks| ranks.into_values().next().cloned());
         let (own, single) = (first(self)?, first(alone)?);
-        let is_unknown = own.replicas.is_none() && own.dataset.is_none() && own.first.is_empty();
+        let is_unknown = own.replicas.is_none() && own.dataset.is_none() && own.is_whole;
         let is_alike = (own.batches, own.batch_size, own.samples) == (single.batches, single.batch_size, single.samples);
         if self.size() < 2 || alone.size() > 1 || !is_unknown || !is_alike || own.batches < FEWEST_STEPS {
             return None;
