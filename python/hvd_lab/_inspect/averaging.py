@@ -271,6 +271,10 @@ def _begins_step(optimizer):
     return len(_under_way) == 1
 
 
+def is_under_way():
+    return bool(_under_way or len(stepping))
+
+
 # Optimizers of Horovod whose steps are under way.
 stepping = core.Marks()
 
