@@ -14,8 +14,9 @@ def install(module):
 @guard
 def _look(by, caller):
     core.tell_call(by, caller)
-    if source.is_thrown_away(place(caller), by.split(".")[-1]):
-        core.tell_once("thrown away", place(caller), (by,))
+    where = place(caller)
+    if source.is_thrown_away(where, by.split(".")[-1]):
+        core.tell_once("thrown away", where, (by,))
 
 
 def _tells(by, old):

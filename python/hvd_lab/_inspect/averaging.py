@@ -358,7 +358,7 @@ def _wrappers_of(optimizer):
     return [wrapper for wrapper in known[1] if wrapper.wrapped() is not None]
 
 
-def wrappers_of(of):
+def wrappers_around(of):
     """Those that hold parameters of an optimizer, or a module in its wrapper or without."""
     if hasattr(of, "param_groups"):
         return _wrappers_of(of)

@@ -27,7 +27,7 @@ def _clears(of, *args, **kwargs):
     if averaging.is_under_way():
         # Of a step that calls for gradients itself, as that of LBFGS does several times.
         return
-    for wrapper in averaging.wrappers_of(of):
+    for wrapper in averaging.wrappers_around(of):
         last = _cleared.get(wrapper)
         if last is None:
             last = _cleared[wrapper] = _Clearing()

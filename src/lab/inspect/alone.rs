@@ -1,5 +1,6 @@
 //! What one run cannot show, and a finished run of the same program on one rank can.
 
+use super::data::DIVIDE_STEPS;
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, known, update};
 use super::rate::samples;
@@ -54,7 +55,7 @@ impl Inspection {
             format!("an epoch takes {} steps on each of {} ranks, as many as on one rank", own.batches, self.size()),
             known(&own.place),
             "unless the batches of a rank are smaller, the ranks together go over more samples, and no epoch is faster",
-            "divide the steps of an epoch by the number of ranks: steps_per_epoch=steps // hvd.size()",
+            DIVIDE_STEPS,
         ))
     }
 

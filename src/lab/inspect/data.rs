@@ -13,6 +13,7 @@ const OVERLAP: f64 = 0.1;
 /// PyTorch's own, which know nothing of ranks.
 const SAMPLERS: [&str; 5] =
     ["RandomSampler", "SequentialSampler", "SubsetRandomSampler", "BatchSampler", "WeightedRandomSampler"];
+pub(super) const DIVIDE_STEPS: &str = "divide the steps of an epoch by the number of ranks: steps_per_epoch=steps // hvd.size()";
 /// A rank that sees more than one in so many samples a second time has an iterator that begins anew.
 const REPEATED: usize = 32;
 
@@ -308,7 +309,7 @@ fn shared_twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     )
 }
 
-/// Shares that begin anew, and steps of an epoch that go over them several times.
+/// `steps_per_epoch` of all ranks on each rank: an epoch goes over the share of a rank several times, for it repeats.
 fn around(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let times = |pass: &&PassReport| {
         let all = pass.dataset.filter(|all| *all > 0 && pass.replicas == Some(seen.size()) && pass.sampler == "steps")?;
@@ -321,7 +322,7 @@ fn around(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         format!("an epoch of {} steps takes each rank {fewest:.1} times through its share of the samples", one.batches),
         known(&one.place),
         "the ranks together do the work several times, and no epoch is faster",
-        "divide the steps of an epoch by the number of ranks: steps_per_epoch=steps // hvd.size()",
+        DIVIDE_STEPS,
     ))
 }
 

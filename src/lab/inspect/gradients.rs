@@ -1,6 +1,6 @@
 //! Gradients are averaged over the ranks before they are applied.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, known, no_update, ranks as names};
@@ -25,7 +25,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if let Some(found) = clipped_early(seen) {
         return vec![found];
     }
-    let indices: std::collections::BTreeSet<usize> = updates.keys().map(|(index, _)| *index).collect();
+    let indices: BTreeSet<usize> = updates.keys().map(|(index, _)| *index).collect();
     let mut found = Vec::new();
     for index in indices {
         let own: BTreeMap<usize, &Reports<'_>> =
@@ -38,7 +38,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     found.extend(replaced(seen));
     found.extend(cleared(seen));
     if found.is_empty() {
-        let numbers: std::collections::BTreeSet<usize> = updates.keys().map(|(_, number)| *number).collect();
+        let numbers: BTreeSet<usize> = updates.keys().map(|(_, number)| *number).collect();
         let numbers: Vec<String> = numbers.into_iter().map(|number| number.to_string()).take(8).collect();
         return Finding::ok(
             TOPIC,
@@ -180,7 +180,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         let remedy = "run the last forward and backward pass in front of each optimizer.step() outside of no_sync(), or set the flag before that forward pass";
         return Some((what, place.or_else(|| known(&one.place)), remedy.to_owned()));
     }
-    // A backward pass that Lightning does not know of: it has told the wrapper to wait for one that it does.
+    // With a loop of the program's own, Lightning lets the wrapper average only in manual_backward().
     if let Some(report) = seen.told("backward by hand").filter(|_| wrapper.is_some() && !seen.has("manual_backward")) {
         let what = "loss.backward() is called past Lightning, which averages only in a backward pass of its own";
         return Some((what.to_owned(), known(&report.place), "call self.manual_backward(loss) in its place".to_owned()));

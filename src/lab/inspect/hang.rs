@@ -121,7 +121,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             };
             call.map(|call| mismatch(*rank, call, *first, report)).or_else(not_there).into_iter().collect()
         }
-        // A rank that only works tells so by then.
+        // A rank that computes all this time would have reported where it is.
         Some((rank, Elsewhere::Busy)) if report.seconds > PATIENCE => {
             let said = format!(
                 "{}; nothing has come from rank {rank} for as long: it stands in a call that lets no other thread run, or works alone",
@@ -141,7 +141,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         // It may be a long computation.
         None if may_compute(report) && report.seconds < PATIENCE => Vec::new(),
         None => vec![Finding::objection(
-            // At the end nobody has gone on from there.
+            // The run is over, and none of them went on.
             (TOPIC, if seen.is_over { Outcome::Wrong } else { Outcome::Look }),
             format!("all ranks have waited for {:.0} s in {}", report.seconds, report.within),
             known(&report.place),

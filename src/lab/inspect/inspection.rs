@@ -229,6 +229,21 @@ impl Inspection {
         all
     }
 
+    /// The reports of a kind about one thing that every rank has reported, where the ranks do not say the same. `about` tells the things
+    /// apart; of several reports of a rank about one thing the last one counts.
+    pub(super) fn told_apart<'a, K: Ord>(
+        &'a self,
+        kind: &str,
+        about: fn(&'a WrappedReport) -> K,
+    ) -> Option<BTreeMap<usize, &'a WrappedReport>> {
+        let mut all: BTreeMap<K, BTreeMap<usize, &WrappedReport>> = BTreeMap::new();
+        for (rank, report) in self.of_all(wrapped).filter(|(_, report)| report.by.starts_with(kind)) {
+            all.entry(about(report)).or_default().insert(rank, report);
+        }
+        let says = |report: &&'a WrappedReport| (&report.after, &report.settings);
+        all.into_values().find(|ranks| ranks.len() == self.size() && differ(ranks.values().map(says)))
+    }
+
     /// Whether one of these libraries is loaded.
     pub(super) fn uses(&self, libraries: &[&str]) -> bool {
         let is_one = |version: &String| version.split(' ').next().is_some_and(|name| libraries.contains(&name));

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::are_parts;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names, update, wrapped};
-use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place, WrappedReport};
+use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names, update};
+use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place};
 
 const TOPIC: Topic = Topic::Metrics;
 /// Collectives by which results come together.
@@ -127,12 +127,7 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
 
 /// In Lightning each result is brought together for itself, or is not: the line that logs one of which each rank has its own.
 fn logged_alone(seen: &Inspection) -> Option<(Place, BTreeSet<usize>)> {
-    let mut all: BTreeMap<&str, BTreeMap<usize, &WrappedReport>> = BTreeMap::new();
-    for (rank, report) in seen.of_all(wrapped).filter(|(_, report)| report.by.starts_with("logged alone")) {
-        all.entry(&report.by).or_default().insert(rank, report);
-    }
-    let ranks =
-        all.into_values().find(|ranks| ranks.len() == seen.size() && differ(ranks.values().map(|report| &report.settings)))?;
+    let ranks = seen.told_apart("logged alone", |report| &report.by)?;
     Some((ranks.values().next()?.place.clone(), ranks.into_keys().collect()))
 }
 

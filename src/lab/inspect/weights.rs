@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, no_update, ranks as names, state, update, wrapped};
+use super::inspection::{Inspection, differ, known, no_update, ranks as names, state, update};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
 
 const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";
@@ -113,11 +113,8 @@ fn loaded_at_end(seen: &Inspection) -> Option<Finding> {
 
 /// A copy of the model, such as a moving average, that was made while each rank still had weights of its own.
 fn copied_early(seen: &Inspection) -> Option<Finding> {
-    let mut copies: BTreeMap<&Place, BTreeMap<usize, &str>> = BTreeMap::new();
-    for (rank, report) in seen.of_all(wrapped).filter(|(_, report)| report.by == "copy of the model") {
-        copies.entry(&report.place).or_default().insert(rank, &report.after);
-    }
-    let (place, ranks) = copies.into_iter().find(|(_, ranks)| ranks.len() == seen.size() && differ(ranks.values()))?;
+    let ranks = seen.told_apart("copy of the model", |report| &report.place)?;
+    let place = &ranks.values().next()?.place;
     Some(Finding::objection(
         (Topic::Weights, Outcome::Look),
         format!(
@@ -137,8 +134,9 @@ fn is_at_start(report: &StateReport) -> bool {
 
 /// Why weights differ before the first update.
 fn start(seen: &Inspection) -> (String, Option<Place>, String) {
-    // What was loaded by some before a broadcast has come to all with it.
-    let loaded = loaded_by_some(seen, StateAction::LoadedModel, is_at_start).filter(|_| !is_sent_behind_loads(seen));
+    // What some ranks loaded before a broadcast has come to all ranks with it.
+    let is_sent = is_sent_behind_loads(seen);
+    let loaded = loaded_by_some(seen, StateAction::LoadedModel, is_at_start).filter(|_| !is_sent);
     if let Some((who, place)) = loaded {
         let remedy = seen.in_words(
             "load them on all ranks, or before Horovod's broadcast",
@@ -152,7 +150,7 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
         .filter(|(_, report)| report.action == StateAction::LoadedModel && is_at_start(report))
         .map(|(rank, report)| (rank, report.digest.as_str()))
         .collect();
-    if !is_sent_behind_loads(seen) && loads.len() > 1 && differ(loads.iter().map(|(_, digest)| digest)) {
+    if !is_sent && loads.len() > 1 && differ(loads.iter().map(|(_, digest)| digest)) {
         let place = seen
             .of_all(state)
             .find(|(_, report)| report.action == StateAction::LoadedModel)
@@ -169,7 +167,7 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
     }
     if let Some(place) = broadcast_before(seen) {
         let steps = |report: &StateReport| report.action == StateAction::BroadcastOptimizer && is_at_start(report);
-        if let Some((_, report)) = seen.of_all(state).find(|(_, report)| steps(report)).filter(|_| is_sent_behind_loads(seen)) {
+        if let Some((_, report)) = seen.of_all(state).find(|(_, report)| steps(report)).filter(|_| is_sent) {
             let what = format!(
                 "they were broadcast at line {}, and broadcast_optimizer_state at line {} changed them: ranks without a state make a step there, which decays weights",
                 place.line, report.place.line
@@ -269,11 +267,8 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
             remedy,
         )];
     }
-    let sent: BTreeMap<usize, &WrappedReport> =
-        seen.of_all(wrapped).filter(|(_, report)| report.by == "buffers behind the broadcast").collect();
-    if let Some(report) =
-        sent.values().next().filter(|_| sent.len() == seen.size() && differ(sent.values().map(|report| &report.after)))
-    {
+    let sent = seen.told_apart("buffers behind the broadcast", |_| ()).unwrap_or_default();
+    if let Some(report) = sent.values().next() {
         return vec![Finding::objection(
             (topic, Outcome::Wrong),
             format!(

@@ -1,8 +1,8 @@
-//! Mistakes that a rank tells of itself, or that show where ranks tell different things.
+//! Mistakes that show in what ranks report once, such as the line of a call, or in that they report different things.
 
 use super::*;
 
-/// What each of the two ranks tells, right behind its wrapper.
+/// Adds one such report to each of the two ranks.
 fn each(all: Vec<EventLine>, by: &str, tell: impl Fn(usize, &mut WrappedReport)) -> Vec<EventLine> {
     (0..2).fold(all, |all, rank| {
         let InspectorReport::Wrapped(mut report) = told(by, &[]) else { return all };
