@@ -4,7 +4,7 @@ import sys
 import time
 import weakref
 
-from . import copies, core, digest, kinds, past_wrapper, source, unloaded, watching
+from . import beside, core, digest, kinds, past_wrapper, source, unloaded, watching
 from .core import State, guard, place, replace, sampled, send
 
 
@@ -52,7 +52,9 @@ by_hand = {}
 # The first parameter of each optimizer, by where its numbers lie, and vectors that were made of parameters: by them a collective over weights
 # is seen between the updates that are looked at.
 first_weights, flat_weights = {}, core.Marks()
-# Sums since then of tensors that may hold several gradients: how many numbers, the first of each, and the line.
+# The last clipping of gradients: collectives that were called before, and its line.
+clipped = [0, None]
+# Sums since then of tensors that may hold several gradients: how many numbers, the first of each, and the call.
 summed = []
 
 
@@ -327,9 +329,14 @@ _zeros = core.Marks()
 
 
 def _look_at_rate(optimizer, number):
-    """A schedule that has come to its end before the training has: its last updates change nothing."""
+    """The highest one; and a schedule that has come to its end before the training has: its last updates change nothing."""
     groups = optimizer.param_groups
-    if not groups or groups[0].get("lr").__class__ is not float or any(group.get("lr") != 0.0 for group in groups):
+    rate = groups[0].get("lr") if groups else None
+    if rate.__class__ is not float:
+        return
+    if _indices[optimizer] == 0:
+        State.highest_rate = max(State.highest_rate, rate)
+    if any(group.get("lr") != 0.0 for group in groups):
         _zeros.pop(optimizer)
         return
     began = _zeros.get(optimizer)
@@ -342,6 +349,7 @@ def _look_at_rate(optimizer, number):
 def _forget_by_hand(optimizer):
     """What the program averaged for this optimizer; another one may be about to use the rest."""
     del summed[:]
+    clipped[1] = None
     if by_hand:
         for parameter in _parameters(optimizer):
             if parameter.grad is not None:
@@ -393,8 +401,12 @@ def _tell_update(optimizer, number):
     names = getattr(optimizer, "_parameter_names", {}) or {}
     since = _stepped.get(optimizer, 0)
     exchanged = [parameter for parameter in with_gradient if by_hand and _is_reduced(parameter.grad, since)]
-    for call in (by_hand[digest.address(parameter.grad)] for parameter in exchanged):
+    calls_by_hand = [by_hand[digest.address(parameter.grad)] for parameter in exchanged]
+    for call in calls_by_hand:
         core.tell_once("async_op" if call.is_async else "averaged by hand", call.place)
+    sums = calls_by_hand or _sums_of_all(with_gradient)
+    if clipped[1] is not None and sums and all(call.number > clipped[0] for call in sums):
+        core.tell_once("clipped before the average", clipped[1])
     # A part of the model was replaced behind the optimizer: what it has never gets a gradient, and it has not what does.
     if number == 2 and len(own) == 1 and len(_made) == 1 and len(with_gradient) < sum(parameter.requires_grad for parameter in parameters):
         ids = set(map(id, parameters))
@@ -414,7 +426,7 @@ def _tell_update(optimizer, number):
     past = place() if _is_inner(optimizer, with_gradient) else past_wrapper.seen_at[0] if forwards == 0 else None
     _look_at_weights(parameters, number)
     if number == 1:
-        copies.tell(parameters)
+        beside.tell(parameters, itertools.chain.from_iterable(map(_parameters, _made)))
     source.look_at_rate(optimizer)
     if parameters and len(first_weights) < 64:
         first_weights[digest.address(parameters[0])] = weakref.ref(parameters[0])
@@ -476,14 +488,20 @@ def _is_as_summed(gradient):
     return call.is_sum and gradient.numel() > 0 and float(gradient.reshape(-1)[0]) == call.first
 
 
+def _sums_of_all(with_gradient):
+    """The sums over tensors that together hold as many numbers as these gradients."""
+    is_all = sum(count for count, _, _ in summed) == sum(parameter.grad.numel() for parameter in with_gradient)
+    return [call for _, _, call in summed] if is_all else []
+
+
 def _are_as_summed(with_gradient):
     """Whether these gradients were taken as they came from sums over tensors that hold all of them, one behind the other."""
-    if not summed or sum(count for count, _, _ in summed) != sum(parameter.grad.numel() for parameter in with_gradient):
+    if not _sums_of_all(with_gradient):
         return False
     firsts = {float(parameter.grad.reshape(-1)[0]) for parameter in with_gradient if parameter.grad.numel() and not parameter.grad.is_sparse}
     if not all(first in firsts and first != 0.0 for _, first, _ in summed):
         return False
-    core.tell_once("averaged by hand", summed[0][2])
+    core.tell_once("averaged by hand", summed[0][2].place)
     return True
 
 

@@ -149,14 +149,14 @@ def _after(name, args, kwargs, began, is_changed):
     if not (tensor.is_sparse or tensor.is_meta):
         call = averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor, is_changed)
         if call.first is not None and tensor.is_floating_point():
-            averaging.summed.append((tensor.numel(), call.first, call.place))
+            averaging.summed.append((tensor.numel(), call.first, call))
 
 
 class Call:
     """A collective that changed a tensor, with what it left there."""
 
     def __init__(self, name, args, kwargs, tensor, is_changed):
-        self.name, self.place, self.steps = name, place(sys._getframe(4)), State.steps
+        self.name, self.place, self.steps, self.number = name, place(sys._getframe(4)), State.steps, State.calls
         self.is_async = bool(kwargs.get("async_op") or len(args) > 3 and args[3])
         is_whole = name == "all_reduce" and not self.is_async
         op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()

@@ -44,6 +44,10 @@ class State:
     # Whatever moves: a standing process does not change it.
     progress = 0
     updates = 0
+    # Of the first optimizer.
+    highest_rate = 0.0
+    # Backward passes so far.
+    backwards = 0
     # Steps of all optimizers, whereas `updates` are those of the one that has made most.
     steps = 0
     # Collective calls so far, and seconds of each phase since the last report of them.
@@ -74,6 +78,9 @@ class Marks:
 
     def __len__(self):
         return len(self._kept)
+
+    def __iter__(self):
+        return iter([of for of in (kept[0]() for kept in list(self._kept.values())) if of is not None])
 
     def __contains__(self, of):
         return id(of) in self._kept
@@ -335,7 +342,8 @@ def remembers_making(marks):
 
     def make(old):
         def __init__(self, *args, **kwargs):
-            remember(self)
+            if not is_compiling():
+                remember(self)
             old(self, *args, **kwargs)
 
         return __init__

@@ -49,6 +49,7 @@ def watch_clipping(torch):
 
 @guard
 def _look_at_clip(*args, **kwargs):
+    averaging.clipped[:] = State.calls, place(sys._getframe(3))
     if any(handle is not None for optimizer in _made for handle, _ in optimizer._handles.values()):
         core.tell_once("clipped too early")
 

@@ -32,6 +32,8 @@ class Pass:
         self.began, self.steps, self.meetings = time.perf_counter(), State.steps, State.meetings
         # As they were when the last batch came.
         self.last_steps, self.last_meetings = State.steps, State.meetings
+        # A pass whose gradients go into a later update is no validation.
+        self.backwards = self.last_backwards = State.backwards
         self.batches = self.samples = self.ordered = 0
         self.waited = 0.0
         self.first, self.order, self.picked = [], digest.hasher(), []
@@ -237,6 +239,7 @@ def _begin(loader):
     if not core.may_speak():
         return
     State.has_loaders = True
+    in_loop.end()
     before = _current.pop(loader, None)
     if before is not None:
         _finish(before, False)
@@ -342,7 +345,7 @@ def _took(iterator, batch, waited):
     if begun is None:
         return
     State.progress += 1
-    begun.last_steps, begun.last_meetings = State.steps, State.meetings
+    begun.last_steps, begun.last_meetings, begun.last_backwards = State.steps, State.meetings, State.backwards
     begun.waited += waited
     State.times["data"] += waited
     tensors, samples = digest.of_batch(batch)
@@ -360,7 +363,8 @@ def _took(iterator, batch, waited):
     # A validation before the first update is no part of it.
     averaging.samples[0] += samples if torch.is_grad_enabled() else 0
     unloaded.took_batch()
-    if begun.number == 0:
+    # Before its first pass the program may have had a look at one batch.
+    if begun.number < 2:
         in_loop.begin(begun.index)
 
 
@@ -376,6 +380,8 @@ def _finish(begun, is_whole):
     # Of a pass that was left early the end is not known: what came behind its last batch may be of another one.
     is_known = is_whole or begun.batches == 1
     trains = (State.steps if is_known else begun.last_steps) > begun.steps
+    if not trains and (State.backwards if is_known else begun.last_backwards) > begun.backwards:
+        return
     if not trains and begun.batches > 1 and begun.kept and all(tensor() is not None for tensor in begun.kept):
         # The program keeps all batches, to train on them or to validate with them later.
         averaging.samples[0] = max(0, averaging.samples[0] - begun.samples)

@@ -65,28 +65,28 @@ def _is_left_to_another(frame):
 
 
 def _tells_open(old):
-    """A file that the program itself opens to write it anew, as before `pickle.dump`."""
+    """A file that the program itself opens to write it anew, as before `pickle.dump`, or to append to it, as to a log."""
 
     def open(*args, **kwargs):
         mode = args[1] if len(args) > 1 else kwargs.get("mode")
-        if mode.__class__ is str and mode[:1] == "w":
-            _tell_open(args[0] if args else kwargs.get("file"))
+        if mode.__class__ is str and mode[:1] in ("w", "a"):
+            _tell_open(args[0] if args else kwargs.get("file"), "open" if mode[:1] == "w" else "append")
         return old(*args, **kwargs)
 
     return open
 
 
 @guard
-def _tell_open(file):
+def _tell_open(file, by):
     caller = sys._getframe(3)
-    while caller.f_back is not None and caller.f_globals.get("__name__") in ("pathlib", "pathlib._local"):
+    while caller.f_back is not None and caller.f_globals.get("__name__") in ("pathlib", "pathlib._local", "logging"):
         caller = caller.f_back
     if not State.has_spoken or not isinstance(file, (str, os.PathLike)) or core._is_own(caller.f_code.co_filename) is None:
         return
     path = os.path.abspath(os.fspath(file))
     if path not in _opened and len(_opened) < 1000 and not str(path).startswith(("/dev/", "/proc/", "/sys/")):
         _opened.add(path)
-        _tell_file("open", path)
+        _tell_file(by, path)
 
 
 _opened = set()
@@ -192,7 +192,7 @@ def told_print(old):
 def _tell_print(args, separator):
     frame = sys._getframe(3)
     times = _count((frame.f_code, frame.f_lineno))
-    if times > 2 and sampled(times - 1) and core.may_speak() and State.has_spoken:
+    if times > 1 and sampled(times - 1) and core.may_speak() and State.has_spoken:
         _tell_line((" " if separator is None else separator).join(map(str, args)), place(frame), times)
 
 
@@ -209,7 +209,7 @@ def _told_record(old):
 def _tell_record(record):
     file = core._is_own(record.pathname)
     times = _count((record.pathname, record.lineno))
-    if times > 2 and sampled(times - 1) and core.may_speak() and State.has_spoken:
+    if times > 1 and sampled(times - 1) and core.may_speak() and State.has_spoken:
         where = {"file": file, "line": record.lineno} if file else place(sys._getframe(3))
         _tell_line(record.getMessage(), where, times)
 

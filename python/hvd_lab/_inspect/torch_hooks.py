@@ -1,7 +1,7 @@
 """Looks into PyTorch once it has been imported."""
 import sys
 
-from . import averaging, clearing, collectives, copies, core, horovod_torch, joins, loading, states, unloaded, watching
+from . import averaging, beside, clearing, collectives, core, horovod_torch, joins, loading, states, unloaded, watching
 
 
 def install(torch):
@@ -9,7 +9,7 @@ def install(torch):
     core.State.versions.append("torch " + str(torch.__version__))
     averaging.install(torch)
     clearing.install(torch)
-    copies.install(torch)
+    beside.install(torch)
     joins.install(torch)
     loading.install(torch)
     collectives.install(torch)

@@ -66,6 +66,7 @@ tells_backward = [False]
 
 @guard
 def _before_backward(loss):
+    State.backwards += 1
     if tells_backward[0]:
         core.tell_call("backward by hand", sys._getframe(3))
     unloaded.close()
@@ -196,7 +197,7 @@ def _tell_end():
     for tell in State.before_end:
         tell()
     tell_phases()
-    send("ended", updates=State.updates, inspector_seconds=round(State.seconds, 3), failure=_failure())
+    send("ended", updates=State.updates, highest_rate=State.highest_rate, inspector_seconds=round(State.seconds, 3), failure=_failure())
 
 
 def _failure():

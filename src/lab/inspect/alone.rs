@@ -2,7 +2,7 @@
 
 use super::data::DIVIDE_STEPS;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, known, update};
+use super::inspection::{Inspection, ended, known, update};
 use super::rate::samples;
 
 /// Steps of an epoch from which on equal numbers are no chance.
@@ -19,9 +19,9 @@ impl Inspection {
 
     /// The rate against that of a finished run of the same program on one rank; `None` where one of them has made no update.
     pub fn rate_against(&self, alone: &Inspection) -> Option<Finding> {
-        let ((rate, samples), (single, of_single)) = (self.first_rate()?, alone.first_rate()?);
+        let ((_, samples), (_, of_single)) = (self.first_rate()?, alone.first_rate()?);
         let size = self.size();
-        if size < 2 || alone.size() > 1 || rate <= 0.0 || single <= 0.0 || samples == 0 || of_single == 0 {
+        if size < 2 || alone.size() > 1 || samples == 0 || of_single == 0 {
             return None;
         }
         // A program may divide the batch by the number of ranks: then the global batch has stayed, and so should the rate.
@@ -38,6 +38,11 @@ impl Inspection {
         let too_much = ("updates may get too large, and the training may diverge", "scale the rate by no more than the batch");
         let (cost, remedy) = if is_scaled { too_much } else { (cost, remedy) };
         Some(Finding::objection((Topic::Rate, Outcome::Look), said, place, cost, remedy))
+    }
+
+    /// The highest rate of all updates, rather than of those that were looked at.
+    pub(super) fn highest_of_all(&self) -> Option<f64> {
+        self.of_rank(*self.ranks.keys().next()?, ended).map(|end| end.highest_rate).find(|rate| *rate > 0.0)
     }
 
     /// The steps of an epoch beside those of that run, where nothing else says what an epoch goes over.
@@ -62,6 +67,9 @@ impl Inspection {
     /// Of the first optimizer on the first rank: behind its warm-up, if there is one.
     fn highest_rate(&self) -> Option<f64> {
         let first = self.ranks.keys().next()?;
+        if let Some(known) = self.highest_of_all() {
+            return Some(known);
+        }
         let rates = self.of_rank(*first, update).filter(|update| update.index == 0).filter_map(|update| update.rates.first());
         rates.copied().filter(|rate| rate.is_finite()).max_by(f64::total_cmp).filter(|rate| *rate > 0.0)
     }

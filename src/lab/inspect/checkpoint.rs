@@ -13,11 +13,46 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return Vec::new();
     }
+    let (files, logs) = (written(seen, false), written(seen, true));
+    if let Some((writers, place, which)) = shared(&files) {
+        let root =
+            seen.in_words("if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))", "if hvd.rank() == 0:", seen.on_root());
+        return vec![Finding::objection(
+            (TOPIC, Outcome::Wrong),
+            format!("{writers} write {which}"),
+            place,
+            "what is left may be half of one and half of the other",
+            format!("write it on one rank: `{root}`"),
+        )];
+    }
+    if let Some(resumed) = resumed(seen) {
+        return vec![resumed];
+    }
+    if let Some((writers, place, which)) = shared(&logs) {
+        return vec![Finding::objection(
+            (TOPIC, Outcome::Look),
+            format!("{writers} append to {which}"),
+            place,
+            "each line comes once for each rank, in no order, and a figure that was not averaged is of one rank alone",
+            format!("write it on one rank: `{}`", seen.in_words("if hvd.rank() == 0:", "if hvd.rank() == 0:", seen.on_root())),
+        )];
+    }
+    match files.is_empty() {
+        false => Finding::ok(TOPIC, "each file that was seen was written by one rank"),
+        true => Vec::new(),
+    }
+}
+
+/// By host and path: who writes a file, and the line.
+type Files<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<usize>, &'a Place)>;
+
+/// Files that are written anew, or to which is appended.
+fn written(seen: &Inspection, appended: bool) -> Files<'_> {
     let hosts: BTreeMap<usize, &str> = seen.of_all(group).map(|(rank, group)| (rank, group.host.as_str())).collect();
-    let mut files: BTreeMap<(&str, &str), (BTreeSet<usize>, &Place)> = BTreeMap::new();
-    for (rank, report) in
-        seen.of_all(state).filter(|(_, report)| report.action == StateAction::Written && !report.path.starts_with("/dev/"))
-    {
+    let mut files = Files::new();
+    for (rank, report) in seen.of_all(state).filter(|(_, report)| {
+        report.action == StateAction::Written && !report.path.starts_with("/dev/") && (report.by == "append") == appended
+    }) {
         let host = hosts.get(&rank).copied().unwrap_or_default();
         let file = files.entry((host, &report.path)).or_insert_with(|| (BTreeSet::new(), &report.place));
         file.0.insert(rank);
@@ -26,33 +61,22 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             file.1 = &report.place;
         }
     }
-    let shared = || files.iter().filter(|(_, (ranks, _))| ranks.len() > 1);
-    if let Some(((_, path), (writers, place))) = shared().next() {
-        let others: Vec<String> = shared().skip(1).map(|((_, path), (_, place))| written(path, place)).collect();
-        // The line of the first one is that of the finding.
-        let first = name(path);
-        let which = match &others[..] {
-            [] => format!("the same file, {first}"),
-            [other] => format!("the same files, {first} and {other}"),
-            [other, ..] => format!("the same {} files: {first}, {other} and others", others.len() + 1),
-        };
-        let root =
-            seen.in_words("if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))", "if hvd.rank() == 0:", seen.on_root());
-        return vec![Finding::objection(
-            (TOPIC, Outcome::Wrong),
-            format!("{} write {which}", names(writers)),
-            known(place),
-            "what is left may be half of one and half of the other",
-            format!("write it on one rank: `{root}`"),
-        )];
-    }
-    if let Some(resumed) = resumed(seen) {
-        return vec![resumed];
-    }
-    match files.is_empty() {
-        false => Finding::ok(TOPIC, "every file is written by one rank"),
-        true => Vec::new(),
-    }
+    files
+}
+
+/// The ranks that write the first file of several writers, the line, and which files there are.
+fn shared(files: &Files<'_>) -> Option<(String, Option<Place>, String)> {
+    let mut shared = files.iter().filter(|(_, (ranks, _))| ranks.len() > 1);
+    let ((_, path), (writers, place)) = shared.next()?;
+    let others: Vec<String> = shared.map(|((_, path), (_, place))| at_line(path, place)).collect();
+    // The line of the first one is that of the finding.
+    let first = name(path);
+    let which = match &others[..] {
+        [] => format!("the same file, {first}"),
+        [other] => format!("the same files, {first} and {other}"),
+        [other, ..] => format!("the same {} files: {first}, {other} and others", others.len() + 1),
+    };
+    Some((names(writers), known(place), which))
 }
 
 fn name(path: &str) -> &str {
@@ -60,7 +84,7 @@ fn name(path: &str) -> &str {
 }
 
 /// A file by its name, and the line that writes it.
-fn written(path: &str, place: &Place) -> String {
+fn at_line(path: &str, place: &Place) -> String {
     if place.file.is_empty() { name(path).to_owned() } else { format!("{} (line {})", name(path), place.line) }
 }
 

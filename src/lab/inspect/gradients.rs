@@ -37,6 +37,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     found.extend(replaced(seen));
     found.extend(cleared(seen));
+    found.extend(clipped_first(seen));
     if found.is_empty() {
         let numbers: BTreeSet<usize> = updates.keys().map(|(_, number)| *number).collect();
         let numbers: Vec<String> = numbers.into_iter().map(|number| number.to_string()).take(8).collect();
@@ -58,6 +59,18 @@ fn clipped_early(seen: &Inspection) -> Option<Finding> {
         known(&report.place),
         "some are clipped as one rank's and averaged afterwards, others the other way round: the limit is not kept",
         remedy,
+    ))
+}
+
+/// Gradients that are clipped before the program averages them.
+fn clipped_first(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("clipped before the average")?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        "the gradients are clipped before they are averaged",
+        known(&report.place),
+        "each rank clips its own by another factor, and the limit is not that of the average",
+        "clip behind the average, in front of optimizer.step()",
     ))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, known, ranks as names};
+use super::inspection::{Inspection, collective, ended, known, ranks as names};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport};
 
 const TOPIC: Topic = Topic::Hang;
@@ -156,6 +156,14 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 fn evaluates_alone(seen: &Inspection) -> Option<Finding> {
     let senders = seen.tellers("buffers sent without gradients");
     let report = senders.values().next()?;
+    let has_failed = |rank: &usize| {
+        let failure = |end: &EndedReport| end.failure.as_ref().is_some_and(|failure| failure.within.is_empty());
+        !senders.contains_key(rank) && seen.of_rank(*rank, ended).any(failure)
+    };
+    if seen.ranks.keys().any(has_failed) {
+        // It would have come there as well.
+        return None;
+    }
     (seen.is_over && seen.is_complete() && senders.len() < seen.size()).then(|| {
         Finding::objection(
             (TOPIC, Outcome::Wrong),

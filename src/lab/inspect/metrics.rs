@@ -81,6 +81,12 @@ fn is_share(passes: &Passes<'_>, pass: &PassReport) -> bool {
     pass.is_whole && (pass.replicas.is_some_and(|replicas| replicas > 1) || may_be_part && is_part_of_own(passes, pass))
 }
 
+/// Whether one batch was taken for its shape, or in front of its own training.
+fn is_peek(seen: &Inspection, pass: &PassReport) -> bool {
+    let has_trained = || seen.of_all(super::inspection::pass).any(|(_, other)| other.trains && other.loader == pass.loader);
+    pass.batches == 1 && (!pass.is_whole || has_trained())
+}
+
 /// Whether each rank has picked other samples: the same ones on all ranks are a part that was set aside for validation.
 fn is_part_of_own(passes: &Passes<'_>, pass: &PassReport) -> bool {
     passes.get(&(pass.loader, pass.pass)).is_some_and(|all| are_parts(all.values().copied()))
@@ -103,7 +109,7 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
             let InspectorReport::Pass(pass) = report else { continue };
             let has_own = contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
             // A look at the model before the first update is no result, and a program without updates does not train.
-            if pass.trains || pass.updates == 0 || !(is_share(&passes, pass) || has_own) {
+            if pass.trains || pass.updates == 0 || is_peek(seen, pass) || !(is_share(&passes, pass) || has_own) {
                 continue;
             }
             has_shares = true;

@@ -35,8 +35,13 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         })
         .collect();
     let has_updates = seen.updates().len() > 2;
+    let by_name: BTreeSet<usize> =
+        seen.of_all(printed).filter(|(_, report)| report.has_figures && report.names_rank).map(|(rank, _)| rank).collect();
     match found.is_empty() {
-        true if has_updates => Finding::ok(TOPIC, "no line with figures was printed by several ranks"),
+        true if has_updates && by_name.len() > 1 => {
+            Finding::ok(TOPIC, "lines with figures that several ranks print say whose they are")
+        }
+        true if has_updates => Finding::ok(TOPIC, "no line with figures was printed several times by several ranks"),
         _ => found,
     }
 }

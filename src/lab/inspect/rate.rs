@@ -41,8 +41,10 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             if size == 1 || !seen.is_complete() { String::new() } else { format!(" on each of {size} ranks") }
         )
     });
-    let warmup = if most.1 > first * CLIMB {
-        format!("it climbs to {} until update {}", units::learning_rate(most.1), most.0)
+    let highest = seen.highest_of_all();
+    let warmup = if highest.unwrap_or(most.1) > first * CLIMB {
+        let looked_at = || format!("{} by update {}", units::learning_rate(most.1), most.0);
+        format!("it climbs to {}", highest.map_or_else(looked_at, units::learning_rate))
     } else {
         "no warm-up was seen".to_owned()
     };

@@ -38,7 +38,10 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let Some(((_, number), reports)) = differing(&updates, |update| &update.weights).min_by_key(|((_, number), _)| *number)
     else {
         let ok = || Finding::ok(topic, "the weights were equal on all ranks at the start and at every update looked at");
-        return loaded_at_end(seen).or_else(|| copied_early(seen)).map_or_else(ok, |finding| vec![finding]);
+        return loaded_at_end(seen)
+            .or_else(|| copied_early(seen))
+            .or_else(|| beside(seen))
+            .map_or_else(ok, |finding| vec![finding]);
     };
     let who = names(reports.keys());
     let wrong = (topic, Outcome::Wrong);
@@ -124,6 +127,33 @@ fn copied_early(seen: &Inspection) -> Option<Finding> {
         known(place),
         "a moving average goes on from weights that the other ranks never had, and what the ranks validate with it differs",
         "copy the model when its weights are equal: behind DistributedDataParallel, or behind the broadcast",
+    ))
+}
+
+/// A teacher, or a loss that remembers: ranks that hold other ones do not train for the same.
+fn beside(seen: &Inspection) -> Option<Finding> {
+    let ranks = seen.told_apart("module beside the model", |report| (&report.place, report.settings.first()))?;
+    let report = ranks.values().next()?;
+    let class = report.settings.first()?;
+    let (what, cost, remedy) = if report.tensors > 0 {
+        (
+            "weights",
+            "nothing trains them, and no wrapper sends those of rank 0: what the ranks learn from them differs",
+            "give it the weights of rank 0, or load the same on all ranks",
+        )
+    } else {
+        (
+            "buffers",
+            "no wrapper sends or averages them: each rank goes on with what it has seen of its own share",
+            "average what goes into them: dist.all_reduce(value, op=dist.ReduceOp.AVG)",
+        )
+    };
+    Some(Finding::objection(
+        (Topic::Weights, Outcome::Look),
+        format!("{} have other {what} in {class}, which is no part of the model that is trained", names(ranks.keys())),
+        known(&report.place),
+        cost,
+        remedy,
     ))
 }
 

@@ -48,11 +48,12 @@ class Trainer:
         return loss.item()
 
     def _run_epoch(self, epoch):
+        batch_size = len(next(iter(self.train_data))[0])
         self.train_data.sampler.set_epoch(epoch)
         for source, targets in self.train_data:
             self._run_batch(source, targets)
         if self.rank == 0:
-            print(f"Epoch {epoch} | Steps: {len(self.train_data)}")
+            print(f"Epoch {epoch} | Batch size: {batch_size} | Steps: {len(self.train_data)}")
 
     def _save_snapshot(self, epoch):
         state = {"model": self.model.module.state_dict(), "optimizer": self.optimizer.state_dict(), "epochs_run": epoch + 1}

@@ -75,6 +75,17 @@ fn rates_are_compared_with_a_run_on_one_rank() {
     assert_eq!(outcome(0.1), Some(Outcome::Look), "not scaled");
     assert_eq!(outcome(0.01), Some(Outcome::Look), "scaled too far");
     assert_eq!(both.rate_against(&both), None);
+    // A warm-up that begins at 0, and has its peak between two updates that are looked at.
+    let warmed_up = of(
+        &changed(|_, report| match report {
+            InspectorReport::Update(update) => update.rates = vec![update.update as f64 * 0.001],
+            InspectorReport::Ended(end) => end.highest_rate = 0.2,
+            _ => {}
+        }),
+        2,
+    );
+    let scaled = |rate| warmed_up.rate_against(&alone(rate)).map(|finding| finding.outcome);
+    assert_eq!((scaled(0.1), scaled(0.05)), (Some(Outcome::Ok), Some(Outcome::Look)), "as the batch, and twice that");
     let mut behind_broadcast = right();
     behind_broadcast.retain(|line| {
         let is_first = |report: &InspectorReport| matches!(report, InspectorReport::Update(update) if update.update == 0);

@@ -147,7 +147,7 @@ fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mism
         let call = CollectiveReport { name: "all_reduce".into(), place: at(65), numbers: Some(3), call: 9, updates: 32 };
         all.extend(also.iter().map(|rank| line(*rank, InspectorReport::Collective(call.clone()))));
         let failure = Some(FailureReport { place: at(28), within: "backward".into() });
-        all.push(line(1, InspectorReport::Ended(EndedReport { updates: 32, inspector_seconds: 0.0, failure })));
+        all.push(line(1, InspectorReport::Ended(EndedReport { updates: 32, failure, ..EndedReport::default() })));
         objections(&all, true)
     };
     assert_eq!(alone(&[0]), [(Topic::Hang, Outcome::Wrong, 65)]);
@@ -156,6 +156,6 @@ fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mism
     let failure = Some(FailureReport { place: at(73), within: "all_gather".into() });
     let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
     all.push(line(1, InspectorReport::Collective(call)));
-    all.push(line(1, InspectorReport::Ended(EndedReport { updates: 32, inspector_seconds: 0.0, failure })));
+    all.push(line(1, InspectorReport::Ended(EndedReport { updates: 32, failure, ..EndedReport::default() })));
     assert_eq!(objections(&all, true), [(Topic::Hang, Outcome::Wrong, 73)], "where the failed one was, the other one never is");
 }

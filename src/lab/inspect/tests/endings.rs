@@ -4,7 +4,7 @@ use super::*;
 
 fn failed(place: usize, within: &str) -> InspectorReport {
     let failure = Some(FailureReport { place: at(place), within: within.into() });
-    InspectorReport::Ended(EndedReport { updates: 20, inspector_seconds: 0.01, failure })
+    InspectorReport::Ended(EndedReport { updates: 20, failure, ..EndedReport::default() })
 }
 
 fn stalled(place: usize, within: &str) -> InspectorReport {

@@ -135,7 +135,7 @@ fn rank(rank: usize) -> Vec<EventLine> {
             }));
         }
     }
-    all.push(InspectorReport::Ended(EndedReport { updates: 32, inspector_seconds: 0.01, failure: None }));
+    all.push(InspectorReport::Ended(EndedReport { updates: 32, failure: None, ..EndedReport::default() }));
     all.into_iter().map(|report| line(rank, report)).collect()
 }
 

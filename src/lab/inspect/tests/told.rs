@@ -11,18 +11,31 @@ fn each(all: Vec<EventLine>, by: &str, tell: impl Fn(usize, &mut WrappedReport))
     })
 }
 
+/// A log that is opened to append to it.
+fn appended(path: &str) -> InspectorReport {
+    let (action, by) = (StateAction::Written, "append".into());
+    InspectorReport::State(StateReport { action, by, path: path.into(), place: at(71), digest: String::new(), updates: 4 })
+}
+
 #[test]
 fn what_a_rank_tells_is_judged_with_its_line() {
     use Outcome::{Look, Wrong};
     let digest = |rank: usize, report: &mut WrappedReport| report.after = format!("of {rank}");
     let words = |rank: usize, report: &mut WrappedReport| report.settings = vec![format!("value of {rank}")];
     let apart = || updates(|rank, update| update.gradients = format!("g{} of {rank}", update.update));
+    let beside = |rank: usize, report: &mut WrappedReport| {
+        report.settings = vec!["Centre".into()];
+        digest(rank, report);
+    };
     let unmet = || without(|_, report| matches!(report, InspectorReport::Collective(_)));
     let cleared = |_: usize, report: &mut WrappedReport| report.settings = vec!["3".into(), "4".into()];
     let mistakes = [
         (each(right(), "cleared unused", cleared), (Topic::Gradients, Look, 70)),
         (each(apart(), "backward by hand", |_, _| ()), (Topic::Gradients, Wrong, 70)),
         (each(right(), "copy of the model", digest), (Topic::Weights, Look, 70)),
+        (each(right(), "module beside the model", beside), (Topic::Weights, Look, 70)),
+        (with(right(), 4, &[0, 1], &told("clipped before the average", &[])), (Topic::Gradients, Look, 70)),
+        (with(right(), 4, &[0, 1], &appended("/work/log.txt")), (Topic::Checkpoint, Look, 71)),
         (each(right(), "buffers behind the broadcast", digest), (Topic::State, Wrong, 70)),
         (each(right(), "logged alone: val_loss", words), (Topic::Metrics, Look, 70)),
         (each(unmet(), "logged alone: val_loss", words), (Topic::Metrics, Wrong, 70)),
@@ -34,6 +47,7 @@ fn what_a_rank_tells_is_judged_with_its_line() {
     for by in ["copy of the model", "buffers behind the broadcast", "logged alone: val_loss"] {
         assert_eq!(objections(&each(right(), by, |_, report| report.after = "equal".into()), true), [], "{by}");
     }
+    assert_eq!(objections(&with(right(), 4, &[1], &appended("/work/log.txt")), true), [], "one rank writes the log");
     let by_lightning = each(apart(), "backward by hand", |_, _| ());
     let by_lightning = objections(&each(by_lightning, "manual_backward", |_, _| ()), true);
     assert_eq!(by_lightning, [(Topic::Gradients, Wrong, 30)], "the program has done what Lightning asks for");
@@ -139,4 +153,41 @@ fn steps_of_an_epoch_are_compared_with_a_run_on_one_rank() {
     let outcome = |own: usize| of(2, own).steps_against(&of(1, 16)).map(|finding| (finding.topic, finding.outcome));
     assert_eq!(outcome(16), Some((Topic::Data, Outcome::Look)));
     assert_eq!(outcome(8), None);
+}
+
+#[test]
+fn one_batch_that_is_looked_at_before_training_is_no_validation() {
+    let judged_with = |is_whole: bool, batches: usize| {
+        let mut all = changed(|_, report| {
+            if let InspectorReport::Pass(pass) = report
+                && !pass.trains
+            {
+                (pass.loader, pass.is_whole, pass.batches, pass.content) =
+                    (0, is_whole, batches, format!("of {}", pass.first[0]));
+            }
+        });
+        let met = |report: &InspectorReport| matches!(report, InspectorReport::Collective(_));
+        all.retain(|line| !matches!(&line.event, Event::Inspected(report) if met(report)));
+        objections(&all, true)
+    };
+    assert_eq!(judged_with(false, 1), []);
+    assert_eq!(judged_with(true, 1), []);
+    assert_eq!(judged_with(true, 16), [(Topic::Metrics, Outcome::Wrong, 40)]);
+}
+
+#[test]
+fn an_error_of_a_rank_in_front_of_a_forward_pass_that_sends_is_the_cause() {
+    let with_end = |within: &str| {
+        let all = changed(|rank, report| {
+            if let InspectorReport::Ended(end) = report
+                && rank == 0
+            {
+                end.failure = Some(FailureReport { place: at(60), within: within.into() });
+            }
+        });
+        with(all, 4, &[1], &told("buffers sent without gradients", &[]))
+    };
+    let of_wrapper = (Topic::Hang, Outcome::Wrong, 70);
+    assert!(objections(&with_end("all_reduce"), true).contains(&of_wrapper));
+    assert!(!objections(&with_end(""), true).contains(&of_wrapper));
 }
