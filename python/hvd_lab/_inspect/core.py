@@ -1,6 +1,7 @@
 """What all hooks share: who this process is, its way to the lab, and the guard around everything that is not the program's."""
 import functools
 import importlib.util
+import inspect
 import math
 import multiprocessing
 import os
@@ -321,6 +322,14 @@ def place(frame=None):
             main = {"file": os.path.abspath(frame.f_code.co_filename), "line": frame.f_lineno or 0}
         frame = frame.f_back
     return main or NO_PLACE
+
+
+def place_of_loop(frame):
+    """The line of the program that takes batches, behind generators of its own that hand them on."""
+    inner = frame
+    while frame is not None and (_is_own(frame.f_code.co_filename) is None or frame.f_code.co_flags & inspect.CO_GENERATOR):
+        frame = frame.f_back
+    return place(frame) if frame is not None else place(inner)
 
 
 def place_of_making(made, frame):

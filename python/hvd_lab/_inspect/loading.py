@@ -1,5 +1,6 @@
 """Passes over data loaders: which samples a rank gets, in which order, how many, and what it waits for them."""
 import collections
+import sys
 import time
 import weakref
 
@@ -247,7 +248,7 @@ def _begin(loader):
         workers.prepare()
     for other in [other for other in _open if other.has_all()]:
         _finish(other, False)
-    begun = Pass(loader, place())
+    begun = Pass(loader, core.place_of_loop(sys._getframe(3)))
     State.loader, State.logged_at = (begun.expected, begun.made), None
     _current[loader] = begun
     _open.append(begun)

@@ -43,6 +43,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         || !differ(first.values().map(|pass| &pass.content)) && !differ(first.values().map(|pass| &pass.subset));
     let all: Option<usize> = if is_shared { sets().next() } else { Some(sets().sum()).filter(|sum| *sum > 0) };
     let of = all.map_or(String::new(), |all| format!(" of {all}"));
+    let when = if first.values().all(|pass| pass.is_whole) { "in the first pass" } else { "in the batches that were seen" };
     // As in Horovod's examples for Keras.
     let draws = |pass: &PassReport| pass.replicas.is_none() && pass.picked.is_empty() && pass.first.is_empty() && pass.shuffles;
     if seen.is_keras() && is_shared && first.values().all(|pass| draws(pass)) {
@@ -54,12 +55,12 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let slack = seen.size() * first.values().filter_map(|pass| pass.batch_size).max().unwrap_or(1);
     if all.is_some_and(|all| samples > all + slack) {
         let what = format!(
-            "the ranks trained on {samples} samples{of} in the first pass: some come several times, so their shares cannot be compared"
+            "the ranks trained on {samples} samples{of} {when}: some come several times, so their shares cannot be compared"
         );
         return vec![Finding::not_judged(TOPIC, what)];
     }
     let many = if samples > 0 { format!("{samples} samples{of}") } else { "samples of their own".to_owned() };
-    Finding::ok(TOPIC, format!("the ranks trained on {many} in the first pass, and not on the same ones"))
+    Finding::ok(TOPIC, format!("the ranks trained on {many} {when}, and not on the same ones"))
 }
 
 fn give_sampler(seen: &Inspection, pass: &PassReport) -> &'static str {
@@ -73,7 +74,7 @@ fn give_sampler(seen: &Inspection, pass: &PassReport) -> &'static str {
         seen.wrap()
     } else if seen.is_accelerate() {
         "pass the loader through accelerator.prepare(), which shares its batches out"
-    } else if seen.uses(&["lightning", "pytorch_lightning"]) {
+    } else if seen.is_lightning() {
         "give the DataLoader sampler=DistributedSampler(dataset), or leave use_distributed_sampler of the Trainer on"
     } else if seen.is_horovod() {
         "give the DataLoader sampler=DistributedSampler(dataset, num_replicas=hvd.size(), rank=hvd.rank())"
@@ -83,7 +84,9 @@ fn give_sampler(seen: &Inspection, pass: &PassReport) -> &'static str {
 }
 
 fn share_out(seen: &Inspection, pass: &PassReport) -> &'static str {
-    if pass.sampler.is_empty() {
+    if pass.made.file.is_empty() {
+        "let each rank take other samples: add the rank to the seed that draws them, or take samples[rank::world_size]"
+    } else if pass.sampler.is_empty() {
         "let each rank skip what the others take: samples[rank::world_size], or itertools.islice(samples, rank, None, world_size)"
     } else {
         give_sampler(seen, pass)

@@ -247,7 +247,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         let what = format!("some parameters have no gradient ({}{named})", counts.join(", "));
         let flag = if seen.is_accelerate() {
             "give Accelerator kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)]"
-        } else if seen.uses(&["lightning", "pytorch_lightning"]) {
+        } else if seen.is_lightning() {
             "give the Trainer strategy=\"ddp_find_unused_parameters_true\""
         } else {
             "give DistributedDataParallel find_unused_parameters=True"

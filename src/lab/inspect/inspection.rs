@@ -250,6 +250,10 @@ impl Inspection {
         self.of_all(looking).any(|(_, report)| report.versions.iter().any(is_one))
     }
 
+    pub(super) fn is_lightning(&self) -> bool {
+        self.uses(&["lightning", "pytorch_lightning"])
+    }
+
     /// Its loop is the program's own, with accelerate around it: the Trainer of Hugging Face uses that as well.
     pub(super) fn is_accelerate(&self) -> bool {
         self.uses(&["accelerate"]) && !self.uses(&["transformers"])

@@ -59,11 +59,7 @@ pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     let cost = "the ranks take different turns: rates that differ, or one that ends before the others";
     if let Some(((by, place, number), values)) = differing {
         let said = format!("{by} was given a different value on {} at its call {number}", names(values.keys()));
-        let remedy = if seen.uses(&["lightning", "pytorch_lightning"]) {
-            "log the value with self.log(..., sync_dist=True)"
-        } else {
-            remedy
-        };
+        let remedy = if seen.is_lightning() { "log the value with self.log(..., sync_dist=True)" } else { remedy };
         return Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy));
     }
     let updates = seen.updates();
@@ -123,8 +119,9 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
         }
     }
     alone.retain(|place, _| !met.contains(place));
-    if let Some((place, who)) = logged_alone(seen).filter(|_| has_shares) {
-        let found = told_as_whole(seen, &place, &who);
+    if let Some((place, who, result)) = logged_alone(seen).filter(|_| has_shares) {
+        let said = format!("{} log {result} of one share of the samples each", names(&who));
+        let found = Finding { seen: said, ..told_as_whole(seen, &place, &who) };
         // Others of its results were brought together.
         return Some(if met.is_empty() { found } else { Finding { outcome: Outcome::Look, ..found } });
     }
@@ -132,16 +129,25 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
 }
 
 /// In Lightning each result is brought together for itself, or is not: the line that logs one of which each rank has its own.
-fn logged_alone(seen: &Inspection) -> Option<(Place, BTreeSet<usize>)> {
-    let ranks = seen.told_apart("logged alone", |report| &report.by)?;
-    Some((ranks.values().next()?.place.clone(), ranks.into_keys().collect()))
+fn logged_alone(seen: &Inspection) -> Option<(Place, BTreeSet<usize>, &str)> {
+    let kind = "logged alone: ";
+    let ranks = seen.told_apart(kind, |report| &report.by)?;
+    let first = *ranks.values().next()?;
+    Some((first.place.clone(), ranks.into_keys().collect(), first.by.strip_prefix(kind)?))
 }
 
 fn told_as_whole(seen: &Inspection, place: &Place, who: &BTreeSet<usize>) -> Finding {
+    let by_torch = if seen.is_lightning() {
+        "log it with self.log(..., sync_dist=True)"
+    } else if seen.is_accelerate() {
+        "bring the results of all ranks together with accelerator.gather_for_metrics before you divide or print"
+    } else {
+        "add the counts of all ranks up with dist.all_reduce before you divide or print"
+    };
     let remedy = seen.in_words(
         "append hvd.callbacks.MetricAverageCallback() to the callbacks, in front of those that print or decide",
         "average it: hvd.allreduce(value, name=\"accuracy\")",
-        "add the counts of all ranks up with dist.all_reduce before you divide or print (Lightning: sync_dist=True)",
+        by_torch,
     );
     Finding::objection(
         (TOPIC, told(seen)),

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known};
+use super::inspection::{Inspection, differ, known, pass};
 use crate::domain::event::{InspectorReport, WorkersReport};
 
 const TOPIC: Topic = Topic::Randomness;
-const COST: &str = "different images are changed in the same way, so augmentation is worth less than it looks";
+const COST: &str = "different samples are changed in the same way, so augmentation is worth less than it looks";
 
 /// States of all workers of one kind of random numbers, and whether they are drawn from.
 type Kind = fn(&WorkersReport) -> (&[String], bool);
@@ -44,12 +44,22 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             let own = || all.iter().filter(|(_, report)| report.loader == loader).map(|(_, report)| *report);
             let states = || own().filter_map(|report| kind(report).0.first().filter(|state| !state.is_empty()));
             if own().all(|report| kind(report).1) && states().count() > 1 && !differ(states()) {
+                // A loader gives its workers all three states, from a number that it draws from PyTorch's.
+                let has_workers = seen.of_all(pass).any(|(_, pass)| pass.loader == loader && pass.workers > 0);
+                let seed = if has_workers { kinds[2].1 } else { seed };
+                let remedy = if seen.is_accelerate() {
+                    "give accelerate's set_seed device_specific=True".to_owned()
+                } else if has_workers && seen.is_lightning() {
+                    "give seed_everything workers=True, or add the rank to the seed in worker_init_fn".to_owned()
+                } else {
+                    format!("add the rank to the seed, after the model is made, and in worker_init_fn if that sets one: {seed}")
+                };
                 return vec![Finding::objection(
                     (TOPIC, Outcome::Look),
                     format!("the samples of all ranks are drawn from the same state of {whose} random numbers"),
                     own().next().and_then(|report| known(&report.made)),
                     COST,
-                    format!("add the rank to the seed, after the model is made, and in worker_init_fn if that sets one: {seed}"),
+                    remedy,
                 )];
             }
         }
