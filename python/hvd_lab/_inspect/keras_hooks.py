@@ -109,7 +109,7 @@ def _with_watch(signature, model, args, kwargs):
         given["callbacks"] = list(callbacks) + [watch]
     verbose = given.get("verbose", "auto")
     if verbose != 0:
-        send("printed", place=where, times=3, text=digest.of_text("fit"), names_rank=False, has_figures=True, updates=State.updates)
+        send("printed", place=where, times=3, text=digest.of_text("fit"), names_rank=False, has_figures=True, has_results=True, updates=State.updates)
     return bound
 
 

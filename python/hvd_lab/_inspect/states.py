@@ -175,6 +175,9 @@ def _tell_decision(scheduler, metrics):
 
 
 _FIGURES = re.compile(r"(?<![a-z])(loss|acc\w*?|epoch|step|iter\w*?|lr|metric|f1|error|top.?1|ppl|perplexity)(e?s)?(?![a-z])[^\d\n]{0,60}\d", re.I)
+_RESULTS = re.compile(_FIGURES.pattern.replace("epoch|step|iter\\w*?|lr|", ""), re.I)
+# Numbers in brackets, and what they count if they are not that of a rank.
+_COUNTS = re.compile(r"(epoch|iter\w*|step|batch)\W*(\[[^\]]*\])*$", re.I)
 _prints = {}
 
 
@@ -222,7 +225,13 @@ def _count(key):
 
 
 def _tell_line(text, where, times):
+    send("printed", place=where, times=times, text=digest.of_text(re.sub(r"\d", "", text)), names_rank=_names_rank(text),
+         has_figures=bool(_FIGURES.search(text)), has_results=bool(_RESULTS.search(text)), updates=State.updates)
+
+
+def _names_rank(text):
     rank = State.rank if State.rank is not None else core.number_of(core._RANKS, 0)
-    names = re.search(r"(rank|process|worker|gpu|device|node)\W{0,8}%d\b|[\[(<{]\s*%d\s*[\])>}:/]|^\s*%d\s*[:/|]|cuda:%d\b" % ((rank,) * 4), text, re.I)
-    send("printed", place=where, times=times, text=digest.of_text(re.sub(r"\d", "", text)), names_rank=bool(names),
-         has_figures=bool(_FIGURES.search(text)), updates=State.updates)
+    if re.search(r"(rank|process|worker|gpu|device|node)\W{0,8}%d\b|^\s*%d\s*[:|]|^\s*%d\s*/\s*%d\b|cuda:%d\b" % (rank, rank, rank, core.launched(), rank), text, re.I):
+        return True
+    in_brackets = re.finditer(r"[\[(<{]\s*%d\s*([\])>}:]|/\s*%d\b)" % (rank, core.launched()), text)
+    return any(not _COUNTS.search(text[: found.start()]) for found in in_brackets)

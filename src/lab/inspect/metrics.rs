@@ -22,7 +22,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         .into_iter()
         .flatten()
         .collect();
-    let validates = seen.ranks.values().flatten().any(|report| matches!(report, InspectorReport::Pass(pass) if !pass.trains));
+    let validates = seen
+        .ranks
+        .values()
+        .flatten()
+        .any(|report| matches!(report, InspectorReport::Pass(pass) if !pass.trains && !is_peek(seen, pass)));
     match found.is_empty() {
         true if validates && seen.is_over => {
             Finding::ok(TOPIC, "every validation was of all samples, or its results were brought together")
@@ -205,7 +209,7 @@ fn told(seen: &Inspection) -> Outcome {
         .values()
         .flatten()
         .filter_map(|report| if let InspectorReport::Printed(line) = report { Some(line) } else { None })
-        .filter(|line| line.has_figures)
+        .filter(|line| line.has_results)
         .peekable();
     let decides = seen.of_all(decision).next().is_some();
     if !decides && lines.peek().is_some() && lines.all(|line| line.names_rank) { Outcome::Look } else { Outcome::Wrong }

@@ -12,6 +12,7 @@ mod hang;
 mod inspection;
 mod judges;
 mod metrics;
+mod order;
 mod prints;
 mod randomness;
 mod ranks;

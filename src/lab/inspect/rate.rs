@@ -85,7 +85,11 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
             ),
             known(&report.place),
             "the rate is still high when the training ends",
-            "plan for the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs",
+            if seen.is_accelerate() {
+                "pass the schedule through accelerator.prepare(), which then makes a step for each process"
+            } else {
+                "plan for the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs"
+            },
         )
     })
 }

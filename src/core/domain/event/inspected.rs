@@ -274,6 +274,8 @@ pub struct PrintedReport {
     pub names_rank: bool,
     /// It has a number behind a word such as loss, acc or epoch.
     pub has_figures: bool,
+    /// Of them a loss or another result, rather than the number of an epoch.
+    pub has_results: bool,
     pub updates: usize,
 }
 

@@ -4,7 +4,15 @@ use super::*;
 
 fn printed(times: usize) -> InspectorReport {
     let place = at(times);
-    InspectorReport::Printed(PrintedReport { place, times, text: "t".into(), names_rank: false, has_figures: true, updates: 1 })
+    InspectorReport::Printed(PrintedReport {
+        place,
+        times,
+        text: "t".into(),
+        names_rank: false,
+        has_figures: true,
+        has_results: true,
+        updates: 1,
+    })
 }
 
 #[test]

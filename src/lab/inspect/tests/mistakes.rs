@@ -35,6 +35,7 @@ fn each_mistake_is_named_with_its_line() {
             text: "t".into(),
             names_rank,
             has_figures: true,
+            has_results: true,
             updates: 16,
         })
     };

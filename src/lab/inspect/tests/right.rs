@@ -225,6 +225,7 @@ fn what_others_do_on_purpose_is_not_blamed() {
                     text: "t".into(),
                     names_rank: true,
                     has_figures: true,
+                    has_results: true,
                     updates: 16,
                 }),
             ),

@@ -191,3 +191,19 @@ fn an_error_of_a_rank_in_front_of_a_forward_pass_that_sends_is_the_cause() {
     assert!(objections(&with_end("all_reduce"), true).contains(&of_wrapper));
     assert!(!objections(&with_end(""), true).contains(&of_wrapper));
 }
+
+#[test]
+fn results_that_name_their_rank_are_worth_a_look_only() {
+    let printed = |place: usize, names_rank: bool, has_results: bool| {
+        let (place, text) = (at(place), "t".into());
+        InspectorReport::Printed(PrintedReport { place, times: 3, text, names_rank, has_figures: true, has_results, updates: 16 })
+    };
+    let judged_with = |names_rank: bool| {
+        let alone = without(|_, report| matches!(report, InspectorReport::Collective(_)));
+        let shares = with(alone, 8, &[0, 1], &printed(46, names_rank, true));
+        let all = with(shares, 9, &[0], &printed(47, false, false));
+        objections(&all, true).into_iter().find(|(topic, ..)| *topic == Topic::Metrics).map(|(_, outcome, _)| outcome)
+    };
+    assert_eq!(judged_with(true), Some(Outcome::Look));
+    assert_eq!(judged_with(false), Some(Outcome::Wrong));
+}
