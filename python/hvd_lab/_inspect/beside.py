@@ -64,13 +64,21 @@ def tell(parameters, trained):
 
 
 def _tell_others(trained):
-    modules = [module for module in _made if hasattr(module, "_modules")]
-    parts = {id(part) for module in modules for part in module.children()}
+    modules = [module for module in _made if "_modules" in getattr(module, "__dict__", ())]
+    parts = {id(part) for module in modules for part in module._modules.values()}
     for module in [module for module in modules if id(module) not in parts][:_MOST]:
-        parameters = list(module.parameters())
-        # One that learns may be wrapped later, and gets its weights then.
-        if any(parameter.requires_grad or id(parameter) in trained for parameter in parameters) or any(part in _of_libraries for part in module.modules()):
+        try:
+            _look(module, trained)
+        except Exception:
+            # A class of the program's own may give its parts in another way.
             continue
+
+
+def _look(module, trained):
+    parameters = list(module.parameters())
+    # One that learns may be wrapped later, and gets its weights then.
+    learns = any(parameter.requires_grad or id(parameter) in trained for parameter in parameters)
+    if not learns and not any(part in _of_libraries for part in module.modules()):
         _tell("module beside the model", _made[module], parameters, list(_buffers(module)), (type(module).__name__,))
 
 

@@ -80,16 +80,17 @@ def _before(name, args, kwargs):
     caller = sys._getframe(3)
     where = place(caller)
     State.within = (name, where)
-    count(name, where, _numbers(args, kwargs), not _is_inside(caller))
-    return _has_changed(_tensor(args, kwargs))
+    tensor = _tensor(args, kwargs)
+    count(name, where, None if tensor is None else tensor.numel(), not _is_inside(caller), _is_count(tensor))
+    return _has_changed(tensor)
 
 
-def count(name, where, numbers, is_told=True):
+def count(name, where, numbers, is_told=True, is_count=False):
     """One call, of which the first of each line are told."""
     State.progress += 1
     number, key = State.calls, (name, where["file"], where["line"])
     State.calls += 1
-    State.meetings += is_told and ("reduce" in name or "gather" in name)
+    State.meetings += is_told and not is_count and ("reduce" in name or "gather" in name)
     times = _of_line.get(key, 0)
     if len(_of_line) < 10_000 or times:
         _of_line[key] = times + 1
@@ -99,7 +100,7 @@ def count(name, where, numbers, is_told=True):
     if (times < 3 or is_news) and is_told:
         if is_news:
             _behind.add(key)
-        send("collective", name=name, place=where, numbers=numbers, call=number, updates=State.updates)
+        send("collective", name=name, place=where, numbers=numbers, is_count=is_count, call=number, updates=State.updates)
 
 
 # What Lightning asks of all ranks about itself, rather than about results.
@@ -122,9 +123,10 @@ def _tensor(args, kwargs):
     return value if hasattr(value, "numel") else None
 
 
-def _numbers(args, kwargs):
-    tensor = _tensor(args, kwargs)
-    return None if tensor is None else tensor.numel()
+def _is_count(tensor):
+    """Whether it holds the number of samples of the last validation, and nothing else."""
+    is_number = State.behind_validation and tensor is not None and tensor.numel() == 1 and tensor.device.type == "cpu"
+    return is_number and not (tensor.is_floating_point() or tensor.is_complex()) and int(tensor) == State.validated
 
 
 def _has_changed(tensor):

@@ -60,8 +60,8 @@ class State:
     has_loaders, loader = False, (0, NO_PLACE)
     # Since then, the line that logs a result of this rank alone where a library runs the loop.
     logged_at = None
-    # A pass that did not train has ended since the last update.
-    behind_validation = False
+    # A pass that did not train has ended since the last update, and of how many samples the last one was.
+    behind_validation, validated = False, None
     # The collective that the main thread is in, and since when.
     within = None
     # Run when a process that is a rank begins to speak, and at its end.

@@ -390,7 +390,7 @@ def _finish(begun, is_whole):
     is_whole = is_whole or begun.has_all()
     met = (State.meetings if is_whole else begun.last_meetings) - begun.meetings
     if not trains:
-        State.behind_validation = True
+        State.behind_validation, State.validated = True, begun.samples
     if begun.is_own_sampler:
         begun.sampler["shuffles"] = begun.is_mixed
     order = begun.order.hexdigest() if begun.ordered else digest.of_text(" ".join(begun.first))

@@ -229,6 +229,9 @@ pub struct CollectiveReport {
     pub place: Place,
     /// Numbers in the tensor; `None` for objects and barriers.
     pub numbers: Option<usize>,
+    /// It sums the numbers of samples of a validation, and nothing else.
+    #[serde(default)]
+    pub is_count: bool,
     /// Number of the call among all of the process, from 0, and updates before it.
     pub call: usize,
     pub updates: usize,

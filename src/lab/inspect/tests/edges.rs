@@ -144,7 +144,14 @@ fn an_optimizer_whose_parameters_have_no_gradient_is_of_another_model() {
 fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mismatch() {
     let alone = |also: &[usize]| {
         let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
-        let call = CollectiveReport { name: "all_reduce".into(), place: at(65), numbers: Some(3), call: 9, updates: 32 };
+        let call = CollectiveReport {
+            name: "all_reduce".into(),
+            place: at(65),
+            numbers: Some(3),
+            is_count: false,
+            call: 9,
+            updates: 32,
+        };
         all.extend(also.iter().map(|rank| line(*rank, InspectorReport::Collective(call.clone()))));
         let failure = Some(FailureReport { place: at(28), within: "backward".into() });
         all.push(line(1, InspectorReport::Ended(EndedReport { updates: 32, failure, ..EndedReport::default() })));
@@ -152,7 +159,8 @@ fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mism
     };
     assert_eq!(alone(&[0]), [(Topic::Hang, Outcome::Wrong, 65)]);
     assert_eq!(alone(&[0, 1]), [], "both were there");
-    let call = CollectiveReport { name: "all_gather".into(), place: at(73), numbers: None, call: 9, updates: 32 };
+    let call =
+        CollectiveReport { name: "all_gather".into(), place: at(73), numbers: None, is_count: false, call: 9, updates: 32 };
     let failure = Some(FailureReport { place: at(73), within: "all_gather".into() });
     let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
     all.push(line(1, InspectorReport::Collective(call)));

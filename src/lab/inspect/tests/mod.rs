@@ -121,6 +121,7 @@ fn rank(rank: usize) -> Vec<EventLine> {
             name: "all_reduce".into(),
             place: at(44),
             numbers: Some(2),
+            is_count: false,
             call: epoch,
             updates: 16 * (epoch + 1),
         }));

@@ -207,3 +207,19 @@ fn results_that_name_their_rank_are_worth_a_look_only() {
     assert_eq!(judged_with(true), Some(Outcome::Look));
     assert_eq!(judged_with(false), Some(Outcome::Wrong));
 }
+
+#[test]
+fn a_number_of_samples_that_is_summed_is_no_result() {
+    let counted = |all_of_them: bool| {
+        objections(
+            &changed(|_, report| {
+                if let InspectorReport::Collective(call) = report {
+                    call.is_count = all_of_them || call.call == 0;
+                }
+            }),
+            true,
+        )
+    };
+    assert_eq!(counted(true), [(Topic::Metrics, Outcome::Look, 40)]);
+    assert_eq!(counted(false), [], "the other validation of this line was brought together");
+}
