@@ -126,7 +126,7 @@ def _tensor(args, kwargs):
 def _is_count(tensor):
     """Whether it holds the number of samples of the last validation, and nothing else."""
     is_number = State.behind_validation and tensor is not None and tensor.numel() == 1 and tensor.device.type == "cpu"
-    return is_number and not (tensor.is_floating_point() or tensor.is_complex()) and int(tensor) == State.validated
+    return is_number and not tensor.is_complex() and float(tensor) == State.validated
 
 
 def _has_changed(tensor):
