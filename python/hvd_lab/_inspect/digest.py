@@ -76,6 +76,8 @@ def _add(known, tensor, torch, is_summed=True):
         tensor = tensor.values()
     if hasattr(tensor, "to_local"):
         tensor = tensor.to_local()
+    if tensor.device.type == "cpu" and _add_by_numpy(known, tensor, torch, is_summed):
+        return
     if tensor.numel() > WHOLE:
         flat = tensor.contiguous().reshape(-1)
         if is_summed:
@@ -87,6 +89,24 @@ def _add(known, tensor, torch, is_summed=True):
         step = max(1, flat.numel() // 2048)
         tensor = torch.cat([flat[:1024], flat[-1024:], flat[::step][:2048]])
     known.add(tensor)
+
+
+def _add_by_numpy(known, tensor, torch, is_summed):
+    """The same bytes as below, if NumPy is there and knows such numbers: its calls take a fraction of the time of PyTorch's."""
+    whole = _WHOLE_NUMBERS.get(tensor.element_size())
+    if whole is None or tensor.is_complex() or type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return False
+    try:
+        bits = tensor.contiguous().reshape(-1).view(whole).numpy()
+    except (RuntimeError, TypeError):
+        return False
+    if bits.size > WHOLE:
+        if is_summed:
+            known.update(bits.sum(dtype="int64" if bits.itemsize == 8 else "int32").tobytes())
+        known.update(bits[:1024].tobytes() + bits[-1024:].tobytes() + bits[:: max(1, bits.size // 2048)][:2048].tobytes())
+    elif bits.size:
+        known.update(bits.tobytes())
+    return True
 
 
 def of_content(tensor):
