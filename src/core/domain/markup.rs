@@ -51,7 +51,8 @@ pub fn latex(text: &str) -> String {
             '<' => escaped += "\\textless{}",
             '>' => escaped += "\\textgreater{}",
             '|' => escaped += "\\textbar{}",
-            '"' => escaped += "\\textquotedbl{}",
+            // Its own command is missing in LaTeX's oldest encoding, which is the default one.
+            '"' => escaped += "''",
             '–' => escaped += "--",
             c => escaped.push(c),
         }

@@ -41,7 +41,7 @@ pub struct Args {
     /// One JSON object: short for `--format json`.
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// md, csv, json, svg or html [default: a table for people, or what the name of FILE ends in].
+    /// md, csv, json, svg, html or tex [default: a table for people, or what the name of FILE ends in].
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// Write it there.

@@ -56,7 +56,8 @@ pub fn command_line(
     let misfit = || match &spec.workload {
         Workload::Benchmark(benchmark) => benchmark.misfit(&setup.machine.room(), resources.np),
         Workload::Nvcnn(nvcnn) => nvcnn.misfit(&setup.machine.room(), resources.np),
-        Workload::Training(_) | Workload::Collectives(_) | Workload::Command(_) | Workload::Unknown(_) => None,
+        Workload::Training(training) => training.precision.misfit(setup.machine.room().gpus),
+        Workload::Collectives(_) | Workload::Command(_) | Workload::Unknown(_) => None,
     };
     // Of other hosts nothing is known here: there the ranks find out.
     if let Some(problem) = unbound.or_else(misfit).filter(|_| is_here) {

@@ -109,6 +109,14 @@ pub(super) fn last_words<'a>(lines: impl DoubleEndedIterator<Item = &'a String> 
     said().find(is_own).or_else(|| said().next()).map(|line| line.trim())
 }
 
+/// At most 300 characters.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(300) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

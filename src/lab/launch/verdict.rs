@@ -7,7 +7,7 @@ use super::host_name::HostName;
 use super::libraries::{blame, is_remark};
 use super::notice::{How, Notice, cancelled, is_out_of_memory, notice, one_line};
 use super::observations::Observations;
-use super::printed_errors::last_words;
+use super::printed_errors::{last_words, shortened};
 use super::slurm::{self, Ended};
 use super::work::Work;
 use crate::domain::history::Fatal;
@@ -199,8 +199,11 @@ impl Ending<'_> {
         let code = self.code_words();
         if !has_reports {
             let words = launcher_words(observations).join(" ");
-            let words = if words.is_empty() { "it said nothing".to_owned() } else { shortened(&words) };
-            return (None, format!("mpirun{code} before any rank reported: {words}"));
+            // Only of some does mpirun say that they ended, and why is in their own words.
+            let error = || observations.errors.first().map(|(_, error)| error.text.as_str());
+            let of_rank = || error().or_else(|| observations.tails.values().find_map(|lines| last_words(lines.iter())));
+            let words = if words.is_empty() { of_rank().unwrap_or("it said nothing") } else { &words };
+            return (None, format!("mpirun{code} before any rank reported: {}", shortened(words)));
         }
         let silent = observations.introduced().map(|(process, _)| process).find(|process| !observations.has_finished(*process));
         match silent {
@@ -378,14 +381,6 @@ fn launcher_words(observations: &Observations) -> Vec<String> {
         words.truncate(at);
     }
     words
-}
-
-/// At most 300 characters.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(300) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// An error of the user's own program, with what to do where PyTorch was started without a launcher.

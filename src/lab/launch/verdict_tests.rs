@@ -344,6 +344,7 @@ fn before_any_rank_reports_the_launchers_words_are_the_cause() {
     assert_eq!(process, None);
     assert!(message.contains("exit code 183") && message.contains("Executable: /nonexist"), "{message}");
     assert!(judge(&run, code(183), false, None).last_lines.contains(&"Executable: /nonexist".to_owned()));
+    assert!(failed(&before_any_reports(""), code(2)).1.ends_with("before any rank reported: two"));
 }
 
 #[test]

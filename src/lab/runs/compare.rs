@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::comparable::{gained, no_efficiency};
 use super::{RunId, RunRecord, RunSummary};
+use crate::domain::benchmark::NumberFormat;
 use crate::domain::job::RunSpec;
 use crate::domain::speedup::Comparison;
 use crate::domain::step::{Step, StepSet};
@@ -113,6 +114,8 @@ fn settings(baseline: &RunSpec, run: &RunSpec) -> Vec<Difference> {
 fn plain(setting: &str, value: &Value) -> String {
     match value {
         Value::Null if setting.ends_with("_images") => "all".into(),
+        // It is left out of a record where it is the default one.
+        Value::Null if setting == "precision" => NumberFormat::default().to_string(),
         Value::Null => "none".into(),
         Value::String(text) => text.clone(),
         Value::Number(seconds) if setting.ends_with("_s") => units::clock(seconds.as_f64().unwrap_or_default()),
@@ -179,6 +182,13 @@ mod tests {
         let back = settings(&run, &baseline);
         assert_eq!(words(back)[3], "trainer_flags --precision bf16 -> none", "a flag that went is a difference too");
         assert_eq!(settings(&run, &run), []);
+    }
+
+    #[test]
+    fn a_precision_that_was_left_out_has_a_name() {
+        let of = |precision| RunSpec::from(TrainingJob::sample().with(|job| job.workload.precision = precision));
+        let found = settings(&of(NumberFormat::Fp32), &of(NumberFormat::Bf16));
+        assert_eq!(words(found), ["precision fp32 -> bf16"]);
     }
 
     #[test]

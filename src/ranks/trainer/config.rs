@@ -279,8 +279,7 @@ impl Config {
     }
 
     fn precision_problem(&self) -> Option<String> {
-        let without = self.precision == NumberFormat::Tf32 && device::gpu_count() == 0;
-        without.then(|| "--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".to_owned())
+        self.precision.misfit(device::gpu_count())
     }
 
     /// An end without a warning before it would leave everyone guessing.

@@ -88,6 +88,12 @@ impl NumberFormat {
     pub fn is_default(&self) -> bool {
         *self == NumberFormat::default()
     }
+
+    /// Why a host with so many GPUs cannot compute in it.
+    pub fn misfit(self, gpus: usize) -> Option<String> {
+        (self == NumberFormat::Tf32 && gpus == 0)
+            .then(|| "--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".to_owned())
+    }
 }
 
 choices! {

@@ -73,8 +73,7 @@ impl Demand {
     }
 
     fn without_gpu(&self, host: &HostRoom) -> Option<String> {
-        let is_missing = self.precision == NumberFormat::Tf32 && (host.gpus == 0 || self.no_cuda);
-        is_missing.then(|| "--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".into())
+        self.precision.misfit(if self.no_cuda { 0 } else { host.gpus })
     }
 
     fn without_memory(&self, host: &HostRoom, ranks: usize) -> Option<String> {

@@ -1,7 +1,6 @@
 //! What the inspector saw in one process of a program of the user's own that trains with PyTorch, or with Horovod on PyTorch or Keras.
 //!
-//! `python/hvd_lab/_inspect` sends it and never judges; `lab::inspect` judges. Digests are text: equal digests are equal bits. Nothing
-//! of the data or of the weights is in it but digests and counts.
+//! `python/hvd_lab/_inspect` sends it, `lab::inspect` judges. Of data and weights there are digests (equal ones: equal bits) and counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,17 +18,15 @@ pub enum InspectorReport {
     Group(GroupReport),
     /// Something was put around a model or an optimizer that shares its work out to the ranks.
     Wrapped(WrappedReport),
-    /// One optimizer step: the first three and those whose number is a power of two. Sent before the update, with what it is
-    /// about to apply.
+    /// One optimizer step: the first three and those whose number is a power of two, each with what it is about to apply.
     Update(InspectedUpdate),
     /// One pass over a data loader, sent when it ends or is left.
     Pass(PassReport),
-    /// Calls of one collective from one line: the first three of each line, and the first of each line behind a pass that did not train,
-    /// until the next update. What a framework calls inside of itself is not sent.
+    /// Calls from one line: the first three, and the first behind a pass that did not train; none that a framework makes for itself.
     Collective(CollectiveReport),
     /// A file was written, or a state was loaded into a model or an optimizer.
     State(StateReport),
-    /// A line of the program printed: sent at the third print from that line, and at powers of two. Digits in the text do not count.
+    /// A line of the program printed: sent at the second print from that line, the third, and powers of two. Digits in the text do not count.
     Printed(PrintedReport),
     /// A rate schedule was stepped with a value that the ranks may not share (`ReduceLROnPlateau`), or a callback decided by one.
     Decision(DecisionReport),
@@ -253,7 +250,7 @@ pub enum StateAction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StateReport {
     pub action: StateAction,
-    /// Of a file that was written: `torch.save`, `safetensors`, `ModelCheckpoint`; `open` where the program itself opens it.
+    /// Of a file that was written: `torch.save`, `safetensors`, `ModelCheckpoint`; `open` or `append` where the program itself opens it.
     #[serde(default)]
     pub by: String,
     /// Absolute path of a file. Empty otherwise.
@@ -278,6 +275,7 @@ pub struct PrintedReport {
     /// It has a number behind a word such as loss, acc or epoch.
     pub has_figures: bool,
     /// Of them a loss or another result, rather than the number of an epoch.
+    #[serde(default)]
     pub has_results: bool,
     pub updates: usize,
 }

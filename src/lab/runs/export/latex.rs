@@ -8,21 +8,31 @@ use crate::domain::markup;
 use crate::runs::Measurements;
 
 pub fn write(report: &Report) -> String {
-    table(&format!("Runs compared with run {}", report.baseline.id), &markdown::HEADING, markdown::rows(report))
+    let title = format!("Runs compared with run {}", report.baseline.id);
+    let mut text = table(&title, &markdown::HEADING, markdown::rows(report), markdown::stars(report));
+    if !report.published.is_empty() {
+        text += "\n";
+        text += &table("Published elsewhere, not measured here", &markdown::PUBLISHED, markdown::published(report), None);
+    }
+    text
 }
 
 pub fn collectives(all: &Measurements) -> String {
-    table(&format!("Collectives compared with run {}", all.baseline().id), &collectives::HEADING, collectives::rows(all))
+    table(&format!("Collectives compared with run {}", all.baseline().id), &collectives::HEADING, collectives::rows(all), None)
 }
 
-fn table(title: &str, heading: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+/// A note stands in a row of its own, below the table.
+fn table(title: &str, heading: &[&str], rows: impl Iterator<Item = Vec<String>>, note: Option<String>) -> String {
     let line =
         |cells: Vec<String>| format!("{} \\\\\n", cells.iter().map(|cell| markup::latex(cell)).collect::<Vec<_>>().join(" & "));
     let columns = "l".repeat(heading.len());
+    let note = note.map_or(String::new(), |note| {
+        format!("\\multicolumn{{{}}}{{l}}{{\\footnotesize {}}} \\\\\n", heading.len(), markup::latex(&note))
+    });
     let heading = line(heading.iter().map(|name| (*name).to_owned()).collect());
     let rows: String = rows.map(line).collect();
     format!(
-        "% {title}. The document needs \\usepackage{{booktabs}}.\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n{heading}\\midrule\n{rows}\\bottomrule\n\
+        "% {title}. The document needs \\usepackage{{booktabs}}.\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n{heading}\\midrule\n{rows}\\bottomrule\n{note}\
          \\end{{tabular}}\n"
     )
 }

@@ -5,13 +5,40 @@
 use super::report::Report;
 use crate::domain::device::DeviceKind;
 use crate::domain::{markup, units};
-use crate::runs::{Row, RunSummary};
+use crate::runs::{Row, RunSummary, busy_host};
 
 pub(super) const HEADING: [&str; 12] =
     ["run", "name", "state", "np", "steps", "img/s", "speed-up", "efficiency", "to target", "sooner", "device-s", "accuracy"];
 
 pub(super) fn rows(report: &Report) -> impl Iterator<Item = Vec<String>> {
     report.runs.iter().map(|(row, run)| measured(row, run))
+}
+
+/// What the stars at the speeds mean.
+pub(super) fn stars(report: &Report) -> Option<String> {
+    busy_host::notes(report.runs.iter().map(|(_, run)| *run))
+}
+
+pub(super) const PUBLISHED: [&str; 10] =
+    ["source", "result", "np", "steps", "img/s", "speed-up", "efficiency", "total", "accuracy", "note"];
+
+pub(super) fn published(report: &Report) -> impl Iterator<Item = Vec<String>> {
+    report.published.iter().flat_map(|source| {
+        source.rows.iter().map(move |row| {
+            vec![
+                source.name.clone(),
+                row.label.clone(),
+                row.np.to_string(),
+                dash(row.steps.map(|steps| steps.to_string())),
+                dash(row.rate()),
+                dash(row.speedup.map(times)),
+                dash(row.scaling_efficiency().map(units::percent)),
+                dash(row.duration()),
+                dash(row.test_accuracy()),
+                row.note.clone().unwrap_or_default(),
+            ]
+        })
+    })
 }
 
 pub fn write(report: &Report) -> String {
@@ -22,29 +49,15 @@ pub fn write(report: &Report) -> String {
         "\nimg/s: images of all processes per second of training. Efficiency: speed-up per added rank. To target: training time \
          to the target accuracy. device-s: training time times GPUs, or ranks on the CPU.\n",
     );
+    if let Some(note) = stars(report) {
+        text += &format!("\n{}\n", markup::markdown(&note));
+    }
     differences(&mut text, report);
     if !report.published.is_empty() {
         text.push_str(
             "\n## Published elsewhere\n\nNot measured here. Speed-up and efficiency are over the source's own baseline.\n\n",
         );
-        let heading = ["source", "result", "np", "steps", "img/s", "speed-up", "efficiency", "total", "accuracy", "note"];
-        let rows = report.published.iter().flat_map(|source| {
-            source.rows.iter().map(move |row| {
-                vec![
-                    source.name.clone(),
-                    row.label.clone(),
-                    row.np.to_string(),
-                    dash(row.steps.map(|steps| steps.to_string())),
-                    dash(row.rate()),
-                    dash(row.speedup.map(times)),
-                    dash(row.scaling_efficiency().map(units::percent)),
-                    dash(row.duration()),
-                    dash(row.test_accuracy()),
-                    row.note.clone().unwrap_or_default(),
-                ]
-            })
-        });
-        text += &markup::table(&heading, rows);
+        text += &markup::table(&PUBLISHED, published(report));
         text.push('\n');
         for source in report.published {
             text.push_str(&format!(
@@ -78,7 +91,7 @@ fn measured(row: &Row, run: &RunSummary) -> Vec<String> {
         run.status.state.name().into(),
         dash(run.np_in_words()),
         dash(record.and_then(|record| record.training()).map(|training| training.steps.to_string())),
-        dash(run.figures.images_per_sec.map(units::rate)),
+        dash(run.shown_rate()),
         dash(row.comparison.speedup.map(times)),
         dash(row.comparison.scaling_efficiency.map(units::percent)),
         dash(run.figures.seconds_to_target.map(units::seconds)),

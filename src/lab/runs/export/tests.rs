@@ -4,7 +4,7 @@ use crate::runs::{RunSummary, Source};
 use std::path::Path;
 
 use super::super::tests::{record, status};
-use super::super::{Devices, RunId, RunRecord, Tally, references};
+use super::super::{Attempt, Devices, RunId, RunRecord, Tally, references};
 use super::*;
 use crate::domain::device::DeviceKind;
 use crate::domain::event::Metrics;
@@ -59,9 +59,24 @@ fn a_latex_table_has_a_row_a_run_with_as_many_cells_and_no_bare_sign() {
         let rows: Vec<&str> = text.lines().filter(|line| line.ends_with(r" \\")).collect();
         assert_eq!(rows.len(), 5, "a heading and four runs: {text}");
         assert!(rows.iter().all(|row| row.matches(" & ").count() == 11), "{text}");
-        assert!(text.contains(r"a, \textquotedbl{}quoted\textquotedbl{} \textbar{} \textless{}b\textgreater{}\&amp;\textless{}/b\textgreater{} name"), "{text}");
+        assert!(
+            text.contains(r"a, ''quoted'' \textbar{} \textless{}b\textgreater{}\&amp;\textless{}/b\textgreater{} name"),
+            "{text}"
+        );
         assert!(text.contains(r"100 \%") || text.contains(r"90 \%"), "{text}");
     });
+}
+
+#[test]
+fn what_others_published_and_what_a_star_means_stand_in_every_text() {
+    let mut runs = runs();
+    runs[0].record.as_mut().unwrap().attempts = vec![Attempt { others_cpu: Some(0.5), ..Attempt::default() }];
+    let report = Report::new(&runs, &runs[0], references());
+    for (format, published) in [("tex", "% Published elsewhere"), ("md", "## Published elsewhere")] {
+        let text = (format.parse::<Format>().unwrap().write)(&report);
+        assert!(text.contains("1000*") || text.contains(r"1000\*"), "{text}");
+        assert!(text.contains(published) && text.contains("other programs used 50"), "{text}");
+    }
 }
 
 #[test]
