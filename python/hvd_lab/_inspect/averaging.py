@@ -404,9 +404,10 @@ def _tell_update(optimizer, number):
     calls_by_hand = [by_hand[digest.address(parameter.grad)] for parameter in exchanged]
     for call in calls_by_hand:
         core.tell_once("async_op" if call.is_async else "averaged by hand", call.place)
-    sums = calls_by_hand or _sums_of_all(with_gradient)
-    if clipped[1] is not None and sums and all(call.number > clipped[0] for call in sums):
-        core.tell_once("clipped before the average", clipped[1])
+    if clipped[1] is not None:
+        calls = calls_by_hand or _sums_of_all(with_gradient)
+        if calls and all(call.number > clipped[0] for call in calls):
+            core.tell_once("clipped before the average", clipped[1])
     # A part of the model was replaced behind the optimizer: what it has never gets a gradient, and it has not what does.
     if number == 2 and len(own) == 1 and len(_made) == 1 and len(with_gradient) < sum(parameter.requires_grad for parameter in parameters):
         ids = set(map(id, parameters))

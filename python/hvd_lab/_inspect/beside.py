@@ -16,7 +16,17 @@ _is_told = [False]
 
 def install(torch):
     replace(torch.nn.Module, "__setstate__", _remembers)
-    replace(torch.nn.Module, "__init__", core.remembers_making(_made))
+    replace(torch.nn.Module, "__init__", _remembers_making)
+
+
+def _remembers_making(old):
+    """Until the modules have been told: a training may make some in every step."""
+    remembering = core.remembers_making(_made)(old)
+
+    def __init__(self, *args, **kwargs):
+        (old if _is_told[0] else remembering)(self, *args, **kwargs)
+
+    return __init__
 
 
 def _remembers(old):

@@ -86,9 +86,13 @@ def _add(known, tensor, torch, is_summed=True):
                 flat = torch.view_as_real(flat.resolve_conj()).reshape(-1)
             bits = flat.view(_WHOLE_NUMBERS[flat.element_size()])
             known.add(bits.sum(dtype=torch.int64 if flat.element_size() == 8 else torch.int32).reshape(1))
-        step = max(1, flat.numel() // 2048)
-        tensor = torch.cat([flat[:1024], flat[-1024:], flat[::step][:2048]])
+        tensor = torch.cat(_some(flat, flat.numel()))
     known.add(tensor)
+
+
+def _some(flat, count):
+    """The ends of a long row of numbers, and a stride through it."""
+    return flat[:1024], flat[-1024:], flat[:: max(1, count // 2048)][:2048]
 
 
 def _add_by_numpy(known, tensor, torch, is_summed):
@@ -103,7 +107,7 @@ def _add_by_numpy(known, tensor, torch, is_summed):
     if bits.size > WHOLE:
         if is_summed:
             known.update(bits.sum(dtype="int64" if bits.itemsize == 8 else "int32").tobytes())
-        known.update(bits[:1024].tobytes() + bits[-1024:].tobytes() + bits[:: max(1, bits.size // 2048)][:2048].tobytes())
+        known.update(b"".join(part.tobytes() for part in _some(bits, bits.size)))
     elif bits.size:
         known.update(bits.tobytes())
     return True

@@ -15,8 +15,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let (files, logs) = (written(seen, false), written(seen, true));
     if let Some((writers, place, which)) = shared(&files) {
-        let root =
-            seen.in_words("if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))", "if hvd.rank() == 0:", seen.on_root());
+        let root = if seen.is_keras() { "if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))" } else { seen.on_root() };
         return vec![Finding::objection(
             (TOPIC, Outcome::Wrong),
             format!("{writers} write {which}"),
@@ -34,7 +33,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("{writers} append to {which}"),
             place,
             "each line comes once for each rank, in no order, and a figure that was not averaged is of one rank alone",
-            format!("write it on one rank: `{}`", seen.in_words("if hvd.rank() == 0:", "if hvd.rank() == 0:", seen.on_root())),
+            format!("write it on one rank: `{}`", seen.on_root()),
         )];
     }
     match files.is_empty() {
@@ -46,7 +45,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 /// By host and path: who writes a file, and the line.
 type Files<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<usize>, &'a Place)>;
 
-/// Files that are written anew, or to which is appended.
+/// Files that ranks write anew, or those that they append to.
 fn written(seen: &Inspection, appended: bool) -> Files<'_> {
     let hosts: BTreeMap<usize, &str> = seen.of_all(group).map(|(rank, group)| (rank, group.host.as_str())).collect();
     let mut files = Files::new();

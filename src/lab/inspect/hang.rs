@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, ended, known, ranks as names};
+use super::inspection::{Inspection, collective, ended, known, line, ranks as names};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport};
 
 const TOPIC: Topic = Topic::Hang;
@@ -276,9 +276,4 @@ fn objection(how: (Topic, Outcome), said: String, report: &StalledReport) -> Fin
                   rank, and for a rank that left early";
     let cost = if report.seconds == 0.0 { "the training cannot go on" } else { "the ranks wait for ever, or until a limit" };
     Finding::objection(how, said, known(&report.place), cost, remedy)
-}
-
-fn line(place: &Place) -> String {
-    let name = place.file.rsplit('/').next().unwrap_or_default();
-    if name.is_empty() { "an unknown line".to_owned() } else { format!("{name}:{}", place.line) }
 }

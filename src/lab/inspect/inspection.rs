@@ -229,8 +229,8 @@ impl Inspection {
         all
     }
 
-    /// The reports of a kind about one thing that every rank has reported, where the ranks do not say the same. `about` tells the things
-    /// apart; of several reports of a rank about one thing the last one counts.
+    /// Reports of a kind in which the ranks differ, about one thing that all of them have reported. `about` says what a report is about;
+    /// if a rank reports on the same thing several times, the last report counts.
     pub(super) fn told_apart<'a, K: Ord>(
         &'a self,
         kind: &str,
@@ -259,9 +259,15 @@ impl Inspection {
         self.uses(&["accelerate"]) && !self.uses(&["transformers"])
     }
 
-    /// The line that lets one rank of PyTorch do something.
+    /// The line that lets one rank do something.
     pub(super) fn on_root(&self) -> &'static str {
-        if self.is_accelerate() { "if accelerator.is_main_process:" } else { "if dist.get_rank() == 0:" }
+        if self.is_horovod() {
+            "if hvd.rank() == 0:"
+        } else if self.is_accelerate() {
+            "if accelerator.is_main_process:"
+        } else {
+            "if dist.get_rank() == 0:"
+        }
     }
 
     /// What wraps the model where nothing does.
@@ -372,4 +378,10 @@ pub(super) fn differ<T: PartialEq>(all: impl IntoIterator<Item = T>) -> bool {
     let mut all = all.into_iter();
     let first = all.next();
     all.any(|other| Some(other) != first)
+}
+
+/// The name of the file, and the line.
+pub(super) fn line(place: &Place) -> String {
+    let name = place.file.rsplit('/').next().unwrap_or_default();
+    if name.is_empty() { "an unknown line".to_owned() } else { format!("{name}:{}", place.line) }
 }

@@ -81,7 +81,7 @@ fn is_share(passes: &Passes<'_>, pass: &PassReport) -> bool {
     pass.is_whole && (pass.replicas.is_some_and(|replicas| replicas > 1) || may_be_part && is_part_of_own(passes, pass))
 }
 
-/// Whether one batch was taken for its shape, or in front of its own training.
+/// Whether the program only took a look at one batch, for its shape for example.
 fn is_peek(seen: &Inspection, pass: &PassReport) -> bool {
     let has_trained = || seen.of_all(super::inspection::pass).any(|(_, other)| other.trains && other.loader == pass.loader);
     pass.batches == 1 && (!pass.is_whole || has_trained())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::batches::{Reports, TOPIC, sampler_made, wrong};
 use super::finding::{Finding, Outcome};
-use super::inspection::{Inspection, known, ranks as names};
+use super::inspection::{Inspection, known, line, ranks as names};
 use crate::domain::event::PassReport;
 
 /// A distributed sampler that is never told the epoch, or the same one each time.
@@ -40,9 +40,11 @@ pub(super) fn same_order(seen: &Inspection, passes: &BTreeMap<(usize, usize), Re
             }
             let why = if is_told { "the sampler was not told the epoch" } else { "the sampler shuffles alike each time" };
             let said = format!("{which} on {who}: {why}");
-            let at = reports.values().next().and_then(|pass| known(&pass.place)).map_or(String::new(), |place| {
-                format!(" at {}:{}", place.file.rsplit('/').next().unwrap_or_default(), place.line)
-            });
+            let at = reports
+                .values()
+                .next()
+                .and_then(|pass| known(&pass.place))
+                .map_or(String::new(), |place| format!(" at {}", line(&place)));
             let remedy = if is_told { "call" } else { "seed the shuffle with the epoch, as DistributedSampler does, and call" };
             let before = if seen.uses(&["transformers"]) {
                 "in a callback, at on_epoch_begin: the Trainer does so for loaders that it makes itself".to_owned()

@@ -24,7 +24,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         .into_iter()
         .take(MOST)
         .map(|(place, ranks)| {
-            let root = seen.in_words("verbose=1 if hvd.rank() == 0 else 0", "if hvd.rank() == 0:", seen.on_root());
+            let root = if seen.is_keras() { "verbose=1 if hvd.rank() == 0 else 0" } else { seen.on_root() };
             Finding::objection(
                 (TOPIC, Outcome::Look),
                 format!("{} print the same lines", names(ranks)),

@@ -89,7 +89,7 @@ impl NumberFormat {
         *self == NumberFormat::default()
     }
 
-    /// Why a host with so many GPUs cannot compute in it.
+    /// Why it cannot be used on a host with this number of GPUs.
     pub fn misfit(self, gpus: usize) -> Option<String> {
         (self == NumberFormat::Tf32 && gpus == 0)
             .then(|| "--precision tf32 needs an NVIDIA GPU: use fp32 or bf16 here".to_owned())

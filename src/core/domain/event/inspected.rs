@@ -344,7 +344,7 @@ pub struct EndedReport {
     pub updates: usize,
     /// Seconds that the inspector itself took.
     pub inspector_seconds: f64,
-    /// Of all updates of the first optimizer; 0 where nobody knows.
+    /// The highest rate of all updates of the first optimizer; 0 if it is unknown.
     pub highest_rate: f64,
     /// An error of Python's ended it.
     pub failure: Option<FailureReport>,
