@@ -283,6 +283,13 @@ fn the_real_files_are_read_recognised_and_imported() {
     // They are kept unpacked, and also known as they were published.
     let (kept, published) = (cache.join("t10k-images-idx3-ubyte"), cache.join("t10k-images-idx3-ubyte.gz"));
     assert_eq!(std::fs::metadata(&kept).unwrap().len(), 7_840_016);
+    let mut content = std::fs::read(&kept).unwrap();
+    content[1000] ^= 1;
+    std::fs::remove_file(&kept).unwrap();
+    std::fs::write(&kept, content).unwrap();
+    assert!(!dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());
+    let located = dataset::locate(DataSource::Auto, Some(&cache), true).unwrap();
+    assert_eq!(located.label, dataset::LABEL_CUSTOM);
     std::fs::remove_file(&kept).unwrap();
     std::fs::copy(real.join("t10k-images-idx3-ubyte.gz"), &published).unwrap();
     assert!(dataset::status(&Collection::FASHION_MNIST, &cache).unwrap().is_complete());

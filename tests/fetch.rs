@@ -29,6 +29,7 @@ fn small_file() -> OfficialFile {
         sha256: Box::leak(digest.into_boxed_str()),
         plain_bytes: u64::MAX,
         plain_sha256: "",
+        plain_crc32c: 0,
     }
 }
 
@@ -76,6 +77,7 @@ fn a_packed_file_is_kept_unpacked_and_one_of_an_older_lab_is_good_as_it_is() {
         sha256: digest(&packed),
         plain_bytes: content().len() as u64,
         plain_sha256: digest(&content()),
+        plain_crc32c: 0xd49a_5083,
     };
     let server = Server::start(HashMap::from([("file.gz".to_owned(), packed.clone())]), Manner::Proper);
     let fetcher = Fetcher { addresses: vec![server.address.clone()], files: vec![file] };

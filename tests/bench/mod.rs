@@ -164,6 +164,10 @@ fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<Str
                     |engine: &&Engine| !engine.is_peer() || work == Work::Pipeline || (np == 2 && model == scale.models[0]);
                 cases.extend(engines.iter().filter(wanted).map(|&engine| training(engine, model, np, work)));
             }
+            cases.extend((work == Work::Pipeline).then(|| training(Engine::Apart, model, 2, work)));
+        }
+        if work == Work::Pipeline {
+            cases.extend(rows::OVERSUBSCRIBED.map(|np| training(Engine::HvdTrain, scale.models[0], np, work)));
         }
     }
     let is_limited = options.wants(Section::Avx2) && has_wider_vectors();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use hvd_lab_terminal::domain::event::{EpochReport, Event, EventLine, MARKER};
 use hvd_lab_terminal::domain::job::{Resources, TrainingJob};
 use hvd_lab_terminal::domain::phase::Phase;
-use hvd_lab_terminal::domain::step::StepSet;
+use hvd_lab_terminal::domain::step::{Step, StepSet};
 use hvd_lab_terminal::domain::training::TrainingSpec;
 use hvd_lab_terminal::launch::{CommandLine, command_line, default_preset};
 
@@ -28,6 +28,8 @@ const LIMIT: Duration = Duration::from_secs(180);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     HvdTrain,
+    /// Ranks that exchange no gradients: the most that so many ranks could reach.
+    Apart,
     WithoutOverlap,
     WithoutFusion,
     /// With convolutions in bfloat16.
@@ -80,6 +82,7 @@ impl fmt::Display for Training {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let engine = match self.engine {
             Engine::HvdTrain => "hvd-train",
+            Engine::Apart => "hvd-train without exchange",
             Engine::WithoutOverlap => "hvd-train without overlap",
             Engine::WithoutFusion => "hvd-train without fusion",
             Engine::Bf16 => "hvd-train in bf16",
@@ -128,7 +131,10 @@ impl Training {
     pub fn line(&self, place: &Place, scale: &Scale) -> Result<CommandLine, String> {
         let preset = default_preset(false);
         let workload = TrainingSpec {
-            steps: StepSet::ALL,
+            steps: match self.engine {
+                Engine::Apart => StepSet::ALL.without(Step::DistributedOptimizer),
+                _ => StepSet::ALL,
+            },
             epochs: scale.epochs,
             batch_size: BATCH,
             // Above 1: it never stops early.

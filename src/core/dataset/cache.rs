@@ -29,7 +29,7 @@ pub struct FileStatus {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileState {
-    /// There, and bit for bit the published one.
+    /// There, and the published one.
     Official,
     Missing,
     /// A download stopped after `bytes` bytes; the next one continues there.
@@ -57,7 +57,7 @@ pub fn cache_dir() -> Result<PathBuf, DatasetError> {
     Ok(home.join("data"))
 }
 
-/// Looks at every file and checks its digest; reads up to 55 MB.
+/// Looks at every file and checks its content; reads up to 55 MB.
 ///
 /// # Errors
 /// A file that is there and cannot be read.
@@ -86,7 +86,7 @@ fn state_of(cache: &Path, file: &OfficialFile) -> Result<FileState, DatasetError
     Ok(FileState::Damaged { found })
 }
 
-/// Where a folder holds this file, bit for bit, compressed or not.
+/// Where a folder holds this file, compressed or not.
 ///
 /// # Errors
 /// A file of its name cannot be read.
@@ -130,7 +130,8 @@ fn entries(folder: &Path, file: &OfficialFile) -> impl Iterator<Item = PathBuf> 
 /// # Errors
 /// A file is missing, damaged or not an official one, or the cache cannot be written.
 pub fn import(from: &Path, cache: &Path) -> Result<&'static Collection, DatasetError> {
-    let is_there = |file: &OfficialFile| find_file(from, file.plain_name()).and_then(|path| file.is_at(&path)).unwrap_or(false);
+    let is_there =
+        |file: &OfficialFile| find_file(from, file.plain_name()).and_then(|path| file.is_published_at(&path)).unwrap_or(false);
     let is_of = |collection: &&Collection| collection.files().first().is_some_and(is_there);
     let collection = Collection::ALL.into_iter().find(is_of).unwrap_or(&Collection::FASHION_MNIST);
     let files = collection.files();
@@ -147,7 +148,7 @@ pub fn import(from: &Path, cache: &Path) -> Result<&'static Collection, DatasetE
 
 fn official_in(from: &Path, file: &OfficialFile) -> Result<PathBuf, DatasetError> {
     let path = find_file(from, file.plain_name())?;
-    if file.is_at(&path)? {
+    if file.is_published_at(&path)? {
         return Ok(path);
     }
     // A damaged file deserves its own message; only a sound one is "not official".

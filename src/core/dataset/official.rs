@@ -19,6 +19,7 @@ pub struct OfficialFile {
     /// Size and digest of its content, for folders that hold it decompressed.
     pub plain_bytes: u64,
     pub plain_sha256: &'static str,
+    pub plain_crc32c: u32,
 }
 
 /// A published set of images: four files, and where they are to be had.
@@ -77,6 +78,7 @@ impl Collection {
                 sha256: columns.next()?,
                 plain_bytes: columns.next()?.parse().ok()?,
                 plain_sha256: columns.next()?,
+                plain_crc32c: u32::from_str_radix(columns.next()?, 16).ok()?,
             })
         };
         rows.filter_map(file).collect()
@@ -129,31 +131,53 @@ impl OfficialFile {
         self.name.trim_end_matches(".gz")
     }
 
-    /// Whether the file at `path` is this one, bit for bit, compressed or not. Reads it only where the size fits.
+    /// Whether the file at `path` is this one, compressed or not. Reads it only where the size fits.
+    ///
+    /// Its content is checked by a checksum: every rank does it at each start, and SHA-256 takes ten times as long.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn is_at(&self, path: &Path) -> Result<bool, DatasetError> {
-        let unreadable = |cause: std::io::Error| DatasetError::unreadable(path, &cause);
-        let length = std::fs::metadata(path).map_err(unreadable)?.len();
-        let expected = match length {
-            _ if length == self.bytes => self.sha256,
-            _ if length == self.plain_bytes => self.plain_sha256,
-            _ => return Ok(false),
-        };
-        Ok(sha256_of(path).map_err(unreadable)? == expected)
+        self.is_whole(path, || Ok(crc32c_of(path)? == self.plain_crc32c))
     }
+
+    /// The same by SHA-256 in any case: for what comes from elsewhere.
+    pub(super) fn is_published_at(&self, path: &Path) -> Result<bool, DatasetError> {
+        self.is_whole(path, || Ok(sha256_of(path)? == self.plain_sha256))
+    }
+
+    fn is_whole(&self, path: &Path, is_plain: impl Fn() -> std::io::Result<bool>) -> Result<bool, DatasetError> {
+        let unreadable = |cause: std::io::Error| DatasetError::unreadable(path, &cause);
+        match std::fs::metadata(path).map_err(unreadable)?.len() {
+            length if length == self.bytes => Ok(sha256_of(path).map_err(unreadable)? == self.sha256),
+            length if length == self.plain_bytes => is_plain().map_err(unreadable),
+            _ => Ok(false),
+        }
+    }
+}
+
+fn crc32c_of(path: &Path) -> std::io::Result<u32> {
+    let mut sum = 0;
+    each_piece(path, |piece| sum = crc32c::crc32c_append(sum, piece))?;
+    Ok(sum)
 }
 
 /// SHA-256 of a file in lower-case hexadecimal.
 pub fn sha256_of(path: &Path) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
     let mut hasher = Sha256::new();
+    each_piece(path, |piece| hasher.update(piece))?;
+    Ok(hexadecimal(&hasher.finalize()))
+}
+
+fn each_piece(path: &Path, mut hand_on: impl FnMut(&[u8])) -> std::io::Result<()> {
+    let mut file = File::open(path)?;
     let mut buffer = vec![0; 1 << 17];
     loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hexadecimal(&hasher.finalize())),
-            count => hasher.update(&buffer[..count]),
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => hand_on(&buffer[..count]),
+            Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
         }
     }
 }

@@ -69,6 +69,10 @@ pub fn command_line(
         // Only then may the program choose among the library's algorithms; it must be known before MPI starts.
         env.push(("OMPI_MCA_coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned()));
     }
+    if is_here && spec.command().is_none() && setup.flavour != Flavour::Mpich {
+        // UCX carries nothing of ours on one host. Open MPI loads it all the same, and it would take 40 ms to patch the C library.
+        env.push(("UCX_MEM_MMAP_HOOK_MODE".to_owned(), "none".to_owned()));
+    }
     let libraries = setup.machine.libraries.as_ref();
     env.extend(libraries.map(|own| (libraries::PATH.to_owned(), own.path.clone())));
     let mut notes: Vec<String> = libraries.map(|own| own.note.clone()).into_iter().collect();

@@ -44,7 +44,9 @@ fn the_whole_line_of_each_launcher() {
     ] {
         let line = line(&spec(2), &setup(flavour)).unwrap();
         assert_eq!(line.argv.join(" "), format!("/opt/mpi/bin/mpirun {words} {TRAINER}"), "{flavour}");
-        assert_eq!(line.env, [("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned())]);
+        let words: Vec<String> = line.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let without_ucx = if flavour == Flavour::Mpich { "" } else { " UCX_MEM_MMAP_HOOK_MODE=none" };
+        assert_eq!(words.join(" "), format!("CUDA_DEVICE_ORDER=PCI_BUS_ID{without_ucx}"));
         assert_eq!(line.notes, [""; 0]);
     }
 }
@@ -197,7 +199,7 @@ fn collectives_get_their_flags_and_the_variable_that_a_forced_algorithm_needs() 
         line.argv.join(" "),
         format!("/opt/mpi/bin/mpirun {words} /opt/lab/hvd-measure collectives --algorithm ring,mpi {flags}")
     );
-    assert_eq!(line.env.len(), 1, "the library chooses as it always does");
+    assert!(!line.env.iter().any(|(name, _)| name.starts_with("OMPI_")), "the library chooses as it always does: {:?}", line.env);
     let forced =
         |setup: &Setup| super::command_line(&measured(&["mpi-ring"]), "", setup, "", Path::new("/l"), false).unwrap().env;
     assert!(forced(&setup).contains(&("OMPI_MCA_coll_tuned_use_dynamic_rules".to_owned(), "1".to_owned())));
