@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use ::mpi::collective::SystemOperation;
+use ::mpi::collective::{SystemOperation, UnsafeUserOperation};
 use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::CommunicatorCollectives as _;
 
@@ -164,11 +164,12 @@ impl Buckets {
     fn allreduce_now(&self, world: &SimpleCommunicator, source: Region, target: Region) {
         for (source, target) in source.chunks(CACHED).zip(target.chunks(CACHED)) {
             let target = target.numbers_mut();
-            if self.is_pair() {
-                world.all_reduce_into(source.numbers(), target, self.operations.mean_of_two());
-            } else {
-                world.all_reduce_into(source.numbers(), target, SystemOperation::sum());
-                average(target, self.ranks);
+            match self.mean_of_two() {
+                Some(mean) => world.all_reduce_into(source.numbers(), target, mean),
+                None => {
+                    world.all_reduce_into(source.numbers(), target, SystemOperation::sum());
+                    average(target, self.ranks);
+                }
             }
         }
     }
@@ -181,9 +182,9 @@ impl Buckets {
                     let in_place = source.overlaps(target);
                     let from = if in_place { Memory::Owned(source.numbers().to_vec()) } else { Memory::Lent(source.numbers()) };
                     let into = Memory::Lent(target.numbers_mut());
-                    Payload::Full(match self.is_pair() {
-                        true => Request::allreduce(world, from, into, self.operations.mean_of_two()),
-                        false => Request::allreduce(world, from, into, SystemOperation::sum()),
+                    Payload::Full(match self.mean_of_two() {
+                        Some(mean) => Request::allreduce(world, from, into, mean),
+                        None => Request::allreduce(world, from, into, SystemOperation::sum()),
                     })
                 }
                 Some(half) => {
@@ -198,16 +199,16 @@ impl Buckets {
         }
     }
 
-    /// Whether MPI's results are averages already, see [`Operations::mean_of_two`].
-    fn is_pair(&self) -> bool {
-        self.ranks == 2
+    /// Of two ranks, the operation by which MPI's results are averages already.
+    pub(super) fn mean_of_two(&self) -> Option<&'static UnsafeUserOperation> {
+        (self.ranks == 2).then(|| self.operations.mean_of_two())
     }
 
     /// The first request is complete: write the average to where the caller wants it.
     fn complete_first(&mut self) {
         let Some(InFlight { target, payload, .. }) = self.in_flight.pop_front() else { return };
         match payload {
-            Payload::Full(_) if self.is_pair() => {}
+            Payload::Full(_) if self.mean_of_two().is_some() => {}
             Payload::Full(_) => average(target.numbers_mut(), self.ranks),
             Payload::Compressed(request, half) => {
                 let (from, into) = request.into_buffers();

@@ -188,6 +188,11 @@ impl MpiComm {
         self.negotiation.wait_for_data(wait, has_arrived).map_err(|error| self.fail(error))
     }
 
+    /// What sums over the ranks are divided by.
+    fn divisor(&self, op: ReduceOp) -> usize {
+        if op == ReduceOp::Average { self.topology.size.0 } else { 1 }
+    }
+
     /// Copies the root's buffer to all ranks. It is cut only because MPI counts in i32: nothing is copied on the way.
     ///
     /// # Collective
@@ -207,15 +212,13 @@ impl MpiComm {
 /// A rank that waits here spins, but only while data is in flight: all ranks are there. `mpi_yield_when_idle` (Open MPI)
 /// makes it yield where ranks share a core. The launcher sets it, because it knows.
 macro_rules! reduce {
-    ($comm:expr, $buffer:expr, $op:expr, $float:ident) => {{
+    ($comm:expr, $buffer:expr, $float:ident, $combine:expr, $divisor:expr) => {{
         let scratch = &mut $comm.scratch.borrow_mut().$float;
         for chunk in $buffer.chunks_mut(CACHED) {
             scratch.resize(chunk.len(), 0.0);
-            $comm.world.all_reduce_into(&*chunk, &mut scratch[..], SystemOperation::sum());
+            $comm.world.all_reduce_into(&*chunk, &mut scratch[..], $combine);
             chunk.copy_from_slice(scratch);
-            if $op == ReduceOp::Average {
-                average(chunk, $comm.topology.size.0);
-            }
+            average(chunk, $divisor);
         }
         Ok(())
     }};
@@ -232,12 +235,15 @@ impl Communicator for MpiComm {
 
     fn allreduce(&self, buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError> {
         self.enter(Signature::Allreduce { length: buffer.len(), op })?;
-        reduce!(self, buffer, op, f32)
+        match self.buckets.borrow().mean_of_two().filter(|_| op == ReduceOp::Average) {
+            Some(mean) => reduce!(self, buffer, f32, mean, 1),
+            None => reduce!(self, buffer, f32, SystemOperation::sum(), self.divisor(op)),
+        }
     }
 
     fn allreduce_f64(&self, buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError> {
         self.enter(Signature::AllreduceF64 { length: buffer.len(), op })?;
-        reduce!(self, buffer, op, f64)
+        reduce!(self, buffer, f64, SystemOperation::sum(), self.divisor(op))
     }
 
     fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
