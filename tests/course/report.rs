@@ -7,6 +7,7 @@ use std::fs;
 use hvd_lab_terminal::course::{
     Catalog, Class, InspectedRow, Level, MachineRow, Prediction, Private, Progress, Report, Sources, State, check_all,
 };
+use hvd_lab_terminal::domain::benchmark::NumberFormat;
 use hvd_lab_terminal::domain::event::Metrics;
 use hvd_lab_terminal::domain::job::TrainingJob;
 use hvd_lab_terminal::domain::run::{RunState, RunStatus};
@@ -157,6 +158,7 @@ fn the_chart_has_bars_that_differ_in_the_number_of_ranks_alone() {
     for apart in [
         flags("--compression fp16"),
         flags("--precision=bf16"),
+        spec(2).with(|job| job.workload.precision = NumberFormat::Bf16),
         spec(2).with(|job| job.workload.steps = job.workload.steps.without(Step::NovoGrad)),
         spec(2).with(|job| job.resources.link = Some(100_000_000)),
     ] {

@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::benchmark::BenchmarkSpec;
+use super::benchmark::{BenchmarkSpec, NumberFormat};
 use super::bounds::Bounded;
 pub use super::bounds::MAX_RANKS;
 use super::collective::CollectivesSpec;
@@ -172,6 +172,16 @@ impl RunSpec {
     /// The user's own program; `None` of any other run.
     pub fn command(&self) -> Option<&CommandSpec> {
         if let Workload::Command(command) = &self.workload { Some(command) } else { None }
+    }
+
+    /// What it computes in, where the lab knows.
+    pub fn precision(&self) -> Option<NumberFormat> {
+        match &self.workload {
+            Workload::Training(training) => Some(training.precision),
+            Workload::Benchmark(benchmark) => Some(benchmark.precision),
+            Workload::Nvcnn(nvcnn) => Some(nvcnn.precision),
+            Workload::Collectives(_) | Workload::Command(_) | Workload::Unknown(_) => None,
+        }
     }
 
     /// Bits a second of the network that each rank is given; `None` for what is there.

@@ -54,7 +54,8 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
-    let format = match (&args.format, &args.out) {
+    let out = args.out.filter(|file| !super::output::is_standard_output(file));
+    let format = match (&args.format, &out) {
         (Some(format), _) => Some(*format),
         (None, _) if args.json => Some("json".parse().map_err(Usage)?),
         (None, Some(file)) => Some(Format::of(file).map_err(Usage)?),
@@ -88,7 +89,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(all) => format.map_or_else(|| collectives(&all), |format| (format.collectives)(&all)),
         None => format.map_or_else(|| for_people(&report) + &judged_wrong(&store, &chosen), |format| (format.write)(&report)),
     };
-    match args.out {
+    match out {
         None => {
             match format.map(|format| format.name) {
                 None => print(&text)?,

@@ -51,19 +51,27 @@ pub(super) fn print_done(text: &str) -> anyhow::Result<ExitCode> {
 
 /// Write a text as it is: a script, a file's content, or colours around parts that are safe.
 pub(super) fn print_exact(text: &str) -> io::Result<bool> {
+    write_out(text.as_bytes())
+}
+
+fn write_out(bytes: &[u8]) -> io::Result<bool> {
     let mut out = io::stdout().lock();
-    match file_limit::explained(out.write_all(text.as_bytes()).and_then(|()| out.flush())) {
+    match file_limit::explained(out.write_all(bytes).and_then(|()| out.flush())) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(io::Error::new(error.kind(), format!("standard output cannot be written: {error}"))),
         Ok(()) => Ok(true),
     }
 }
 
-/// Write the file that a flag such as --out names. One that is there is replaced only where --force was given.
+/// Write the file that a flag such as --out names, or to standard output for `-`. One that is there is replaced only where --force
+/// was given.
 ///
 /// # Errors
 /// [`Usage`] for a name that the user can correct; another error for a full disk.
 pub(super) fn save(path: &Path, bytes: &[u8], force: bool) -> anyhow::Result<()> {
+    if is_standard_output(path) {
+        return Ok(write_out(bytes).map(drop)?);
+    }
     let Err(error) = files::export(path, force, |file| file.write_all(bytes)) else { return Ok(()) };
     let name = path.display();
     let advice = match error.kind() {
@@ -77,6 +85,10 @@ pub(super) fn save(path: &Path, bytes: &[u8], force: bool) -> anyhow::Result<()>
         _ => format!("cannot write {name}: {error}. Give another name"),
     };
     Err(Usage(advice).into())
+}
+
+pub(super) fn is_standard_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// A value as JSON for programs, with lines that people can read too.

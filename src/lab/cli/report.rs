@@ -103,7 +103,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Format::Html => report.to_html(),
         Format::Json => report.to_json(),
     };
-    match &args.out {
+    match args.out.as_ref().filter(|path| !super::output::is_standard_output(path)) {
         Some(path) => {
             super::output::save(path, text.as_bytes(), args.force)?;
             say(&format!("{} says: {}", path.display(), report.summary()));

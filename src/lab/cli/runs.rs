@@ -26,7 +26,7 @@ Examples:
 
 A filter is a list of words that must all match. Put `!` before a word that must not match. `np:2` looks in one field: run, \
 state, np, steps, \
-model, data, preset, host, name, note.";
+model, precision, data, preset, host, name, note.";
 
 /// List the runs.
 #[derive(Debug, clap::Args)]

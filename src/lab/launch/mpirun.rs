@@ -87,7 +87,8 @@ pub fn command_line(
             false => notes.push(format!("the network {networks} is not used: all ranks are on this host")),
         }
     }
-    if oversubscribe {
+    // Of other hosts the cores are not known, and whoever forces ranks without GPUs may have cores enough.
+    if oversubscribe && is_here && resources.np > setup.machine.physical_cores {
         notes.push(oversubscribed(resources, setup));
     }
     let link_bits = spec.link_bits();

@@ -137,8 +137,8 @@ const STEPS: [(Step, &str); 6] = [
 
 /// Settings that may move the accuracy either way, in the order of their names.
 fn settings(run: &RunSummary, other: &RunSummary) -> impl Iterator<Item = String> {
-    const EITHER_WAY: [&str; 9] =
-        ["base_lr", "data", "images", "model", "momentum", "seed", "train_images", "trainer_flags", "wd"];
+    const EITHER_WAY: [&str; 10] =
+        ["base_lr", "data", "images", "model", "momentum", "precision", "seed", "train_images", "trainer_flags", "wd"];
     let found = other.record.as_ref().zip(run.record.as_ref()).map(|(other, run)| differences(other, run));
     let found = found.into_iter().flatten().filter(|one| EITHER_WAY.contains(&one.setting.as_str()));
     found.map(|one| format!("{} {} instead of {}", one.label(), one.run, one.baseline))

@@ -23,7 +23,7 @@ struct Word {
 }
 
 /// The fields that a filter can name, in the order of the help.
-pub const FIELDS: [&str; 10] = ["run", "state", "np", "steps", "model", "data", "preset", "host", "name", "note"];
+pub const FIELDS: [&str; 11] = ["run", "state", "np", "steps", "model", "precision", "data", "preset", "host", "name", "note"];
 
 impl Filter {
     /// A filter that names no field but those that there are.
@@ -86,6 +86,10 @@ impl Word {
                         self.field.is_some() && record.training().is_some_and(|training| training.steps.to_string() == self.text)
                     }
                     "model" => has(&record.request.spec.workload.title()),
+                    // Nearly every run computes in fp32: a word such as `32` is about something else.
+                    "precision" => {
+                        self.field.is_some() && record.request.spec.precision().is_some_and(|format| has(format.name()))
+                    }
                     "data" => has(&record.data_label),
                     "preset" => has(&record.request.preset),
                     "host" => has(&record.host),

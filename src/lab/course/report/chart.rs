@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::private::Private;
+use crate::domain::benchmark::NumberFormat;
 use crate::domain::job::{RunSpec, Workload};
 use crate::domain::run::RunState;
 use crate::domain::step::Step;
@@ -112,7 +113,7 @@ fn baseline<'a>(alike: &[&'a RunSummary]) -> Option<&'a RunSummary> {
 }
 
 /// How the work was computed and how gradients travelled. A chart compares the number of ranks only if this is the same.
-fn manner(run: &RunSummary) -> Option<(bool, Vec<&str>)> {
+fn manner(run: &RunSummary) -> Option<(bool, NumberFormat, Vec<&str>)> {
     const MATTERS: [&str; 4] = ["--precision", "--fusion-threshold-mb", "--no-overlap", "--compression"];
     let training = run.record.as_ref()?.training()?;
     let mut words = training.trainer_flags.iter().flat_map(|word| word.split('=')).peekable();
@@ -123,7 +124,7 @@ fn manner(run: &RunSummary) -> Option<(bool, Vec<&str>)> {
             flags.extend(words.next_if(|value| !value.starts_with("--")));
         }
     }
-    Some((training.steps.is_effective(Step::NovoGrad), flags))
+    Some((training.steps.is_effective(Step::NovoGrad), training.precision, flags))
 }
 
 /// Whether both had the same network; one rank uses none.

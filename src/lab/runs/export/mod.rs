@@ -94,6 +94,7 @@ pub fn names(between: &str) -> String {
 pub fn write_new(path: &Path, text: &str) -> Result<(), StoreError> {
     files::export(path, false, |file| file.write_all(text.as_bytes())).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => StoreError::Exists { path: path.to_owned() },
+        ErrorKind::NotFound => StoreError::io("cannot write", path)(std::io::Error::new(error.kind(), "there is no such folder")),
         _ => StoreError::io("cannot write", path)(error),
     })
 }

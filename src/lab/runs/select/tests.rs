@@ -59,6 +59,8 @@ fn a_field_narrows_a_word_and_numbers_are_whole() {
     assert_eq!(found("2"), [2, 12], "its number, or a word of its name");
     assert_eq!(found("steps:1-10 !np:16"), [1, 2, 12]);
     assert_eq!(found("model:wrn-10"), [1, 2, 3, 12]);
+    assert_eq!(found("precision:FP32"), [1, 2, 3, 12]);
+    assert_eq!((found("fp32"), found("precision:bf16")), (vec![], vec![]), "without its field the word would fit nearly all");
     assert_eq!(found("colour:2"), [0; 0], "no such field: a word like any other");
 }
 

@@ -28,12 +28,12 @@ impl Window for ConfirmStart {
         KEYS
     }
 
-    fn view(&self, _: &State, _: u16) -> Option<View> {
-        let text = [
-            format!("Run {} is still running.", self.going),
-            "Two runs share the devices, so you cannot measure the speed of either.".into(),
-        ];
-        Some(Question::view("Start another run?", text))
+    fn view(&self, state: &State, _: u16) -> Option<View> {
+        let (state, note) = match state.shared.all_going().is_empty() {
+            true => ("has ended meanwhile", "Nothing disturbs another run now."),
+            false => ("is still running", "Two runs share the devices, so you cannot measure the speed of either."),
+        };
+        Some(Question::view("Start another run?", [format!("Run {} {state}.", self.going), note.into()]))
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {

@@ -62,6 +62,9 @@ impl Window for Confirm {
             Some(format!(", {}", cut(name, 40)))
         };
         let (title, question, note) = match self.what {
+            What::Stop if !state.shared.all_going().contains(&run) => {
+                ("Stop", format!("Run {run} has ended by itself."), "There is nothing left to stop.")
+            }
             What::Stop => {
                 let others: Vec<RunId> = state.shared.all_going().into_iter().filter(|other| *other != run).collect();
                 let beside = if others.is_empty() { String::new() } else { format!(" {} on.", named(&others, "goes", "go")) };
@@ -86,7 +89,7 @@ impl Window for Confirm {
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
         let run = self.run;
         Outcome::Close(match (command, self.what) {
-            (Command::Accept, What::Stop) => {
+            (Command::Accept, What::Stop) if state.shared.all_going().contains(&run) => {
                 state.shared.inform(format!("stopping run {run} …"));
                 vec![Effect::Stop(run).into()]
             }

@@ -255,6 +255,9 @@ fn training_settings(page: &mut Sheet, record: &RunRecord, training: &TrainingSp
     let images = training.train_images.map_or("all".into(), |images| images.to_string());
     page.fact("data", &format!("{}, {images} training images", record.data_label));
     page.fact("epochs", &format!("{}, batch {} per rank", training.epochs, training.batch_size));
+    if !training.precision.is_default() {
+        page.fact("computed in", training.precision.name());
+    }
     page.fact("base LR", &format!("{}, warmup {} epochs", training.base_lr, training.warmup_epochs));
     let TrainingSpec { target_accuracy, patience, seed, .. } = training;
     page.fact("target", &format!("{} for {patience} epochs in a row, seed {seed}", units::share(*target_accuracy)));
