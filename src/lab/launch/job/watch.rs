@@ -38,8 +38,10 @@ impl Launch {
         }
         let is_gone = |pid| process::look_up(pid).is_none_or(|found| found.zombie);
         let missed = |(process, report): &(usize, &TopologyReport)| !observations.has_finished(*process) && is_gone(report.pid);
-        let vanished = observations.on(&self.host).find(missed).map(|(process, _)| process);
-        observations.vanished = vanished;
+        let missing: Vec<usize> = observations.on(&self.host).filter(missed).map(|(process, _)| process).collect();
+        // The first one stays the first when the others are ended behind it.
+        let first = observations.vanished.filter(|process| missing.contains(process)).or(missing.first().copied());
+        observations.vanished = first;
         // If none is missing any more, a final event was still on its way.
         let end_at = self.state.end_after_vanishing_at.or(Some(Instant::now() + FAILURE_GRACE));
         self.state.end_after_vanishing_at = observations.vanished.and(end_at);
