@@ -28,7 +28,7 @@ const OWNERS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("safetensors", &["src/ranks/trainer/"]),
-    ("crc32c", &["src/core/dataset/tfrecord.rs"]),
+    ("crc32c", &["src/core/dataset/"]),
     ("cudarc", &["src/ranks/trainer/", "src/ranks/comm/nccl"]),
     ("mpi", &["src/ranks/comm/"]),
     ("ratatui", &["src/lab/tui/", "src/lab/bin/hvd-lab.rs"]),

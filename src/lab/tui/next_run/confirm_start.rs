@@ -29,11 +29,11 @@ impl Window for ConfirmStart {
     }
 
     fn view(&self, state: &State, _: u16) -> Option<View> {
-        let (state, note) = match state.shared.all_going().is_empty() {
+        let (what, note) = match state.shared.all_going().is_empty() {
             true => ("has ended meanwhile", "Nothing disturbs another run now."),
             false => ("is still running", "Two runs share the devices, so you cannot measure the speed of either."),
         };
-        Some(Question::view("Start another run?", [format!("Run {} {state}.", self.going), note.into()]))
+        Some(Question::view("Start another run?", [format!("Run {} {what}.", self.going), note.into()]))
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
