@@ -164,9 +164,9 @@ fn cases(options: &Options, scale: &Scale, place: &Place, left_out: &mut Vec<Str
                     |engine: &&Engine| !engine.is_peer() || work == Work::Pipeline || (np == 2 && model == scale.models[0]);
                 cases.extend(engines.iter().filter(wanted).map(|&engine| training(engine, model, np, work)));
             }
-            cases.extend((work == Work::Pipeline).then(|| training(Engine::Apart, model, 2, work)));
         }
         if work == Work::Pipeline {
+            cases.extend(scale.models.iter().map(|&model| training(Engine::Apart, model, 2, work)));
             cases.extend(rows::OVERSUBSCRIBED.map(|np| training(Engine::HvdTrain, scale.models[0], np, work)));
         }
     }

@@ -91,7 +91,7 @@ fn locate_folder(folder: &Path, choice: &DataSource) -> Result<Located, DatasetE
     })
 }
 
-/// The content is checked each time (55 MB in a fiftieth of a second): damaged images never pass for the real ones.
+/// The content is checked each time: damaged images never pass for the real ones.
 fn locate_cache(cache: &Path, choice: &DataSource, offline: bool) -> Result<Located, DatasetError> {
     let collection = collection(choice);
     let (name, size) = (collection.name, collection.total_bytes().div_ceil(1_000_000));

@@ -70,7 +70,8 @@ fn write_out(bytes: &[u8]) -> io::Result<bool> {
 /// [`Usage`] for a name that the user can correct; another error for a full disk.
 pub(super) fn save(path: &Path, bytes: &[u8], force: bool) -> anyhow::Result<()> {
     if is_standard_output(path) {
-        return Ok(write_out(bytes).map(drop)?);
+        // Text may get to a terminal. Anything else is a recording, for a pipe.
+        return Ok(std::str::from_utf8(bytes).map_or_else(|_| write_out(bytes), print).map(drop)?);
     }
     let Err(error) = files::export(path, force, |file| file.write_all(bytes)) else { return Ok(()) };
     let name = path.display();

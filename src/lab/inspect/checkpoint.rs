@@ -45,7 +45,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 /// By host and path: who writes a file, and the line.
 type Files<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<usize>, &'a Place)>;
 
-/// Files that ranks write anew, or those that they append to.
+/// The files that ranks appended to, or else those that they overwrote.
 fn written(seen: &Inspection, appended: bool) -> Files<'_> {
     let hosts: BTreeMap<usize, &str> = seen.of_all(group).map(|(rank, group)| (rank, group.host.as_str())).collect();
     let mut files = Files::new();

@@ -87,7 +87,7 @@ pub fn command_line(
             false => notes.push(format!("the network {networks} is not used: all ranks are on this host")),
         }
     }
-    // Of other hosts the cores are not known, and whoever forces ranks without GPUs may have cores enough.
+    // --force may be about GPUs or slots, and only the cores of this host are known.
     if oversubscribe && is_here && resources.np > setup.machine.physical_cores {
         notes.push(oversubscribed(resources, setup));
     }

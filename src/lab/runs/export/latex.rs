@@ -21,7 +21,7 @@ pub fn collectives(all: &Measurements) -> String {
     table(&format!("Collectives compared with run {}", all.baseline().id), &collectives::HEADING, collectives::rows(all), None)
 }
 
-/// A note stands in a row of its own, below the table.
+/// A table of LaTeX, and the note below it if there is one.
 fn table(title: &str, heading: &[&str], rows: impl Iterator<Item = Vec<String>>, note: Option<String>) -> String {
     let line =
         |cells: Vec<String>| format!("{} \\\\\n", cells.iter().map(|cell| markup::latex(cell)).collect::<Vec<_>>().join(" & "));

@@ -62,7 +62,7 @@ impl Window for Confirm {
             Some(format!(", {}", cut(name, 40)))
         };
         let (title, question, note) = match self.what {
-            What::Stop if !state.shared.all_going().contains(&run) => {
+            What::Stop if has_ended(run, &state.shared) => {
                 ("Stop", format!("Run {run} has ended by itself."), "There is nothing left to stop.")
             }
             What::Stop => {
@@ -89,7 +89,7 @@ impl Window for Confirm {
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
         let run = self.run;
         Outcome::Close(match (command, self.what) {
-            (Command::Accept, What::Stop) if state.shared.all_going().contains(&run) => {
+            (Command::Accept, What::Stop) if !has_ended(run, &state.shared) => {
                 state.shared.inform(format!("stopping run {run} …"));
                 vec![Effect::Stop(run).into()]
             }
@@ -106,6 +106,11 @@ impl Window for Confirm {
     fn run(&self) -> Option<RunId> {
         (self.what != What::Quit).then_some(self.run)
     }
+}
+
+/// By itself, since the question was asked.
+fn has_ended(run: RunId, shared: &Shared) -> bool {
+    !shared.all_going().contains(&run)
 }
 
 /// The runs that are still going, of which `run` was one when the question was asked.
