@@ -4,7 +4,7 @@ import sys
 import time
 import weakref
 
-from . import beside, core, digest, kinds, past_wrapper, source, unloaded, watching
+from . import beside, core, digest, kinds, past_wrapper, scaling, source, unloaded, watching
 from .core import State, guard, place, replace, sampled, send
 
 
@@ -37,7 +37,7 @@ wrappers = []
 # Of each optimizer that averages by itself, as Horovod's does: its parameters.
 averaged = []
 # Optimizers by the order of their first steps, and where they were made.
-_indices, _made, _updates = core.Marks(), core.Marks(), core.Marks()
+_indices, _made, _updates = core.Marks(), scaling.optimizers, core.Marks()
 # Steps of all optimizers when an optimizer has made its last one.
 _stepped = core.Marks()
 # An optimizer that is gone leaves its number to no other.
@@ -315,6 +315,7 @@ def before_update(optimizer):
         _look_at_kind(optimizer)
     if sampled(number):
         _tell_update(optimizer, number)
+    scaling.clear()
     _look_at_rate(optimizer, number)
     for wrapper in _wrappers_of(optimizer):
         wrapper.keep(_indices[optimizer])
@@ -429,6 +430,9 @@ def _tell_update(optimizer, number):
     if number == 1:
         beside.tell(parameters, itertools.chain.from_iterable(map(_parameters, _made)))
     source.look_at_rate(optimizer)
+    is_sum = scaling.look(optimizer, with_gradient, frozenset().union(*(wrapper.parameters for wrapper in own)))
+    if is_sum is None:
+        is_sum = all(_is_as_summed(parameter.grad) for parameter in exchanged) if exchanged else _are_as_summed(with_gradient)
     if parameters and len(first_weights) < 64:
         first_weights[digest.address(parameters[0])] = weakref.ref(parameters[0])
     buffers = [buffer for wrapper in own for buffer in wrapper.wrapped().module.buffers()]
@@ -461,7 +465,7 @@ def _tell_update(optimizer, number):
         without_sync=without_sync,
         without_sync_place=_no_sync_place[0] or (unsynced or [core.NO_PLACE])[0],
         averaged_by_hand=len(exchanged),
-        summed_by_hand=all(_is_as_summed(parameter.grad) for parameter in exchanged) if exchanged else _are_as_summed(with_gradient),
+        summed_by_hand=is_sum,
         device=core.name_of(parameters[0].device, torch) if parameters else "cpu",
         threads=torch.get_num_threads(),
         samples=samples[0],

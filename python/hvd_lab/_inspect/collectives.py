@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from . import averaging, core, digest
+from . import averaging, core, digest, scaling
 from .core import State, guard, place, replace, sampled, send
 
 _NAMES = (
@@ -82,6 +82,8 @@ def _before(name, args, kwargs):
     State.within = (name, where)
     tensor = _tensor(args, kwargs)
     count(name, where, None if tensor is None else tensor.numel(), not _is_inside(caller), _is_count(tensor))
+    if tensor is not None and name == "all_reduce":
+        scaling.before_sum(tensor)
     return _has_changed(tensor)
 
 
@@ -150,6 +152,7 @@ def _after(name, args, kwargs, began, is_changed):
         return
     if not (tensor.is_sparse or tensor.is_meta):
         call = averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor, is_changed)
+        scaling.behind_sum(tensor, call.divisor)
         if call.first is not None and tensor.is_floating_point():
             averaging.summed.append((tensor.numel(), call.first, call))
 
@@ -164,6 +167,9 @@ class Call:
         op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()
         # What was changed in its place before, as by `grad.div_(size)`, may have been divided.
         self.is_sum = is_whole and "SUM" in op and "PRE" not in op and not is_changed
+        # Of a part of the ranks it is no average of all.
+        is_of_all = is_whole and kwargs.get("group", args[2] if len(args) > 2 else None) is None and "PRE" not in op
+        self.divisor = (State.size if "SUM" in op else 1 if "AVG" in op else None) if is_of_all else None
         self.first = float(tensor.detach().reshape(-1)[0]) if self.is_sum and tensor.numel() and not tensor.is_complex() else None
 
 
@@ -198,6 +204,7 @@ def _tell_group():
 
     dist = torch.distributed
     rank, size = dist.get_rank(), dist.get_world_size()
+    State.size = size
     if not State.has_spoken:
         core.join(rank)
     local_rank, local_size = core.local_place()

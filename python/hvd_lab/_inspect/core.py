@@ -37,6 +37,8 @@ class State:
     is_child = multiprocessing.parent_process() is not None
     # Its number in the group that it has joined.
     rank = None
+    # The number of ranks in that group.
+    size = 1
     # It has made an update or joined a group, so it is a rank. What it reports before waits.
     has_spoken = False
     waiting = []
@@ -58,6 +60,8 @@ class State:
     times = {"data": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0, "exchange": 0.0}
     # A pass over a data loader has begun, and how many batches and which line are those of the last one.
     has_loaders, loader = False, (0, NO_PLACE)
+    # Batches that loaders have given.
+    batches = 0
     # Since then, the line that logs a result of this rank alone where a library runs the loop.
     logged_at = None
     # A pass that did not train has ended since the last update, and of how many samples the last one was.

@@ -57,6 +57,7 @@ def _tell_group(module):
         return
     _joined[0] = True
     rank, size = module.rank(), module.size()
+    State.size = size
     core.join(rank)
     torch = sys.modules.get("torch")
     send("group", by="horovod", backend=_backend(module), rank=rank, size=size, local_rank=module.local_rank(), local_size=module.local_size(),

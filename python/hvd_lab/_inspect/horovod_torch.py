@@ -5,7 +5,7 @@ import sys
 import time
 import weakref
 
-from . import averaging, core, digest, horovod_common
+from . import averaging, core, digest, horovod_common, scaling, source
 from .core import State, guard, place, replace, send
 
 
@@ -56,16 +56,35 @@ def _look_at_clip(*args, **kwargs):
 
 def _timed(old):
     def synchronize(self, *args, **kwargs):
+        _look_at_changes(self)
         # Within a step it is a part of the step.
         if self in averaging.stepping:
             return old(self, *args, **kwargs)
         began = time.perf_counter()
         try:
-            return old(self, *args, **kwargs)
+            result = old(self, *args, **kwargs)
         finally:
             State.times["exchange"] += time.perf_counter() - began
+        _note_averages(self)
+        return result
 
     return synchronize
+
+
+@guard
+def _look_at_changes(optimizer):
+    """Gradients that the program changes while they are averaged. Older versions change them themselves, in another thread."""
+    horovod = sys.modules["horovod.torch"]
+    if not hasattr(horovod, "ProcessSet") or horovod.rocm_built() or "clipped too early" in core._told:
+        return
+    if any(of[0] is not None and scaling.has_changed(parameter) for parameter, of in getattr(optimizer, "_handles", {}).items()):
+        core.tell_once("changed too early", source.line_that_divides(place()))
+
+
+@guard
+def _note_averages(optimizer):
+    if core.sampled(State.updates):
+        scaling.averaged(averaging._parameters(optimizer))
 
 
 def _tells_broadcast(action, old):

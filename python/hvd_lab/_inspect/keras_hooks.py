@@ -7,7 +7,7 @@ import sys
 import time
 import weakref
 
-from . import core, digest, horovod_common, keras_data, states, watching, workers
+from . import core, curves, digest, horovod_common, keras_data, states, watching, workers
 from .core import State, guard, place, replace, sampled, send
 
 _done = []
@@ -38,6 +38,8 @@ def install(keras, tensorflow):
             replace(owner, "__init__", core.remembers_making(_made))
     replace(callbacks.ModelCheckpoint, "_save_model", _names_checkpoint)
     replace(callbacks.CSVLogger, "on_train_begin", _tells_csv)
+    replace(callbacks.TensorBoard, "on_train_begin", core.looks_first(_tell_curves))
+    curves.install_in_tensorflow(tensorflow)
     for name in ("on_epoch_end", "on_train_batch_end"):
         replace(callbacks.CallbackList, name, _watches_prints)
     for name in ("EarlyStopping", "ReduceLROnPlateau"):
@@ -321,6 +323,11 @@ def _tell_csv(logger):
     path = getattr(logger, "filename", None)
     if isinstance(path, (str, os.PathLike)) and core.may_speak():
         send("state", action="written", by="CSVLogger", path=os.path.abspath(os.fspath(path)), place=_made.get(logger) or core.NO_PLACE, updates=State.updates)
+
+
+@guard
+def _tell_curves(callback, *args, **kwargs):
+    curves.tell(getattr(callback, "log_dir", None), "", None, _made.get(callback) or core.NO_PLACE)
 
 
 def _tells_load(old):

@@ -346,6 +346,7 @@ def _took(iterator, batch, waited):
     if begun is None:
         return
     State.progress += 1
+    State.batches += 1
     begun.last_steps, begun.last_meetings, begun.last_backwards = State.steps, State.meetings, State.backwards
     begun.waited += waited
     State.times["data"] += waited

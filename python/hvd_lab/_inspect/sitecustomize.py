@@ -14,6 +14,8 @@ _PACKAGE = "_hvd_lab_inspect"
 _WATCHED = {
     "torch": "torch_hooks",
     "safetensors.torch": "safetensors_hooks",
+    "torch.utils.tensorboard.writer": "curves",
+    "tensorboardX.writer": "curves",
     "lightning.pytorch.core.module": "lightning_hooks",
     "pytorch_lightning.core.module": "lightning_hooks",
     "lightning.pytorch.trainer.trainer": "trainer_hooks",

@@ -11,9 +11,13 @@ from . import core
 
 # `group["lr"] = rate`, also with `*=`.
 _SETS_RATE = re.compile(r"\[\s*[\"']lr[\"']\s*\]\s*[-+*/]{0,2}=(?!=)")
+# `parameter.grad /= size`, also with `.data` or by `div_`.
+_DIVIDES = re.compile(r"\bgrad(\.data)?\s*([*/]=|\.(div|mul)_\(|=.*\bgrad\b.*/)|\b_foreach_(div|mul)_\(")
 _MOST_LINES = 100_000
 # Lines behind a call that are looked at.
 _LATER = 9
+# Lines before a call that are looked at.
+_EARLIER = 60
 
 
 def is_thrown_away(where, name):
@@ -48,17 +52,35 @@ def look_at_rate(optimizer):
     groups = [group for group in optimizer.param_groups if "initial_lr" not in group]
     if made is None or "rate set" in core._told or all(group.get("lr") == made for group in groups):
         return
-    found = list(_lines())
+    found = list(_lines(_SETS_RATE))
     # Of several lines it cannot be said which one it was.
     core.tell_once("rate set", found[0] if len(found) == 1 else core.NO_PLACE)
 
 
-def _lines():
+def line_that_divides(otherwise):
+    """Of the lines that divide gradients the last one, which comes behind an average that may need one such line itself."""
+    found = list(_lines(_DIVIDES))
+    return found[-1] if found and len({line["file"] for line in found}) == 1 else otherwise
+
+
+def line_of_value(where, method):
+    """The line that gives a variable its value before a line calls a method of it, or else that line."""
+    called = re.search(r"\b(\w+)\.%s\(" % method, linecache.getline(where["file"], where["line"]))
+    for line in range(where["line"] - 1, max(0, where["line"] - 1 - _EARLIER) if called else where["line"], -1):
+        text = linecache.getline(where["file"], line)
+        if text.lstrip().startswith("def "):
+            break
+        if re.match(r"\s*%s\s*=(?!=)" % re.escape(called.group(1)), text):
+            return {"file": where["file"], "line": line}
+    return where
+
+
+def _lines(pattern):
     left = _MOST_LINES
     for file in {getattr(module, "__file__", None) for module in list(sys.modules.values())}:
         if not isinstance(file, str) or not file.endswith(".py") or core._is_own(file) is None:
             continue
         for number, text in enumerate(linecache.getlines(file)[:left], 1):
             left -= 1
-            if _SETS_RATE.search(text.split("#")[0]):
+            if pattern.search(text.split("#")[0]):
                 yield {"file": os.path.abspath(file), "line": number}

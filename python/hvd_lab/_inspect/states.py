@@ -16,7 +16,7 @@ def install(torch):
     replace(torch.nn.Module, "load_state_dict", _tells_load("loaded_model"))
     replace(torch.optim.Optimizer, "load_state_dict", _tells_load("loaded_optimizer"))
     numpy = sys.modules.get("numpy")
-    for name in ("save", "savez", "savez_compressed"):
+    for name in ("save", "savetxt", "savez", "savez_compressed"):
         if numpy is not None:
             replace(numpy, name, tells_file("numpy." + name, 0))
     plateau = getattr(sys.modules.get("torch.optim.lr_scheduler"), "ReduceLROnPlateau", None)

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from . import core, kept, unloaded
+from . import core, kept, scaling, unloaded
 from .core import State, guard, place, replace, send
 
 _last = [time.perf_counter()]
@@ -53,9 +53,11 @@ def _timed_backward(old):
         began = time.perf_counter()
         _before_backward(self)
         try:
-            return old(self, *args, **kwargs)
+            result = old(self, *args, **kwargs)
         finally:
             State.times["backward"] += time.perf_counter() - began
+        scaling.behind_backward()
+        return result
 
     return backward
 
@@ -71,6 +73,7 @@ def _before_backward(loss):
         core.tell_call("backward by hand", sys._getframe(3))
     unloaded.close()
     kept.mark(loss)
+    scaling.before_backward(loss, sys._getframe(3))
 
 
 # Between updates of one pass: when the last one ended, and what has been counted as something else since. Seconds in other lines.

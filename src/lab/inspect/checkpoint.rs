@@ -13,7 +13,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return Vec::new();
     }
-    let (files, logs) = (written(seen, false), written(seen, true));
+    let files = written(seen, |by| !["append", "TensorBoard"].contains(&by));
     if let Some((writers, place, which)) = shared(&files) {
         let root = if seen.is_keras() { "if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))" } else { seen.on_root() };
         return vec![Finding::objection(
@@ -27,13 +27,22 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if let Some(resumed) = resumed(seen) {
         return vec![resumed];
     }
-    if let Some((writers, place, which)) = shared(&logs) {
+    if let Some((writers, place, which)) = shared(&written(seen, |by| by == "append")) {
         return vec![Finding::objection(
             (TOPIC, Outcome::Look),
             format!("{writers} append to {which}"),
             place,
             "each line comes once for each rank, in no order, and a figure that was not averaged is of one rank alone",
             format!("write it on one rank: `{}`", seen.on_root()),
+        )];
+    }
+    if let Some((writers, place, _)) = shared(&written(seen, |by| by == "TensorBoard")) {
+        return vec![Finding::objection(
+            (TOPIC, Outcome::Look),
+            format!("{writers} write the same curves for TensorBoard into the same folder"),
+            place,
+            "TensorBoard draws the figures of all ranks as one curve, which jumps between them",
+            format!("write them on one rank: `{}`", seen.on_root()),
         )];
     }
     match files.is_empty() {
@@ -45,12 +54,12 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 /// By host and path: who writes a file, and the line.
 type Files<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<usize>, &'a Place)>;
 
-/// The files that ranks appended to, or else those that they overwrote.
-fn written(seen: &Inspection, appended: bool) -> Files<'_> {
+/// The files that ranks wrote in such a way.
+fn written(seen: &Inspection, is_such: fn(&str) -> bool) -> Files<'_> {
     let hosts: BTreeMap<usize, &str> = seen.of_all(group).map(|(rank, group)| (rank, group.host.as_str())).collect();
     let mut files = Files::new();
     for (rank, report) in seen.of_all(state).filter(|(_, report)| {
-        report.action == StateAction::Written && !report.path.starts_with("/dev/") && (report.by == "append") == appended
+        report.action == StateAction::Written && !report.path.starts_with("/dev/") && is_such(&report.by)
     }) {
         let host = hosts.get(&rank).copied().unwrap_or_default();
         let file = files.entry((host, &report.path)).or_insert_with(|| (BTreeSet::new(), &report.place));

@@ -35,9 +35,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         };
         found.extend(of_optimizer(seen, &own).filter(is_new));
     }
-    found.extend(replaced(seen));
-    found.extend(cleared(seen));
-    found.extend(clipped_first(seen));
+    found.extend(super::applied::objections(seen));
     if found.is_empty() {
         let numbers: BTreeSet<usize> = updates.keys().map(|(_, number)| *number).collect();
         let numbers: Vec<String> = numbers.into_iter().map(|number| number.to_string()).take(8).collect();
@@ -49,56 +47,22 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     found
 }
 
-/// Gradients that are clipped between `backward` and the end of Horovod's averaging.
+/// Gradients that are clipped, or changed otherwise, between `backward` and the end of Horovod's averaging.
 fn clipped_early(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("clipped too early")?;
-    let remedy = "call optimizer.synchronize() before you clip, and then step within `with optimizer.skip_synchronize():`";
+    let (verb, cost, report) = match seen.told("clipped too early") {
+        Some(report) => ("clip", "the limit is not kept", report),
+        None => ("change", "the average is changed as well", seen.told("changed too early")?),
+    };
+    let done = if verb == "clip" { "clipped" } else { "changed" };
+    let remedy = format!(
+        "call optimizer.synchronize() before you {verb} them, and then step within `with optimizer.skip_synchronize():`"
+    );
     Some(Finding::objection(
         (TOPIC, Outcome::Wrong),
-        "the gradients are clipped while Horovod still averages them",
+        format!("the gradients are {done} while Horovod still averages them"),
         known(&report.place),
-        "some are clipped as one rank's and averaged afterwards, others the other way round: the limit is not kept",
+        &format!("some are {done} as one rank's and averaged afterwards, others the other way round: {cost}"),
         remedy,
-    ))
-}
-
-/// Gradients that are clipped before the program averages them.
-fn clipped_first(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("clipped before the average")?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
-        "the gradients are clipped before they are averaged",
-        known(&report.place),
-        "each rank clips its own by another factor, and the limit is not that of the average",
-        "clip behind the average, in front of optimizer.step()",
-    ))
-}
-
-/// A part of the model that was replaced after the optimizer was made.
-fn replaced(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("not in the optimizer")?;
-    let count = report.settings.first()?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
-        format!(
-            "{count} parameter tensors of the wrapped model have gradients and are not in the optimizer, which has others without a gradient"
-        ),
-        known(&report.place),
-        "what is not in the optimizer is averaged, and never trained",
-        "make the optimizer after the last change of the model",
-    ))
-}
-
-/// Gradients of one batch that are cleared before an update, when the next batch comes.
-fn cleared(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("cleared unused")?;
-    let [unused, all] = report.settings.as_slice() else { return None };
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
-        format!("the gradients of {unused} in {all} batches are cleared before an update has used them"),
-        known(&report.place),
-        "these batches are computed and averaged for nothing: the batch of an update is smaller than it is meant to be",
-        "let them add up: call zero_grad() once for each optimizer.step()",
     ))
 }
 

@@ -11,10 +11,10 @@ fn each(all: Vec<EventLine>, by: &str, tell: impl Fn(usize, &mut WrappedReport))
     })
 }
 
-/// A log that is opened to append to it.
-fn appended(path: &str) -> InspectorReport {
-    let (action, by) = (StateAction::Written, "append".into());
-    InspectorReport::State(StateReport { action, by, path: path.into(), place: at(71), digest: String::new(), updates: 4 })
+/// A log that is opened to append to it, or a curve.
+fn written(by: &str, path: &str) -> InspectorReport {
+    let action = StateAction::Written;
+    InspectorReport::State(StateReport { action, by: by.into(), path: path.into(), place: at(71), digest: String::new(), updates: 4 })
 }
 
 #[test]
@@ -35,7 +35,11 @@ fn what_a_rank_tells_is_judged_with_its_line() {
         (each(right(), "copy of the model", digest), (Topic::Weights, Look, 70)),
         (each(right(), "module beside the model", beside), (Topic::Weights, Look, 70)),
         (with(right(), 4, &[0, 1], &told("clipped before the average", &[])), (Topic::Gradients, Look, 70)),
-        (with(right(), 4, &[0, 1], &appended("/work/log.txt")), (Topic::Checkpoint, Look, 71)),
+        (with(right(), 4, &[0, 1], &told("averaged twice", &[])), (Topic::Gradients, Look, 70)),
+        (with(right(), 4, &[0, 1], &told("batches added up", &["4"])), (Topic::Gradients, Look, 70)),
+        (with(right(), 4, &[0, 1], &told("changed too early", &[])), (Topic::Gradients, Wrong, 70)),
+        (with(right(), 4, &[0, 1], &written("append", "/work/log.txt")), (Topic::Checkpoint, Look, 71)),
+        (with(right(), 4, &[0, 1], &written("TensorBoard", "/work/runs/loss")), (Topic::Checkpoint, Look, 71)),
         (each(right(), "buffers behind the broadcast", digest), (Topic::State, Wrong, 70)),
         (each(right(), "logged alone: val_loss", words), (Topic::Metrics, Look, 70)),
         (each(unmet(), "logged alone: val_loss", words), (Topic::Metrics, Wrong, 70)),
@@ -47,7 +51,19 @@ fn what_a_rank_tells_is_judged_with_its_line() {
     for by in ["copy of the model", "buffers behind the broadcast", "logged alone: val_loss"] {
         assert_eq!(objections(&each(right(), by, |_, report| report.after = "equal".into()), true), [], "{by}");
     }
-    assert_eq!(objections(&with(right(), 4, &[1], &appended("/work/log.txt")), true), [], "one rank writes the log");
+    assert_eq!(objections(&with(right(), 4, &[1], &written("append", "/work/log.txt")), true), [], "one rank writes the log");
+    let curves = |rank: usize| written("TensorBoard", &format!("/work/runs/loss of {rank}"));
+    let curves = (0..2).fold(right(), |all, rank| with(all, 4, &[rank], &curves(rank)));
+    assert_eq!(objections(&curves, true), [], "each rank has a curve of its own");
+    let mut halves = with(right(), 4, &[0, 1], &told("averaged twice", &[]));
+    for line in &mut halves {
+        if let Event::Inspected(report) = &mut line.event
+            && let InspectorReport::Pass(pass) = report.as_mut()
+        {
+            pass.batch_size = Some(2);
+        }
+    }
+    assert_eq!(objections(&halves, true), [], "a sum over two samples is divided by two");
     let by_lightning = each(apart(), "backward by hand", |_, _| ());
     let by_lightning = objections(&each(by_lightning, "manual_backward", |_, _| ()), true);
     assert_eq!(by_lightning, [(Topic::Gradients, Wrong, 30)], "the program has done what Lightning asks for");

@@ -1,0 +1,78 @@
+//! Gradients that are equal on all ranks, and yet are not those of the whole batch.
+
+use super::finding::{Finding, Outcome, Topic};
+use super::inspection::{Inspection, known, pass};
+use crate::domain::event::PassReport;
+
+const TOPIC: Topic = Topic::Gradients;
+
+pub(super) fn objections(seen: &Inspection) -> impl Iterator<Item = Finding> {
+    [replaced(seen), cleared(seen), clipped_first(seen), averaged_twice(seen), batches_added(seen)].into_iter().flatten()
+}
+
+/// Gradients that are clipped before the program averages them.
+fn clipped_first(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("clipped before the average")?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        "the gradients are clipped before they are averaged",
+        known(&report.place),
+        "each rank clips its own by another factor, and the limit is not that of the average",
+        "clip behind the average, in front of optimizer.step()",
+    ))
+}
+
+/// Averages that the program divides by the number of ranks once more.
+fn averaged_twice(seen: &Inspection) -> Option<Finding> {
+    // Who adds samples up divides by their number, which may be the same.
+    let is_batch = |pass: &PassReport| pass.trains && pass.batch_size == Some(seen.size());
+    let report = seen.told("averaged twice").filter(|_| !seen.of_all(pass).any(|(_, pass)| is_batch(pass)))?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("the gradients are averaged over the ranks, and divided by {}, the number of ranks, once more", seen.size()),
+        known(&report.place),
+        "each update is as many times smaller as there are ranks: more ranks learn less",
+        "leave the division out: DistributedDataParallel, Horovod and ReduceOp.AVG have divided already",
+    ))
+}
+
+/// Gradients of several batches that add up, and are not divided by their number.
+fn batches_added(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("batches added up")?;
+    let count = report.settings.first()?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("the gradients of {count} batches add up before an update, and nothing divides them or the loss by {count}"),
+        known(&report.place),
+        "each update is as many times larger as there are batches in it, as if the rate were",
+        format!("divide the loss of each batch: loss = loss / {count}"),
+    ))
+}
+
+/// A part of the model that was replaced after the optimizer was made.
+fn replaced(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("not in the optimizer")?;
+    let count = report.settings.first()?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!(
+            "{count} parameter tensors of the wrapped model have gradients and are not in the optimizer, which has others without a gradient"
+        ),
+        known(&report.place),
+        "what is not in the optimizer is averaged, and never trained",
+        "make the optimizer after the last change of the model",
+    ))
+}
+
+/// Gradients of one batch that are cleared before an update, when the next batch comes.
+fn cleared(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("cleared unused")?;
+    let [unused, all] = report.settings.as_slice() else { return None };
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("the gradients of {unused} in {all} batches are cleared before an update has used them"),
+        known(&report.place),
+        "these batches are computed and averaged for nothing: the batch of an update is smaller than it is meant to be",
+        "let them add up: call zero_grad() once for each optimizer.step()",
+    ))
+}
