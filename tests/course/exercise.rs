@@ -24,12 +24,10 @@ fn solution(step: Step) -> String {
     TEN_STEPS.solution(step.number())
 }
 
-/// With a copy of the exercise, built once: the first build takes longer than a verb may.
+/// With a copy of the exercise.
 fn started() -> Option<Lab> {
     let lab = trainer::with_trainer()?;
     assert!(lab.run(&["exercise", "start", "--language", "rust"]).status.success());
-    let built = lab.command(&["exercise", "build"]).output().unwrap();
-    assert!(built.status.success(), "{}{}", stdout(&built), stderr(&built));
     Some(lab)
 }
 

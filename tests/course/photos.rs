@@ -21,9 +21,6 @@ fn the_program_begins_with_the_error_of_the_original_and_passes_when_all_is_done
     let (_turn, Some(lab)) = (turn(), trainer::with_trainer()) else { return };
     let (code, said) = exercise(&lab, &["start", "--language", "rust"]);
     assert!(code == Some(0) && said.contains("next: change 1 (Add AlexNet to the models)"), "{said}");
-    // The first build takes longer than a verb may.
-    let built = lab.command(&[&["exercise", "build"], &TRACK[..]].concat()).output().unwrap();
-    assert!(built.status.success(), "{}{}", stdout(&built), stderr(&built));
     let (code, said) = exercise(&lab, &["run"]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("Invalid model type: alexnet") && said.contains("change  1 is still to do: "), "{said}");

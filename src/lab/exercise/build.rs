@@ -96,21 +96,41 @@ fn write_package(folder: &Folder, source: &Path) -> Result<(), ExerciseError> {
         let path = source.join(name);
         fs::read_to_string(&path).map_err(ExerciseError::io("read", &path))
     };
-    let files = [("Cargo.toml", manifest(&read("Cargo.toml")?, folder, source)), ("build.rs", BUILD_SCRIPT.to_owned())];
+    let root = if is_linked(folder, source) { Path::new("") } else { source };
+    let files = [("Cargo.toml", manifest(&read("Cargo.toml")?, folder, root)), ("build.rs", BUILD_SCRIPT.to_owned())];
+    let mut is_as_before = true;
     for (name, text) in files {
         let path = folder.path().join(name);
         if fs::read_to_string(&path).is_ok_and(|old| old == text) {
             continue;
         }
         files::write(&path, text.as_bytes()).map_err(ExerciseError::io("write", &path))?;
+        is_as_before = false;
     }
     // The same versions of all dependencies; cargo removes those that the exercise does not need.
     let lock = folder.path().join("Cargo.lock");
     let newer = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
-    if newer(&lock) < newer(&source.join("Cargo.lock")) {
+    if !is_as_before || newer(&lock) < newer(&source.join("Cargo.lock")) {
         files::write(&lock, read("Cargo.lock")?.as_bytes()).map_err(ExerciseError::io("write", &lock))?;
     }
     Ok(())
+}
+
+/// Links beside the program to the folders of the checkout that its manifest names, and says whether all are there.
+///
+/// Cargo names what it builds of a package after its path in the workspace. By the links these paths are those of the checkout, so
+/// what is built there is used: a first build takes a second, and minutes without. Something of the learner's own stays what it is.
+fn is_linked(folder: &Folder, source: &Path) -> bool {
+    ["src", "assets"].into_iter().all(|name| {
+        let (link, target) = (folder.path().join(name), source.join(name));
+        if link.read_link().is_ok_and(|old| old != target) {
+            // If it stays, then so does the name, and the answer is no.
+            let _ = fs::remove_file(&link);
+        }
+        // Another lab may have made it at this moment.
+        let _ = std::os::unix::fs::symlink(&target, &link);
+        link.read_link().is_ok_and(|there| there == target)
+    })
 }
 
 /// A program finds libtorch and MPI where the trainer does: the build script of src/ranks hands the folders on.
@@ -124,17 +144,18 @@ fn main() {
 }
 "#;
 
-/// With the checkout's own profiles and patches, because otherwise everything would be built again.
-fn manifest(checkout: &str, folder: &Folder, source: &Path) -> String {
+/// With the checkout's own profiles, patches and common tables, because otherwise everything would be built again. Packages of the
+/// checkout lie below `root`: the checkout itself, or nothing where links lead there.
+fn manifest(checkout: &str, folder: &Folder, root: &Path) -> String {
+    let below = |path: &str| root.join(path).display().to_string();
     let mut taken = String::new();
     let mut is_taken = false;
     for line in checkout.lines() {
         if line.starts_with('[') {
-            is_taken = line.starts_with("[profile.") || line.starts_with("[patch.");
+            is_taken = ["[profile.", "[patch.", "[workspace."].iter().any(|table| line.starts_with(table));
         }
         if is_taken {
-            // Paths of patches are the checkout's.
-            taken.push_str(&line.replace("path = \"", &format!("path = \"{}/", source.display())));
+            taken.push_str(&line.replace("path = \"", &format!("path = \"{}", below(""))));
             taken.push('\n');
         }
     }
@@ -148,7 +169,7 @@ fn manifest(checkout: &str, folder: &Folder, source: &Path) -> String {
         "# Written by `hvd-lab exercise`.\n[package]\nname = \"{}\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = \
          false\n\n{programs}[dependencies]\nanyhow = \"1\"\nhvd-lab-ranks = {{ path = {:?} }}\n\n[workspace]\n\n{taken}",
         program_name(folder, &TEN_STEPS),
-        source.join("src/ranks").display().to_string()
+        below("src/ranks")
     )
 }
 
@@ -251,8 +272,8 @@ mod tests {
     }
 
     #[test]
-    fn the_package_takes_the_profiles_and_patches_of_the_checkout_and_a_name_of_its_own() {
-        let checkout = "[package]\nname = \"hvd-lab\"\n[profile.dev]\nopt-level = 1\n[[test]]\nname = \"x\"\n\
+    fn the_package_takes_the_common_tables_of_the_checkout_and_a_name_of_its_own() {
+        let checkout = "[package]\nname = \"hvd-lab\"\n[workspace.package]\nedition = \"2024\"\n[profile.dev]\nopt-level = 1\n[[test]]\nname = \"x\"\n\
                         [patch.crates-io]\nzip = { path = \"assets/zip\" }\n";
         let homes = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let [one, other] = homes.each_ref().map(|home| {
@@ -267,6 +288,25 @@ mod tests {
         assert!(one.contains("[profile.dev]\nopt-level = 1\n") && !one.contains("[[test]]"), "{one}");
         assert!(one.contains("[patch.crates-io]\nzip = { path = \"/source/assets/zip\" }\n"), "{one}");
         assert!(one.contains("path = \"/source/src/ranks\"") && toml::from_str::<toml::Table>(&one).is_ok(), "{one}");
+        assert!(one.contains("[workspace]\n\n[workspace.package]\nedition = \"2024\"\n"), "{one}");
         assert_ne!(one, other);
+    }
+
+    #[test]
+    fn the_folders_of_the_checkout_are_linked_unless_the_learner_has_some_of_that_name() {
+        let [home, one, other] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        let folder = Folder::of_track(home.path(), Track::default());
+        folder.start().unwrap();
+        // The checkout has moved.
+        for source in [&one, &other] {
+            assert!(is_linked(&folder, source.path()) && is_linked(&folder, source.path()));
+            assert_eq!(folder.path().join("src").read_link().unwrap(), source.path().join("src"));
+        }
+        let written = manifest("[patch.crates-io]\nzip = { path = \"assets/zip\" }\n", &folder, Path::new(""));
+        assert!(written.contains("zip = { path = \"assets/zip\" }") && written.contains("path = \"src/ranks\""), "{written}");
+
+        fs::remove_file(folder.path().join("src")).unwrap();
+        fs::create_dir(folder.path().join("src")).unwrap();
+        assert!(!is_linked(&folder, other.path()) && folder.path().join("src").is_dir());
     }
 }
