@@ -88,7 +88,7 @@ impl Class {
     /// `None` where something is missing, and it is said what.
     fn with_trainer() -> Option<Class> {
         let lab = trainer::with_trainer()?;
-        let program = build();
+        let program = build(&[corpus(), changes(), photos()].into_iter().flat_map(runnable).collect::<Vec<_>>());
         let images = tempfile::tempdir().unwrap();
         images::draw(images.path(), TRAIN_IMAGES, TEST_IMAGES);
         // They know nothing of the commands of hvd-measure.

@@ -169,11 +169,11 @@ pub fn source(wrong: &[Wrong]) -> String {
     )
 }
 
-/// Builds it with all wrong programs beside the lab, as the lab is built.
-pub fn build() -> PathBuf {
+/// Builds it with these wrong programs beside the lab, as the lab is built.
+pub fn build(wrong: &[Wrong]) -> PathBuf {
     let beside = Path::new(env!("CARGO_BIN_EXE_hvd-lab")).parent().unwrap();
     let file = beside.join("wrong_trainers.rs");
-    let source = source(&[corpus(), changes(), photos()].concat());
+    let source = source(wrong);
     // Cargo builds anew what is newer than before.
     if std::fs::read_to_string(&file).ok().as_ref() != Some(&source) {
         std::fs::write(&file, source).unwrap();
