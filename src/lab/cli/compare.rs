@@ -10,12 +10,12 @@ use crate::domain::units;
 use crate::inspect::{Inspected, Topic};
 use crate::runs::export::Format;
 use crate::runs::{
-    Measurement, Measurements, Published, Report, Row, RunId, RunRecord, RunStore, RunSummary, busy_host, references,
+    self, Measurement, Measurements, Published, Report, Row, RunId, RunRecord, RunStore, RunSummary, busy_host, references,
 };
 
 const EXAMPLES: &str = "\
 Examples:
-  hvd-lab compare                      all runs, against the oldest with the fewest ranks
+  hvd-lab compare                      all runs, against the oldest with the fewest ranks and a quiet machine
   hvd-lab compare 1 2 5                run 1 is the baseline
   hvd-lab compare --baseline 3 --json
   hvd-lab compare --out speedup.svg    a drawing against the ideal line; also .md, .csv, .json, .html and .tex
@@ -73,12 +73,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let baseline = match (args.baseline, args.ids.first()) {
         (Some(id), _) | (None, Some(&id)) => store.summary(id)?,
-        (None, None) => {
-            let slowest = chosen.iter().min_by_key(|run| (run.figures.np == 0, run.figures.np, run.id)).cloned();
-            slowest.ok_or_else(|| {
-                Usage("no run has measured images/s yet: `hvd-lab run` starts one, or name the runs to compare".into())
-            })?
-        }
+        (None, None) => runs::baseline(chosen.iter()).cloned().ok_or_else(|| {
+            Usage("no run has measured images/s yet: `hvd-lab run` starts one, or name the runs to compare".into())
+        })?,
     };
     if !chosen.iter().any(|run| run.id == baseline.id) {
         chosen.insert(0, baseline.clone());

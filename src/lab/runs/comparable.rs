@@ -67,6 +67,12 @@ pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
     })
 }
 
+/// The run that others are compared with where nobody has named one: of those with the fewest ranks one that had the machine to
+/// itself, then the oldest.
+pub fn baseline<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> Option<&'a RunSummary> {
+    runs.min_by_key(|run| (run.figures.np == 0, run.figures.np, run.disturbed().is_some(), run.id))
+}
+
 /// Whether its attempts had different numbers of ranks: then its time is no number of ranks' time.
 fn has_changed_size(record: &RunRecord) -> bool {
     let mut sizes = record.np_of_attempts();

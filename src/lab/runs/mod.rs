@@ -46,7 +46,7 @@ mod thinned;
 mod trash;
 
 pub use accuracy::{AccuracyChange, accuracy_change};
-pub use comparable::{Work, gained, gained_so_far, no_efficiency, work};
+pub use comparable::{Work, baseline, gained, gained_so_far, no_efficiency, work};
 pub use compare::{Difference, Row, differences};
 pub use error::{StoreError, remedy};
 pub use events::{Damaged, Events};

@@ -1,4 +1,4 @@
-//! A report as a table for a LaTeX document, which wants the package `booktabs`.
+//! A report as a table for a LaTeX document, which wants the package `booktabs`, and `graphicx` for a table wider than a page.
 //!
 //! Never lets a name break the table: what means something in LaTeX is escaped.
 
@@ -6,6 +6,9 @@ use super::report::Report;
 use super::{collectives, markdown};
 use crate::domain::markup;
 use crate::runs::Measurements;
+
+/// More columns than this are shrunk to the width of the text.
+const MOST_COLUMNS: usize = 8;
 
 pub fn write(report: &Report) -> String {
     let title = format!("Runs compared with run {}", report.baseline.id);
@@ -29,10 +32,14 @@ fn table(title: &str, heading: &[&str], rows: impl Iterator<Item = Vec<String>>,
     let note = note.map_or(String::new(), |note| {
         format!("\\multicolumn{{{}}}{{l}}{{\\footnotesize {}}} \\\\\n", heading.len(), markup::latex(&note))
     });
+    let (packages, before, after) = match heading.len() > MOST_COLUMNS {
+        true => ("booktabs,graphicx", "\\resizebox{\\textwidth}{!}{%\n", "}"),
+        false => ("booktabs", "", ""),
+    };
     let heading = line(heading.iter().map(|name| (*name).to_owned()).collect());
     let rows: String = rows.map(line).collect();
     format!(
-        "% {title}. The document needs \\usepackage{{booktabs}}.\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n{heading}\\midrule\n{rows}\\bottomrule\n{note}\
-         \\end{{tabular}}\n"
+        "% {title}. The document needs \\usepackage{{{packages}}}.\n{before}\\begin{{tabular}}{{{columns}}}\n\\toprule\n{heading}\\midrule\n{rows}\
+         \\bottomrule\n{note}\\end{{tabular}}{after}\n"
     )
 }

@@ -82,8 +82,8 @@ fn times(ratio: f64) -> String {
 fn measured(row: &Row, run: &RunSummary) -> Vec<String> {
     let record = run.record.as_ref();
     let cost = run.devices.zip(row.device_seconds).map(|(devices, seconds)| match devices.kind {
-        DeviceKind::Gpu => format!("{seconds:.0} GPU-s"),
-        DeviceKind::Cpu => format!("{seconds:.0} rank-s"),
+        DeviceKind::Gpu => format!("{} GPU-s", units::rate(seconds)),
+        DeviceKind::Cpu => format!("{} rank-s", units::rate(seconds)),
     });
     vec![
         format!("{}{}", run.id, if row.is_baseline { " (baseline)" } else { "" }),

@@ -64,6 +64,7 @@ fn a_latex_table_has_a_row_a_run_with_as_many_cells_and_no_bare_sign() {
             "{text}"
         );
         assert!(text.contains(r"100 \%") || text.contains(r"90 \%"), "{text}");
+        assert!(text.contains("\\resizebox{\\textwidth}{!}{%\n") && text.contains("\\end{tabular}}\n"), "{text}");
     });
 }
 

@@ -25,7 +25,7 @@ pub static KEYS: &[Binding] = &[
     row(&[Char('N')], C::Note, "N", "", "write a note to the chosen run"),
     row(&[Char('D'), Code(K::Delete)], C::Delete, "D", "delete", "move the chosen run to the trash (asks first)").ranked(2),
     row(&[Char('u')], C::Undo, "u", "undo", "undo the last name, note or delete"),
-    row(&[Char('X')], C::Export, "X", "export", "write the shown runs to a file: Markdown, CSV, JSON or SVG"),
+    row(&[Char('X')], C::Export, "X", "export", "write the shown runs to a file: Markdown, CSV, JSON, SVG, HTML or LaTeX"),
     row(&[Char('a')], C::Again, "a", "", "the settings of the chosen run, to start it again"),
     row(ENTER, C::Accept, "Enter", "details", "details of the chosen run; of a run of collectives its messages and times"),
 ];

@@ -12,7 +12,7 @@ use crate::domain::settings::without_flags;
 use crate::domain::step::Step;
 use crate::launch::Preset;
 use crate::runs::recording::Position;
-use crate::runs::{RunId, RunSummary};
+use crate::runs::{self, RunId, RunSummary};
 use crate::tui::widgets::Theme;
 use crate::tui::widgets::notice::Notice;
 
@@ -204,17 +204,14 @@ impl Shared {
         self.starting.run || self.starting.turn
     }
 
-    /// The run others are compared with: the user's choice, else the first with one rank and a measured rate, else the
-    /// first with a measured rate; of those that do what the shown run does, for a training gains nothing over a benchmark. One
-    /// that had the machine to itself comes before one that shared it.
+    /// The run others are compared with: the user's choice, else [`runs::baseline`] of those that have a measured rate and do what the
+    /// shown run does, for a training gains nothing over a benchmark.
     pub fn baseline(&self) -> Option<&RunSummary> {
         let measured = |run: &&RunSummary| run.figures.images_per_sec.is_some();
         let shown = self.watched.as_ref().and_then(|watched| self.summary(watched.id)).filter(|run| measured(run));
         let shown = shown.or_else(|| self.runs.iter().rev().find(measured)).and_then(kind_of);
         let alike = |run: &&RunSummary| measured(run) && kind_of(run) == shown;
-        self.baseline
-            .and_then(|id| self.summary(id))
-            .or_else(|| self.runs.iter().filter(alike).min_by_key(|run| (run.figures.np != 1, run.disturbed().is_some())))
+        self.baseline.and_then(|id| self.summary(id)).or_else(|| runs::baseline(self.runs.iter().filter(alike)))
     }
 
     /// The next run gets these settings.
