@@ -4,7 +4,7 @@ import sys
 import time
 import weakref
 
-from . import averaging, core, digest, in_loop, rows, unloaded, watching, workers
+from . import averaging, core, departures, digest, in_loop, rows, unloaded, watching, workers
 from .core import State, guard, place, replace, send
 
 # Of a data set: its own values, and how deep they are looked into.
@@ -36,6 +36,8 @@ class Pass:
         # A pass whose gradients go into a later update is no validation.
         self.backwards = self.last_backwards = State.backwards
         self.batches = self.samples = self.ordered = 0
+        # What waits for the end of its loop.
+        self.left = None
         self.waited = 0.0
         self.first, self.order, self.picked = [], digest.hasher(), []
         self.dataset = _length(loader.dataset)
@@ -260,6 +262,7 @@ def _attach(loader, iterator):
     begun = _current.get(loader)
     if begun is not None:
         iterator._hvd_lab_pass = begun
+        departures.watch(begun, iterator)
         workers.expect(loader, begun.index, begun.made, iterator)
 
 
@@ -347,6 +350,7 @@ def _took(iterator, batch, waited):
         return
     State.progress += 1
     State.batches += 1
+    departures.look_at_batch(begun)
     begun.last_steps, begun.last_meetings, begun.last_backwards = State.steps, State.meetings, State.backwards
     begun.waited += waited
     State.times["data"] += waited
@@ -371,6 +375,7 @@ def _took(iterator, batch, waited):
 
 
 def _finish(begun, is_whole):
+    begun.left = None
     if begun not in _open:
         return
     _open.remove(begun)

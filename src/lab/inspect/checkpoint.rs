@@ -58,9 +58,10 @@ type Files<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<usize>, &'a Place)>;
 fn written(seen: &Inspection, is_such: fn(&str) -> bool) -> Files<'_> {
     let hosts: BTreeMap<usize, &str> = seen.of_all(group).map(|(rank, group)| (rank, group.host.as_str())).collect();
     let mut files = Files::new();
-    for (rank, report) in seen.of_all(state).filter(|(_, report)| {
-        report.action == StateAction::Written && !report.path.starts_with("/dev/") && is_such(&report.by)
-    }) {
+    for (rank, report) in seen
+        .of_all(state)
+        .filter(|(_, report)| report.action == StateAction::Written && !report.path.starts_with("/dev/") && is_such(&report.by))
+    {
         let host = hosts.get(&rank).copied().unwrap_or_default();
         let file = files.entry((host, &report.path)).or_insert_with(|| (BTreeSet::new(), &report.place));
         file.0.insert(rank);

@@ -54,9 +54,8 @@ fn clipped_early(seen: &Inspection) -> Option<Finding> {
         None => ("change", "the average is changed as well", seen.told("changed too early")?),
     };
     let done = if verb == "clip" { "clipped" } else { "changed" };
-    let remedy = format!(
-        "call optimizer.synchronize() before you {verb} them, and then step within `with optimizer.skip_synchronize():`"
-    );
+    let remedy =
+        format!("call optimizer.synchronize() before you {verb} them, and then step within `with optimizer.skip_synchronize():`");
     Some(Finding::objection(
         (TOPIC, Outcome::Wrong),
         format!("the gradients are {done} while Horovod still averages them"),

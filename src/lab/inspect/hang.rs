@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, ended, known, line, ranks as names};
-use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport};
+use super::inspection::{Inspection, collective, differ, ended, known, line, ranks as names, wrapped};
+use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport, WrappedReport};
 
 const TOPIC: Topic = Topic::Hang;
+
+const ALIKE: &str = "let all ranks decide alike: by a value that is the same on all of them, or broadcast the decision";
 
 /// Seconds after which a rank that does something else is missing.
 const PATIENCE: f64 = 60.0;
@@ -50,10 +52,41 @@ enum Standing<'a> {
 }
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
+    standstill(seen).into_iter().map(|finding| from_departure(seen, finding)).collect()
+}
+
+/// The line at which a rank alone skipped a batch or left its pass, if that is why the others wait.
+fn from_departure(seen: &Inspection, finding: Finding) -> Finding {
+    let departures = |rank: &usize| -> Vec<&WrappedReport> {
+        let is_one = |report: &&WrappedReport| ["left a pass", "skipped a batch"].contains(&report.by.as_str());
+        seen.of_rank(*rank, wrapped).filter(is_one).collect()
+    };
+    let has_failed = |end: &EndedReport| end.failure.as_ref().is_some_and(|failure| failure.within.is_empty());
+    if !finding.is_objection() || !seen.is_complete() || seen.of_all(ended).any(|(_, end)| has_failed(end)) {
+        return finding;
+    }
+    let all: Vec<(usize, Vec<&WrappedReport>)> = seen.ranks.keys().map(|rank| (*rank, departures(rank))).collect();
+    let fewest = all.iter().map(|(_, own)| own.len()).min().unwrap_or(0);
+    let most = all.iter().max_by_key(|(_, own)| own.len()).filter(|(_, own)| own.len() > fewest);
+    let Some((rank, report)) = most.and_then(|(rank, own)| Some((rank, own.last()?))) else { return finding };
+    Finding {
+        seen: format!(
+            "{}; before that rank {rank} {} at {}, and not all ranks did",
+            finding.seen,
+            report.by,
+            line(&report.place)
+        ),
+        place: known(&report.place),
+        remedy: ALIKE.to_owned(),
+        ..finding
+    }
+}
+
+fn standstill(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return Vec::new();
     }
-    if let Some(found) = evaluates_alone(seen) {
+    if let Some(found) = evaluates_alone(seen).or_else(|| different_sizes(seen)) {
         return vec![found];
     }
     let mut waiting: BTreeMap<usize, StalledReport> = BTreeMap::new();
@@ -80,8 +113,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             told.0,
             line(&told.1)
         );
-        let remedy = "let all ranks decide alike: by a value that is the same on all of them, or broadcast the decision";
-        return vec![Finding::objection(wrong, said, known(&told.1), "the ranks wait for ever, or until a limit", remedy)];
+        return vec![Finding::objection(wrong, said, known(&told.1), "the ranks wait for ever, or until a limit", ALIKE)];
     }
     let somebody_works = others.values().any(|other| matches!(other, Elsewhere::Busy));
     if let Some((other, there)) = apart.filter(|_| !somebody_works || seen.is_over) {
@@ -178,6 +210,30 @@ fn evaluates_alone(seen: &Inspection) -> Option<Finding> {
     })
 }
 
+/// A reduction to which the ranks brought tensors of different sizes, and which was the last call of all of them.
+fn different_sizes(seen: &Inspection) -> Option<Finding> {
+    let goes_on = |report: &&InspectorReport| matches!(report, InspectorReport::Collective(_) | InspectorReport::Update(_));
+    let last = |reports: &Vec<InspectorReport>| collective(reports.iter().rev().find(goes_on)?).cloned();
+    let calls: Vec<CollectiveReport> = seen.ranks.values().filter_map(last).collect();
+    let is_reduction = |call: &CollectiveReport| call.name.contains("reduce") && call.numbers.is_some();
+    let is_cut_off = seen.has_stood() || seen.is_over && !seen.have_all_ended();
+    if calls.len() < seen.size() || !is_cut_off || !calls.iter().all(is_reduction) {
+        return None;
+    }
+    let is_one_call = !differ(calls.iter().map(|call| (&call.place, call.call)));
+    let sizes: Vec<String> = calls.iter().filter_map(|call| call.numbers).map(|numbers| numbers.to_string()).collect();
+    (is_one_call && differ(&sizes)).then(|| {
+        let (call, sizes) = (&calls[0], sizes[..sizes.len().min(8)].join(", "));
+        Finding::objection(
+            (TOPIC, Outcome::Wrong),
+            format!("the ranks brought tensors of different sizes to one {}: {sizes} numbers", call.name),
+            known(&call.place),
+            "the call fails, or mixes tensors that do not belong together",
+            "make these calls in the same order on all ranks: the order of a set of strings is another one in each process, sorted(names) is not",
+        )
+    })
+}
+
 /// A collective that only one of two ranks has made before both came to where they wait: with the rank, and the one that has not made it.
 fn made_by_one<'a>(
     seen: &'a Inspection,
@@ -202,8 +258,11 @@ fn stopped_alone(seen: &Inspection) -> Option<(usize, Place)> {
 
 /// A collective of a rank that was stopped before it could tell its end, to which the rank that failed in another one had not come.
 fn alone_in<'a>(seen: &'a Inspection, rank: usize, failed: usize, report: &StalledReport) -> Option<&'a CollectiveReport> {
-    let is_same = |one: &CollectiveReport, other: &CollectiveReport| one.place == other.place && one.updates == other.updates;
-    let is_shared = |call: &CollectiveReport| seen.of_rank(failed, collective).any(|other| is_same(call, other));
+    // A rank that skips the updates of an epoch makes the same call once more.
+    let count = |of: usize, call: &CollectiveReport| {
+        seen.of_rank(of, collective).filter(|other| other.place == call.place && other.updates == call.updates).count()
+    };
+    let is_shared = |call: &CollectiveReport| count(failed, call) >= count(rank, call);
     seen.of_rank(rank, collective).find(|call| call.updates >= report.updates && call.place != report.place && !is_shared(call))
 }
 

@@ -66,3 +66,38 @@ fn the_rank_whose_data_ended_first_is_named_though_the_other_never_came_to_its_e
         "{found:?}"
     );
 }
+
+#[test]
+fn the_line_at_which_a_rank_alone_left_its_pass_is_named_rather_than_that_of_those_who_wait() {
+    let left = |by: &str, of: &[usize], last: [Vec<InspectorReport>; 2]| {
+        objections(&with(ending(last), 4, of, &told(by, &["20"])), true)
+    };
+    let apart = || [vec![failed(60, "barrier")], vec![failed(61, "all_reduce")]];
+    let hang = |line| vec![(Topic::Hang, Outcome::Wrong, line)];
+    assert_eq!(left("left a pass", &[1], apart()), hang(70));
+    assert_eq!(left("skipped a batch", &[0], apart()), hang(70));
+    assert_eq!(left("left a pass", &[0, 1], apart()), hang(60), "all ranks have left theirs");
+    assert_eq!(left("left a pass", &[0], [vec![clean()], vec![clean()]]), [], "nobody waits");
+    assert_eq!(left("left a pass", &[1], [vec![stalled(60, "barrier")], vec![failed(7, "")]]), hang(7), "an error left the loop");
+}
+
+#[test]
+fn tensors_of_different_sizes_in_one_call_are_named() {
+    let call = |numbers| {
+        InspectorReport::Collective(CollectiveReport {
+            name: "all_reduce".into(),
+            place: at(33),
+            numbers: Some(numbers),
+            is_count: false,
+            call: 9,
+            updates: 32,
+        })
+    };
+    let found = |sizes: [usize; 2], end: InspectorReport| {
+        objections(&ending([vec![call(sizes[0]), end.clone()], vec![call(sizes[1]), end]]), true)
+    };
+    let error = || failed(33, "all_reduce");
+    assert_eq!(found([54, 4], error()), [(Topic::Hang, Outcome::Wrong, 33)]);
+    assert_eq!(found([54, 54], error()), []);
+    assert_eq!(found([54, 4], clean()), [], "groups of some of the ranks may bring what they like");
+}

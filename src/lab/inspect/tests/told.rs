@@ -14,7 +14,14 @@ fn each(all: Vec<EventLine>, by: &str, tell: impl Fn(usize, &mut WrappedReport))
 /// A log that is opened to append to it, or a curve.
 fn written(by: &str, path: &str) -> InspectorReport {
     let action = StateAction::Written;
-    InspectorReport::State(StateReport { action, by: by.into(), path: path.into(), place: at(71), digest: String::new(), updates: 4 })
+    InspectorReport::State(StateReport {
+        action,
+        by: by.into(),
+        path: path.into(),
+        place: at(71),
+        digest: String::new(),
+        updates: 4,
+    })
 }
 
 #[test]

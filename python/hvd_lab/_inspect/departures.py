@@ -1,0 +1,53 @@
+"""Batches that a rank skips and passes that it leaves, with the line: where the others wait for it, that is the line to change."""
+import linecache
+import re
+import sys
+import weakref
+
+from . import core
+from .core import State, guard, place, send
+
+_MOST = 64
+_count = [0]
+
+
+def _tell(by, where):
+    if where["file"] and _count[0] < _MOST and core.may_speak():
+        _count[0] += 1
+        send("wrapped", by=by, place=where, settings=[str(State.updates)])
+
+
+def watch(begun, iterator):
+    """Python drops the iterator of a loop at the very line that leaves it, which may also be one that raises an error."""
+    begun.left = weakref.ref(iterator, _look_at_end)
+
+
+@guard
+def _look_at_end(gone):
+    where = place(sys._getframe(2))
+    if re.search(r"\b(break|return)\b", linecache.getline(where["file"], where["line"])):
+        _tell("left a pass", where)
+
+
+@guard
+def look_at_batch(begun):
+    """Before the next batch counts: the one before it was not sent backward, and others were."""
+    if begun.batches and State.backwards == begun.last_backwards > begun.backwards:
+        _tell("skipped a batch", _line_of_skip(begun.where))
+
+
+def _line_of_skip(loop):
+    """The only `continue` within a loop, or else the loop."""
+    found, line = [], loop["line"]
+    depth = _depth(linecache.getline(loop["file"], line))
+    for number in range(line + 1, line + 200):
+        text = linecache.getline(loop["file"], number)
+        if text.strip() and _depth(text) <= depth:
+            break
+        if re.match(r"\s*continue\b|.*:\s*continue\b", text):
+            found.append(number)
+    return {"file": loop["file"], "line": found[0]} if len(found) == 1 else loop
+
+
+def _depth(text):
+    return len(text) - len(text.lstrip())
