@@ -13,6 +13,8 @@ from . import core
 _SETS_RATE = re.compile(r"\[\s*[\"']lr[\"']\s*\]\s*[-+*/]{0,2}=(?!=)")
 # `parameter.grad /= size`, also with `.data` or by `div_`.
 _DIVIDES = re.compile(r"\bgrad(\.data)?\s*([*/]=|\.(div|mul)_\(|=.*\bgrad\b.*/)|\b_foreach_(div|mul)_\(")
+# `parameter.data -= rate * parameter.grad`, also by `sub_` or `add_`.
+_UPDATES = re.compile(r"-=.*\bgrad\b|=[^=].*-.*\bgrad\b|\.(sub|add|copy)_\(.*\bgrad\b")
 _MOST_LINES = 100_000
 # Lines behind a call that are looked at.
 _LATER = 9
@@ -61,6 +63,11 @@ def line_that_divides(otherwise):
     """Of the lines that divide gradients the last one, which comes behind an average that may need one such line itself."""
     found = list(_lines(_DIVIDES))
     return found[-1] if found and len({line["file"] for line in found}) == 1 else otherwise
+
+
+def line_that_updates(otherwise):
+    found = list(_lines(_UPDATES))
+    return found[0] if len(found) == 1 else otherwise
 
 
 def line_of_value(where, method):

@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, differ, known, no_update, ranks as names};
+use super::inspection::{Inspection, collective, differ, is_by_hand, known, no_update, ranks as names};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, Place, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
 const COST: &str = "each rank trains on its own share alone, and the ranks drift apart without an error";
+
+/// Numbers of a result, rather than of gradients.
+const FEW: usize = 8;
 
 type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;
 
@@ -39,10 +42,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if found.is_empty() {
         let numbers: BTreeSet<usize> = updates.keys().map(|(_, number)| *number).collect();
         let numbers: Vec<String> = numbers.into_iter().map(|number| number.to_string()).take(8).collect();
-        return Finding::ok(
-            TOPIC,
-            format!("the gradients were equal on all ranks at the updates looked at ({}, ...)", numbers.join(", ")),
-        );
+        let is_hidden = updates.values().flat_map(|ranks| ranks.values()).all(|update| is_by_hand(update));
+        let what = if is_hidden { "updates by hand left the weights equal" } else { "the gradients were equal" };
+        return Finding::ok(TOPIC, format!("{what} on all ranks at the updates looked at ({}, ...)", numbers.join(", ")));
     }
     found
 }
@@ -269,7 +271,17 @@ fn unseen(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<
     if hidden().any(|update| !update.gradients.is_empty() || update.averaged_by_hand > 0) || seen.is_blind() {
         return None;
     }
-    if seen.wrappers().next().is_some() || seen.has_exchanged() {
+    // Where updates are made by hand, a few numbers that are brought together are results.
+    let of_gradients = |call: &CollectiveReport| {
+        let is_exchange = call.name.contains("reduce") || call.name.contains("gather");
+        is_exchange && call.numbers.is_none_or(|numbers| numbers > FEW)
+    };
+    let has_exchanged = if hidden().all(|update| is_by_hand(update)) {
+        seen.of_all(collective).any(|(_, call)| of_gradients(call))
+    } else {
+        seen.wrappers().next().is_some() || seen.has_exchanged()
+    };
+    if has_exchanged {
         return None;
     }
     Some(Finding::objection(

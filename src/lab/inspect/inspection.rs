@@ -344,13 +344,18 @@ pub(super) fn ended(report: &InspectorReport) -> Option<&EndedReport> {
     if let InspectorReport::Ended(report) = report { Some(report) } else { None }
 }
 
+/// Whether the program changed the weights itself, without an optimizer: then its gradients are not seen.
+pub(super) fn is_by_hand(update: &InspectedUpdate) -> bool {
+    update.optimizer == "by hand"
+}
+
 /// Why there is no update to judge.
 pub(super) fn no_update(seen: &Inspection) -> &'static str {
     let made_none = seen.is_over && seen.of_all(update).next().is_none() && seen.have_all_ended();
     if seen.of_all(ended).any(|(_, end)| end.failure.is_some()) {
         "an error has ended the program before its first update"
     } else if made_none {
-        "no step() of an optimizer was seen: updates by hand are not looked at"
+        "neither a step() of an optimizer nor an update by hand was seen"
     } else {
         "no update was seen on all ranks"
     }

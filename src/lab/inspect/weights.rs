@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, no_update, ranks as names, state, update};
+use super::inspection::{Inspection, differ, is_by_hand, known, no_update, ranks as names, state, update};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
 
 const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";
@@ -64,7 +64,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             "the ranks started equal, and differ because their optimizers remember different things",
         )];
     }
-    if seen.wrappers().next().is_none() && reports.values().all(|update| update.gradients.is_empty()) {
+    let is_hidden = seen.wrappers().next().is_none() || reports.values().all(|update| is_by_hand(update));
+    if is_hidden && reports.values().all(|update| update.gradients.is_empty()) {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because nothing averages the gradients")];
     }
     // A rate that each rank decides on differs between two looks as well.

@@ -167,3 +167,29 @@ fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mism
     all.push(line(1, InspectorReport::Ended(EndedReport { updates: 32, failure, ..EndedReport::default() })));
     assert_eq!(objections(&all, true), [(Topic::Hang, Outcome::Wrong, 73)], "where the failed one was, the other one never is");
 }
+
+#[test]
+fn updates_by_hand_are_judged_by_the_weights_that_they_leave() {
+    let by_hand = |numbers: usize, is_apart: bool| {
+        let mut all = updates(|rank, update| {
+            update.optimizer = "by hand".into();
+            update.gradients.clear();
+            update.made = Place::default();
+            if is_apart && update.update > 0 {
+                update.weights = format!("{} of {rank}", update.weights);
+            }
+        });
+        all.retain(|line| !matches!(&line.event, Event::Inspected(report) if is_wrapped(report)));
+        for line in &mut all {
+            if let Event::Inspected(report) = &mut line.event
+                && let InspectorReport::Collective(call) = report.as_mut()
+            {
+                call.numbers = Some(numbers);
+            }
+        }
+        objections(&all, true)
+    };
+    assert_eq!(by_hand(2, true), [(Topic::Gradients, Outcome::Wrong, 30)]);
+    assert_eq!(by_hand(2, false), []);
+    assert_eq!(by_hand(1000, true), [], "so many numbers may be the gradients, or the weights now and then");
+}
