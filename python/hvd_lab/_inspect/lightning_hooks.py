@@ -2,13 +2,20 @@
 import sys
 
 from . import core, digest, watching
-from .core import State, guard, place, replace
+from .core import State, guard, place, replace, send
 
+# Where results are logged, by their names, and the decisions of each callback that goes by one.
+_logged, _decided = {}, core.Marks()
 # Words that are told once, of all kinds.
 _MOST_TOLD = 64
 
 
 def install(module):
+    if not hasattr(module, "LightningModule"):
+        for name, method in (("EarlyStopping", "_run_early_stopping_check"), ("ModelCheckpoint", "_save_topk_checkpoint")):
+            if hasattr(module, name):
+                replace(getattr(module, name), method, core.looks_first(_look_at_decision))
+        return
     replace(module.LightningModule, "log", _remembers)
     replace(module.LightningModule, "manual_backward", core.looks_first(_tell_manual))
     watching.tells_backward[0] = True
@@ -16,11 +23,30 @@ def install(module):
 
 def _remembers(old):
     def log(self, name, value, *args, **kwargs):
+        _remember_line(name)
         if not kwargs.get("sync_dist"):
             _remember(self, name, value)
         return old(self, name, value, *args, **kwargs)
 
     return log
+
+
+@guard
+def _remember_line(name):
+    if len(_logged) < _MOST_TOLD or name in _logged:
+        _logged[name] = place(sys._getframe(3))
+
+
+@guard
+def _look_at_decision(callback, trainer, candidates=None):
+    """The value that a callback goes by."""
+    value = (trainer.callback_metrics if candidates is None else candidates).get(callback.monitor)
+    number = _decided.get(callback, 0)
+    if value is None or number >= _MOST_TOLD or trainer.sanity_checking or value.numel() != 1:
+        return
+    _decided[callback] = number + 1
+    send("decision", by=type(callback).__name__, place=_logged.get(callback.monitor, core.NO_PLACE), value=digest.of_text(repr(float(value))), number=number,
+         updates=State.updates)
 
 
 @guard

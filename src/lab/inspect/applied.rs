@@ -1,10 +1,16 @@
 //! Gradients that are equal on all ranks, and yet are not those of the whole batch.
 
+use std::collections::BTreeMap;
+
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, known, pass};
-use crate::domain::event::PassReport;
+use super::inspection::{Inspection, collective, differ, known, pass};
+use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport};
 
 const TOPIC: Topic = Topic::Gradients;
+/// Numbers of a result, rather than of gradients.
+const FEW: usize = 8;
+/// The last looks at weights, of which all must show that they differ.
+const APART: usize = 3;
 
 pub(super) fn objections(seen: &Inspection) -> impl Iterator<Item = Finding> {
     [replaced(seen), cleared(seen), clipped_first(seen), averaged_twice(seen), batches_added(seen)].into_iter().flatten()
@@ -20,6 +26,31 @@ fn clipped_first(seen: &Inspection) -> Option<Finding> {
         "each rank clips its own by another factor, and the limit is not that of the average",
         "clip behind the average, in front of optimizer.step()",
     ))
+}
+
+/// Local steps that are never followed by an average of the weights.
+pub(super) fn never_averaged(seen: &Inspection) -> Option<Finding> {
+    let is_averaged = ["averaged weights", "PostLocalSGDOptimizer"].iter().any(|by| seen.has(by));
+    let report = seen.told("LocalSGD").filter(|_| seen.have_all_ended() && !is_averaged)?;
+    let updates = seen.updates();
+    let are_apart = |of: &BTreeMap<usize, &InspectedUpdate>| differ(of.values().map(|update| &update.weights));
+    let last: Vec<bool> = updates.values().rev().map(are_apart).take(APART).collect();
+    let is_never = last == [true; APART] && !seen.of_all(collective).any(|(_, call)| may_be_gradients(call)) && !seen.is_blind();
+    is_never.then(|| {
+        Finding::objection(
+            (TOPIC, Outcome::Wrong),
+            "the ranks make local steps, and their weights are never averaged",
+            known(&report.place),
+            "each rank trains on its own share alone, and the ranks drift apart without an error",
+            "call average_parameters() of a PeriodicModelAverager behind each optimizer.step(), or use PostLocalSGDOptimizer",
+        )
+    })
+}
+
+/// Whether a call brings so many numbers together that they may be gradients or weights, rather than results.
+pub(super) fn may_be_gradients(call: &CollectiveReport) -> bool {
+    let is_exchange = call.name.contains("reduce") || call.name.contains("gather");
+    is_exchange && call.numbers.is_none_or(|numbers| numbers > FEW)
 }
 
 /// Averages that the program divides by the number of ranks once more.

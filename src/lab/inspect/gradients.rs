@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::applied::may_be_gradients;
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, is_by_hand, known, no_update, ranks as names};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, Place, WrappedReport};
@@ -9,14 +10,14 @@ use crate::domain::event::{CollectiveReport, InspectedUpdate, Place, WrappedRepo
 const TOPIC: Topic = Topic::Gradients;
 const COST: &str = "each rank trains on its own share alone, and the ranks drift apart without an error";
 
-/// Numbers of a result, rather than of gradients.
-const FEW: usize = 8;
-
 type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return vec![Finding::not_judged(TOPIC, "one rank has nobody to average with")];
+    }
+    if let Some(found) = super::applied::never_averaged(seen) {
+        return vec![found];
     }
     if let Some(by) = seen.sharded() {
         return vec![Finding::not_judged(TOPIC, format!("with {by} each rank holds a part of the gradients on purpose"))];
@@ -272,12 +273,8 @@ fn unseen(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<
         return None;
     }
     // Where updates are made by hand, a few numbers that are brought together are results.
-    let of_gradients = |call: &CollectiveReport| {
-        let is_exchange = call.name.contains("reduce") || call.name.contains("gather");
-        is_exchange && call.numbers.is_none_or(|numbers| numbers > FEW)
-    };
     let has_exchanged = if hidden().all(|update| is_by_hand(update)) {
-        seen.of_all(collective).any(|(_, call)| of_gradients(call))
+        seen.of_all(collective).any(|(_, call)| may_be_gradients(call))
     } else {
         seen.wrappers().next().is_some() || seen.has_exchanged()
     };

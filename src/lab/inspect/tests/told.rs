@@ -246,3 +246,20 @@ fn a_number_of_samples_that_is_summed_is_no_result() {
     assert_eq!(counted(true), [(Topic::Metrics, Outcome::Look, 40)]);
     assert_eq!(counted(false), [], "the other validation of this line was brought together");
 }
+
+#[test]
+fn local_steps_need_an_average_of_the_weights_now_and_then() {
+    let local = |apart_from: usize, more: Option<&str>| {
+        let all = updates(|rank, update| {
+            if update.update >= apart_from {
+                update.weights = format!("{} of {rank}", update.weights);
+            }
+        });
+        let all = with(all, 4, &[0, 1], &told("LocalSGD", &[]));
+        objections(&more.map_or(all.clone(), |by| with(all, 4, &[0, 1], &told(by, &[]))), true)
+    };
+    assert_eq!(local(2, None), [(Topic::Gradients, Outcome::Wrong, 70)]);
+    assert_eq!(local(2, Some("averaged weights")), []);
+    assert_eq!(local(2, Some("PostLocalSGDOptimizer")), []);
+    assert_eq!(local(16, None), [], "they have just begun");
+}
