@@ -94,6 +94,7 @@ def _begin_update(optimizer, pairs):
     if loop is None:
         loop = _loops[optimizer] = _Loop(optimizer, [variable for _, variable in pairs], place(sys._getframe(3)))
     if _is_within():
+        _look_at_clipping(pairs)
         loop.is_alone = is_alone
         if _calls:
             known = _of_function.get(_calls[0], [])
@@ -125,6 +126,8 @@ def _averages_inside(optimizer):
 # Operations of a graph that call others, which are not looked into, and those that read a weight.
 _CALLS, _READS = ("If", "While", "Case", "Call"), ("ReadVariableOp", "ResourceGather")
 _MOST_OPERATIONS = 100_000
+# Operations from a gradient to the one that clipped it.
+_MOST_BETWEEN = 8
 
 
 def _may_be_averaged(pairs):
@@ -143,6 +146,25 @@ def _may_be_averaged(pairs):
         reads = reads or operation.type in _READS
         waiting.extend(operation.inputs)
     return not reads or bool(waiting)
+
+
+def _look_at_clipping(pairs):
+    """A gradient in a graph that was clipped right before Horovod got it. TensorFlow names operations by the function that made them."""
+    for gradient, _ in pairs:
+        operation, is_before = getattr(gradient, "op", None), False
+        for _ in range(_MOST_BETWEEN):
+            if operation is None or not operation.inputs:
+                break
+            if is_before and "clip_by_" in operation.name and "gradient" not in operation.name:
+                core.tell_once("clipped before the average", _line_of(operation))
+                return
+            is_before = is_before or operation.type.startswith("Horovod")
+            operation = operation.inputs[0].op
+
+
+def _line_of(operation):
+    files = [(core._is_own(frame.filename), frame.lineno) for frame in reversed(list(operation.traceback or ()))]
+    return next(({"file": file, "line": line} for file, line in files if file is not None), NO_PLACE)
 
 
 def _calls_function(old):

@@ -93,8 +93,10 @@ def has_changed(parameter):
 def before_sum(tensor):
     """A tensor that is about to go through `all_reduce`: a gradient, or all of them behind each other. Until it comes back nothing is known of it."""
     del _given[:]
-    known = _of_address.get(digest.address(tensor)) if _of_address else None
-    if known is None and _numbers and tensor.numel() == _total[0]:
+    if not _numbers or not _is_plain(tensor):
+        return
+    known = _of_address.get(digest.address(tensor))
+    if known is None and tensor.numel() == _total[0]:
         known = next(iter(_numbers.values()))
     if known is not None and known.average is None and known.raw:
         # The program may have divided it before.
@@ -117,14 +119,22 @@ def _scale_of(loss):
         name = node.name() if node is not None else ""
         inner = [of for of, _ in node.next_functions if of is not None] if node is not None else []
         if name in ("DivBackward0", "MulBackward0") and len(inner) == 1:
-            other = next((of for of in (node._saved_other, node._saved_self) if of is not None and of.numel() == 1), None)
-            other = float(other) if other is not None else 0.0
+            other = _factor_of(node)
             scale = scale * other if name == "MulBackward0" else scale / other if other else 0.0
         elif name not in _SAME or len(inner) != 1:
             break
         node = inner[0]
     is_mean = name == "MeanBackward0" or getattr(node, "_saved_reduction", 0) == 1
     return is_mean, scale
+
+
+def _factor_of(node):
+    """What a loss is multiplied with or divided by; 0 if it is no number, or not known any more."""
+    try:
+        other = next((of for of in (node._saved_other, node._saved_self) if of is not None and of.numel() == 1), 0.0)
+    except (AttributeError, RuntimeError):
+        return 0.0
+    return float(other)
 
 
 def _is(number, other):
