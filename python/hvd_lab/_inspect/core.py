@@ -60,8 +60,8 @@ class State:
     times = {"data": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0, "exchange": 0.0}
     # A pass over a data loader has begun, and how many batches and which line are those of the last one.
     has_loaders, loader = False, (0, NO_PLACE)
-    # Batches that loaders have given.
-    batches = 0
+    # The number of the loader that has given the last batch, and how many all have given.
+    batch = (0, 0)
     # Since then, the line that logs a result of this rank alone where a library runs the loop.
     logged_at = None
     # A pass that did not train has ended since the last update, and of how many samples the last one was.

@@ -349,7 +349,7 @@ def _took(iterator, batch, waited):
     if begun is None:
         return
     State.progress += 1
-    State.batches += 1
+    State.batch = begun.index, State.batch[1] + 1
     departures.look_at_batch(begun)
     begun.last_steps, begun.last_meetings, begun.last_backwards = State.steps, State.meetings, State.backwards
     begun.waited += waited

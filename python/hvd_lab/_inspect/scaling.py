@@ -22,7 +22,7 @@ class _Number:
 
 # By the number of the parameter, and by the address of its gradient. Numbers in all gradients, and the one that is in a collective.
 _numbers, _of_address, _total, _given = {}, {}, [0], []
-# Backward passes since the last update: the line, the batches that had come, whether the loss is a plain mean, and what it is multiplied by.
+# Backward passes since the last update: the line, the batch that had come last, whether the loss is a plain mean, and what it is multiplied by.
 _passes = []
 # Of each optimizer, how many updates have shown what, and how many did not.
 _shown = core.Marks()
@@ -52,7 +52,7 @@ def before_backward(loss, frame):
         is_mean, scale = _scale_of(loss)
         # Libraries divide it themselves, some of them behind the backward pass.
         is_mean = is_mean and core._is_own(frame.f_code.co_filename) is not None
-        _passes.append((place(frame), State.batches, is_mean, scale))
+        _passes.append((place(frame), State.batch, is_mean, scale))
 
 
 @guard
@@ -165,7 +165,8 @@ def look(optimizer, parameters, wrapped):
         return None
     where = _passes[-1][0]
     lines, batches = {str(line) for line, _, _, _ in _passes}, {batch for _, batch, _, _ in _passes}
-    are_batches = count > 1 and len(lines) == 1 and len(batches) == count and State.has_loaders
+    # Of several loaders the losses may be those of several tasks.
+    are_batches = count > 1 and len(lines) == 1 and len(batches) == count and len({loader for loader, _ in batches}) == 1
     # Gradients of as many batches as there are ranks are divided by that number as well, and so are those of a loss that was multiplied by it.
     _show(optimizer, "averaged twice", _is(factor, 1 / size) and count != size and not _is(scale, size), lambda: source.line_that_divides(place()))
     _show(optimizer, "batches added up", _is(factor, 1) and are_batches and all(is_mean and scale == 1 for _, _, is_mean, scale in _passes),

@@ -23,6 +23,10 @@ def divide(by):
         p.grad /= by
 
 
+def add_task(inputs, targets):
+    nn.functional.l1_loss(model(inputs), targets).backward()
+
+
 def shuffle(number):
     for sampler in samplers:
         sampler.set_epoch(number)
@@ -38,10 +42,11 @@ for epoch in range(3):
             optimizer.step()
             optimizer.zero_grad()
     shuffle(4 * epoch + 1)
-    # The sum of two tasks.
-    for pair in zip(*loaders):
-        for inputs, targets in pair:
-            nn.functional.l1_loss(model(inputs), targets).backward()
+    # The sum of two tasks, each with a loader of its own.
+    other_task = iter(loaders[1])
+    for batch in loaders[0]:
+        add_task(*batch)
+        add_task(*next(other_task))
         others[0].step()
         others[0].zero_grad()
     shuffle(4 * epoch + 2)
