@@ -431,8 +431,7 @@ def _tell_update(optimizer, number):
         beside.tell(parameters, itertools.chain.from_iterable(map(_parameters, _made)))
     source.look_at_rate(optimizer)
     is_sum = scaling.look(optimizer, with_gradient, frozenset().union(*(wrapper.parameters for wrapper in own)))
-    if is_sum is None:
-        is_sum = all(_is_as_summed(parameter.grad) for parameter in exchanged) if exchanged else _are_as_summed(with_gradient)
+    looks_summed = all(_is_as_summed(parameter.grad) for parameter in exchanged) if exchanged else _are_as_summed(with_gradient)
     if parameters and len(first_weights) < 64:
         first_weights[digest.address(parameters[0])] = weakref.ref(parameters[0])
     buffers = [buffer for wrapper in own for buffer in wrapper.wrapped().module.buffers()]
@@ -465,7 +464,7 @@ def _tell_update(optimizer, number):
         without_sync=without_sync,
         without_sync_place=_no_sync_place[0] or (unsynced or [core.NO_PLACE])[0],
         averaged_by_hand=len(exchanged),
-        summed_by_hand=is_sum,
+        summed_by_hand=looks_summed if is_sum is None else is_sum,
         device=core.name_of(parameters[0].device, torch) if parameters else "cpu",
         threads=torch.get_num_threads(),
         samples=samples[0],
