@@ -11,12 +11,11 @@ use hvd_lab::domain::schedule::LearningRateSchedule;
 use hvd_lab::domain::topology::{ROOT_RANK, Rank, Topology};
 use hvd_lab::trainer::accumulation::AccumulationStep;
 use hvd_lab::trainer::checkpoint;
-use hvd_lab::trainer::distributed::broadcast_state;
+use hvd_lab::trainer::distributed::{broadcast_state, broadcast_state_from};
 use hvd_lab::trainer::early_stop::EarlyStop;
 use hvd_lab::trainer::evaluate::{MetricSums, evaluate, evaluate_drawn, final_test};
 use hvd_lab::trainer::model::{Dropout, Model};
 use hvd_lab::trainer::optimizer::Optimizer;
-use hvd_lab::trainer::params::{set, to_vec};
 use hvd_lab::trainer::pass::{Pass, Update};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::resume::{self, EpochReports};
@@ -110,20 +109,9 @@ impl Session {
         let (Some(model), Some(optimizer)) = (&mut self.model, &mut self.optimizer) else {
             anyhow::bail!("there are no weights to broadcast: compile the model first")
         };
-        if Rank(root) == ROOT_RANK {
-            broadcast_state(self.comm, &mut **model, &mut **optimizer)?;
-        } else {
-            let mut weights = model.params().to_vec();
-            self.comm.broadcast(&mut weights, Rank(root))?;
-            model.params_mut().set(&weights);
-            let mut statistics = model.buffers().to_vec();
-            self.comm.broadcast(&mut statistics, Rank(root))?;
-            model.buffers_mut().set(&statistics);
-            for (_, state) in optimizer.state() {
-                let mut numbers = to_vec(state);
-                self.comm.broadcast(&mut numbers, Rank(root))?;
-                set(state, &numbers);
-            }
+        match Rank(root) {
+            ROOT_RANK => broadcast_state(self.comm, &mut **model, &mut **optimizer)?,
+            root => broadcast_state_from(root, self.comm, &mut **model, &mut **optimizer)?,
         }
         found.restore_statistics(&topology, &mut **model);
         self.found = found;

@@ -138,7 +138,7 @@ pub struct TopologyReport {
     pub topology: Topology,
     pub host: String,
     pub pid: u32,
-    /// `local` or `mpi`.
+    /// `local`, `mpi` or `nccl`; of a program of the user's own, its launcher.
     pub communicator: String,
     /// `cpu` or `cuda:0`.
     pub device: String,

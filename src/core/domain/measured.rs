@@ -52,14 +52,11 @@ impl MeasuredRow {
 
 /// Why rows have no prediction: each reason once, with the methods that it is for.
 pub fn refusals<'a>(rows: impl IntoIterator<Item = &'a MeasuredRow>) -> Vec<(String, Vec<&'a str>)> {
-    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-    for (method, refused) in rows.into_iter().filter_map(|row| Some((row.report.method.as_str(), row.predicted_s.err()?))) {
-        let reason = refused.to_string();
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, methods)) if methods.contains(&method) => {}
-            Some((_, methods)) => methods.push(method),
-            None => reasons.push((reason, vec![method])),
-        }
+    let refused = rows.into_iter().filter_map(|row| Some((row.predicted_s.err()?.to_string(), row.report.method.as_str())));
+    let mut reasons = grouped(refused);
+    for (_, methods) in &mut reasons {
+        let mut named = BTreeSet::new();
+        methods.retain(|method| named.insert(*method));
     }
     reasons
 }

@@ -57,10 +57,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 pub(super) fn check(home: &Path, store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result<ExitCode> {
     let Measurement { record, spec, measured, .. } = options::open(store, Some(id))?;
     let claims = check_collectives(&spec, &measured);
-    match ProgressFile::of(home).update(|progress| progress.note_collectives(id, &claims)) {
-        Ok(((), reading)) => reading.note.iter().for_each(|note| say(note)),
-        Err(error) => say(&format!("progress could not be kept: {error}")),
-    }
+    ProgressFile::of(home).note(|progress| progress.note_collectives(id, &claims)).iter().for_each(|note| say(note));
     if as_json {
         print_json(&serde_json::json!({ "run": id, "np": record.np(), "claims": claims }))?;
     } else {

@@ -71,7 +71,7 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
     };
     let ((), mut reading) = file.update(note).unwrap_or_else(|error| {
         let progress = known.progress.clone();
-        ((), Reading { progress, note: Some(format!("progress could not be kept: {error}")) })
+        ((), Reading { progress, note: Some(error.not_kept()) })
     });
     reading.note = reading.note.or(known.note);
     let levels = if record.request.program.is_some() { [Level::Written].as_slice() } else { &[Level::Seen, Level::Proven] };
@@ -86,7 +86,7 @@ fn judge_as(store: &RunStore, home: &Path, run: RunId, step: Option<Step>, state
 /// `steps` are those that the program says are done.
 pub fn conclude(home: &Path, run: RunId, steps: StepSet, verdicts: &[Verdict]) -> Vec<String> {
     match ProgressFile::of(home).update(|progress| progress.note_written(verdicts, steps, run)) {
-        Err(error) => vec![format!("progress could not be kept: {error}")],
+        Err(error) => vec![error.not_kept()],
         Ok(((), reading)) => {
             let first = reading.progress.first_by(Level::Written, run);
             let said = (!first.is_empty()).then(|| Level::Written.first_in_words(run, first, &reading.progress));

@@ -43,6 +43,11 @@ impl ProgressError {
             ProgressError::Newer { .. } => true,
         }
     }
+
+    /// For one who goes on without it.
+    pub fn not_kept(&self) -> String {
+        format!("progress could not be kept: {self}")
+    }
 }
 
 #[derive(Deserialize)]
@@ -102,6 +107,11 @@ impl ProgressFile {
             Err(StoreError::Damaged { cause, .. }) => Ok((Reading::default(), Some(cause))),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// [`ProgressFile::update`] for one who goes on without it. Returns what the user should be told.
+    pub fn note<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> Option<String> {
+        self.update(change).map_or_else(|error| Some(error.not_kept()), |(_, reading)| reading.note)
     }
 
     /// Read, change, write. A damaged file is renamed before, and the reading says so.

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::attempt::Begun;
 use super::program::Program;
-use super::trial::Begun;
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::launch;

@@ -21,9 +21,10 @@ mod python;
 mod pytorch;
 pub mod ring;
 mod track;
-mod trial;
 mod watch;
+mod words;
 
+pub use attempt::{Attempted, Begun};
 pub use build::build;
 pub use built::{Built, CompileError};
 pub use compared::Compared;
@@ -41,5 +42,4 @@ pub use programs::{
     FOUR_CHANGES, FOUR_CHANGES_IN_PYTHON, NVCNN, NVCNN_IN_PYTHON, TEN_STEPS, TEN_STEPS_IN_PYTHON, TEN_STEPS_IN_PYTORCH, of_track,
 };
 pub use track::{RING_SOLUTION, Track};
-pub use trial::{Attempted, Begun};
 pub use watch::Watch;

@@ -151,8 +151,6 @@ impl Program {
         }
         let first = shown.iter().find(|shown| !shown.has_passed());
         let outcome = first.map_or(Ok(()), |shown| Err(format!("{} {}: {}", self.noun, shown.number, shown.evidence)));
-        let noted = ProgressFile::of(home).update(|progress| progress.practise(self.track).attempt(outcome));
-        let note = noted.map_or_else(|error| Some(format!("progress could not be kept: {error}")), |(_, reading)| reading.note);
-        note.into_iter().collect()
+        ProgressFile::of(home).note(|progress| progress.practise(self.track).attempt(outcome)).into_iter().collect()
     }
 }

@@ -12,7 +12,6 @@ use nix::sys::signal::Signal;
 
 use super::link_monitor::Hub;
 use crate::domain::bounds::Bounded;
-use crate::domain::checkpoint::Progress;
 use crate::domain::fault::{FaultKind, FaultRecord, FaultRequest, MAX_FAULTS, mistake_file};
 use crate::domain::step::Step;
 use crate::host::{self, cores, files, owners, read};
@@ -113,7 +112,7 @@ impl Faults {
             _ => None,
         };
         match kind {
-            FaultKind::DamagedCheckpoint => _ = newest_checkpoint(&self.folder.log_dir())?,
+            FaultKind::DamagedCheckpoint => _ = newest_checkpoint(&self.folder)?,
             FaultKind::SlowNetwork => {
                 let none = "these ranks talk through memory, and have no network to slow: start the run with --link 1gbit";
                 let hub = self.hub.as_ref().ok_or(none)?;
@@ -161,7 +160,7 @@ impl Faults {
             FaultKind::DamagedCheckpoint => {
                 // Before the cut: a rank that still runs would soon write a whole one.
                 rank.signal(Signal::SIGKILL);
-                cut(&newest_checkpoint(&self.folder.log_dir())?)?;
+                cut(&newest_checkpoint(&self.folder)?)?;
             }
             FaultKind::NoWrite => self.writable = Some(forbid_writing(&self.folder.log_dir())?),
             FaultKind::WrongShape | FaultKind::RootCollective | FaultKind::OwnEarlyStop => {
@@ -290,12 +289,9 @@ fn forbid_writing(folder: &Path) -> Result<Permissions, String> {
 }
 
 /// The checkpoint that a run would go on from.
-fn newest_checkpoint(folder: &Path) -> Result<PathBuf, String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let files = entries.filter(|entry| entry.path().is_file());
-    let places = files.filter_map(|entry| Progress::from_file_name(entry.file_name().to_str()?));
-    let newest = places.max().ok_or("there is no checkpoint yet: try again when rank 0 has written one")?;
-    Ok(folder.join(newest.file_name()))
+fn newest_checkpoint(folder: &RunFolder) -> Result<PathBuf, String> {
+    let newest = folder.last_checkpoint().ok_or("there is no checkpoint yet: try again when rank 0 has written one")?;
+    Ok(folder.log_dir().join(newest.file_name()))
 }
 
 /// Half of the file is gone.

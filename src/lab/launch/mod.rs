@@ -65,7 +65,7 @@ pub use fault_request::{faults_made, make_fault};
 pub use flavour::Flavour;
 pub use leased::is_queued;
 pub use mpirun::command_line;
-pub use once::{Executed, execute_once};
+pub use once::execute_once;
 pub use prepare::{located, photo_folder, whole_path};
 pub use preset::{Preset, Ranks, default_preset, presets};
 pub use setup::{Launcher, Machine, Setup, find_measure, find_trainer};

@@ -14,18 +14,14 @@ use crate::process::probe_command::ask;
 /// A job of few ranks starts in a second; a busy machine takes longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What came of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Executed {
-    /// Messages and bytes that MPI counted, from each rank to each; `None` where the library counts none.
-    pub counted: Option<Vec<Vec<(usize, u64)>>>,
-}
+/// Messages and bytes from each rank to each.
+pub type Counted = Vec<Vec<(usize, u64)>>;
 
-/// Execute the schedule once, and check every sum.
+/// Execute the schedule once, and check every sum. Returns what MPI counted; `None` where the library counts nothing.
 ///
 /// # Errors
 /// No launcher, no `hvd-measure`, or in its own words why it failed.
-pub fn execute_once(schedule: &Schedule) -> Result<Executed, LaunchError> {
+pub fn execute_once(schedule: &Schedule) -> Result<Option<Counted>, LaunchError> {
     let Launcher { mpirun, flavour, .. } = Launcher::detect()?;
     let program = find_measure()?;
     let failed = |cause: String| LaunchError::BadLauncher { path: mpirun.clone(), cause };
@@ -49,11 +45,11 @@ pub fn execute_once(schedule: &Schedule) -> Result<Executed, LaunchError> {
         let said = answer.stderr.lines().find(|line| line.contains("hvd-measure")).or(answer.stderr.lines().next());
         return Err(failed(said.unwrap_or("the job failed and said nothing").to_owned()));
     }
-    Ok(Executed { counted: read_all(&counted, schedule.ranks) })
+    Ok(read_all(&counted, schedule.ranks))
 }
 
 /// The files of Open MPI's monitoring, one of each rank.
-fn read_all(path: &Path, ranks: usize) -> Option<Vec<Vec<(usize, u64)>>> {
+fn read_all(path: &Path, ranks: usize) -> Option<Counted> {
     let of_rank = |rank: usize| {
         let text = std::fs::read_to_string(format!("{}.{rank}.prof", path.display())).ok()?;
         let mut sent = vec![(0, 0); ranks];

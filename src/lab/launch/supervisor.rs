@@ -3,8 +3,9 @@
 //! Its words go to `launcher.log` and `status.json`. It leads a session of its own, so that
 //! closing the terminal, losing ssh or a crash of the screen does not reach it.
 //!
-//! In order: lead a session - take over the folder's lock from whoever started it - fetch the images - start the launcher - sort its lines until it
-//! ends, or has to - end every process that is left - judge. Nothing that it started outlives it, unless it is killed
+//! In order: lead a session - take over the folder's lock from whoever started it - wait for a program that is still being built - check the other
+//! hosts - fetch the images - wait for devices of a shared machine - launch the ranks, again if need be (`launches`) - end every process that is
+//! left - judge. Nothing that it started outlives it, unless it is killed
 //! itself; then the next look at the run does the same (`runs::orphans`).
 
 mod launches;
@@ -167,7 +168,7 @@ impl Supervisor {
             }
         };
         match prepared {
-            Ok((notes, images, lease)) => self.attempts(&images, notes, lease, &mut terminate).await,
+            Ok((notes, images, lease)) => self.launch_until_over(&images, notes, lease, &mut terminate).await,
             Err((message, lines)) => self.fail(message, lines),
         }
     }

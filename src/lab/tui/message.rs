@@ -22,7 +22,7 @@ pub enum Message {
     Background(Background),
     /// The new columns and rows of the terminal.
     Resize(u16, u16),
-    /// Unix time in seconds, once a second while a run is going.
+    /// Unix time in seconds, once a second while a run is going or the window in front asks for it.
     Tick(f64),
     /// What was said some seconds ago needs to be read no longer.
     NoticeIsOld,

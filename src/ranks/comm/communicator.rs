@@ -1,4 +1,4 @@
-//! The trait that every backend implements, and the two words it needs.
+//! The trait that every backend implements, with its types `ReduceOp` and `Transport`.
 
 use super::compression::Compression;
 use super::error::CommError;
@@ -44,8 +44,8 @@ pub struct Transport {
 /// the rules in [`crate::comm`].
 ///
 /// # Errors
-/// Every collective fails with [`CommError::Mismatch`] on all ranks if one of them makes another call, before any data
-/// moves. Over MPI it fails with [`CommError::Stalled`] if a rank does not come within the shutdown limit, which is off by
+/// Every collective fails with [`CommError::Mismatch`] on all ranks if one of them makes another call: a blocking one before its
+/// data moves, started allreduces in [`Communicator::finish_allreduces`] at the latest. Over MPI it fails with [`CommError::Stalled`] if a rank does not come within the shutdown limit, which is off by
 /// default. What a method adds to this is said there. After an error a rank can only abort.
 ///
 /// # Horovod

@@ -1,4 +1,5 @@
-//! The signature of a collective: kind, length, operation and root. The ranks compare signatures before any data moves.
+//! The signature of a collective: kind, length, operation and root. Ranks compare them before a blocking
+//! collective moves data, and when started allreduces are finished.
 
 use std::fmt;
 

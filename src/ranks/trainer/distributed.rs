@@ -1,7 +1,7 @@
 //! Steps 3 and 4: gradients averaged over all ranks, and the root's state broadcast to all.
 //!
-//! Never decides when: `src/ranks/bin/hvd-train.rs` does. Every function here is a collective: all ranks call it, in the same
-//! order. On a GPU the numbers go from GPU to GPU if the communicator is CUDA-aware, else through host memory.
+//! Never decides when: `src/ranks/bin/hvd-train.rs` does. `DistributedOptimizer::synchronize`, `broadcast_state` and
+//! `broadcast_told` are collectives: all ranks call them, in the same order. With overlap, backward itself starts allreduces. On a GPU the numbers go from GPU to GPU if the communicator is CUDA-aware, else through host memory.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,11 +17,11 @@ use super::optimizer::Optimizer;
 use super::params::{FlatTensors, set, to_vec};
 use crate::comm::{CommError, Communicator, Compression};
 use crate::domain::event::{BroadcastReport, DigestMoment, Observation};
-use crate::domain::topology::ROOT_RANK;
+use crate::domain::topology::{ROOT_RANK, Rank};
 
 /// The default for the most MiB of gradients in one allreduce.
 pub const FUSION_THRESHOLD_MB: usize = 25;
-/// Weights that are looked at to tell whether a broadcast changed them.
+/// At least so many weights are looked at to tell whether a broadcast changed them, if there are so many.
 const SAMPLED: i64 = 1000;
 
 /// How gradients are averaged.
@@ -29,7 +29,8 @@ const SAMPLED: i64 = 1000;
 pub struct AllreduceOptions {
     /// Most bytes that are fused into one allreduce; 0 for one allreduce per tensor.
     pub fusion_threshold_bytes: usize,
-    /// Whether a bucket is sent while backward still computes the next, or all are sent after backward.
+    /// Whether a bucket is sent while backward still computes the next, or all are sent after backward, as those always are that
+    /// go through host memory.
     pub overlap: bool,
     pub compression: Compression,
 }
@@ -77,8 +78,8 @@ struct Reducer<'a> {
     /// Both flat, float32, in memory that the communicator can use.
     source: Tensor,
     target: Tensor,
-    /// Tensors that backward reaches: all, until the first pass has shown which. The others' gradients stay zero, and no
-    /// bucket waits for them.
+    /// Tensors that the backward pass before reached; all before the first one. The others' gradients stay zero, and no bucket
+    /// waits for them.
     used: RefCell<Vec<bool>>,
     /// Gradients that each bucket still waits for.
     pending: RefCell<Vec<usize>>,
@@ -257,16 +258,30 @@ impl Optimizer for DistributedOptimizer<'_> {
 /// # Errors
 /// As for every collective, see [`Communicator`].
 pub fn broadcast_state(comm: &dyn Communicator, model: &mut dyn Model, optimizer: &mut dyn Optimizer) -> Result<(), CommError> {
-    broadcast_tensor(comm, &mut model.params_mut().flat)?;
-    broadcast_tensor(comm, &mut model.buffers_mut().flat)?;
-    for (_, state) in optimizer.state() {
-        broadcast_tensor(comm, state)?;
-    }
+    broadcast_state_from(ROOT_RANK, comm, model, optimizer)?;
     evidence::event(|| evidence::parameters(DigestMoment::SharedParameters, 0, model.params()));
     Ok(())
 }
 
-/// [`broadcast_state`], with what it took and changed.
+/// [`broadcast_state`] from another rank than 0, which is no evidence of step 4.
+///
+/// # Collective
+/// As [`broadcast_state`], with the same root.
+///
+/// # Errors
+/// As [`broadcast_state`], and [`CommError::NoSuchRank`].
+pub fn broadcast_state_from(
+    root: Rank,
+    comm: &dyn Communicator,
+    model: &mut dyn Model,
+    optimizer: &mut dyn Optimizer,
+) -> Result<(), CommError> {
+    broadcast_tensor(comm, &mut model.params_mut().flat, root)?;
+    broadcast_tensor(comm, &mut model.buffers_mut().flat, root)?;
+    optimizer.state().into_iter().try_for_each(|(_, state)| broadcast_tensor(comm, state, root))
+}
+
+/// [`broadcast_state`], and a report of it: bytes, seconds, and the part (0 to 1) of some sampled weights that it changed on this rank.
 ///
 /// # Collective
 /// As [`broadcast_state`].
@@ -297,14 +312,14 @@ fn sample(flat: &Tensor) -> Vec<f32> {
     to_vec(&flat.slice(0, None, None, apart).contiguous())
 }
 
-fn broadcast_tensor(comm: &dyn Communicator, tensor: &mut Tensor) -> Result<(), CommError> {
+fn broadcast_tensor(comm: &dyn Communicator, tensor: &mut Tensor, root: Rank) -> Result<(), CommError> {
     if tensor.device() == Device::Cpu || comm.is_cuda_aware() {
         // SAFETY: the tensor is borrowed until the broadcast is over. After an error its memory is used no more: the job ends.
         let whole = unsafe { region(tensor, 0, tensor.numel() as i64) };
-        return comm.broadcast_region(whole, ROOT_RANK);
+        return comm.broadcast_region(whole, root);
     }
     let mut numbers = to_vec(tensor);
-    comm.broadcast(&mut numbers, ROOT_RANK)?;
+    comm.broadcast(&mut numbers, root)?;
     set(tensor, &numbers);
     Ok(())
 }

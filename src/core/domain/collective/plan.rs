@@ -22,13 +22,7 @@ impl Schedule {
 
     /// The plan that [`Schedule::read_plan`] reads.
     pub fn to_plan(&self) -> String {
-        let message = |sent: &Message| {
-            let operation = match sent.operation {
-                Operation::Reduce => "reduce",
-                Operation::Copy => "copy",
-            };
-            (sent.from, sent.to, sent.range.start, sent.range.end, operation)
-        };
+        let message = |sent: &Message| (sent.from, sent.to, sent.range.start, sent.range.end, sent.operation);
         let rounds: Vec<Vec<_>> = self.rounds.iter().map(|round| round.iter().map(message).collect()).collect();
         // Only failing writers and maps without text keys can fail here, and there are none.
         serde_json::to_string(&rounds).unwrap_or_default()

@@ -17,7 +17,7 @@ pub const RESET_LIMIT: usize = 10;
 pub const ELASTIC_TIMEOUT_S: f64 = 600.0;
 
 /// What the launcher is asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resources {
     /// Ranks to start. What an attempt really started stands in its own record.
     pub np: usize,
@@ -72,25 +72,7 @@ pub struct Resources {
 impl Resources {
     /// So many ranks on this host.
     pub fn ranks(np: usize) -> Resources {
-        Resources {
-            np,
-            hosts: None,
-            hostfile: None,
-            network_interface: None,
-            start_timeout_s: None,
-            time_limit_s: None,
-            min_np: None,
-            reset_limit: None,
-            max_np: None,
-            host_discovery_script: None,
-            elastic_timeout_s: None,
-            slurm: false,
-            nodes: None,
-            gpus_per_node: None,
-            partition: None,
-            account: None,
-            link: None,
-        }
+        Resources { np, ..Resources::default() }
     }
 
     /// The first thing in it that cannot be had anywhere, in one sentence.

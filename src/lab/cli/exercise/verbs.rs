@@ -105,10 +105,7 @@ pub(super) fn watch(folder: &Folder, attempt: impl Fn() -> anyhow::Result<ExitCo
 
 /// Changes the progress, and prints a note if it cannot be saved.
 pub(super) fn note(home: &Path, change: impl FnOnce(&mut Progress)) {
-    match ProgressFile::of(home).update(change) {
-        Ok((_, reading)) => reading.note.iter().for_each(|note| say(note)),
-        Err(error) => say(&format!("progress could not be kept: {error}")),
-    }
+    ProgressFile::of(home).note(change).iter().for_each(|note| say(note));
 }
 
 /// `what` is its name in words.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::terms as words;
+use super::terms;
 use super::verdict::{Objection, unclear};
 use crate::domain::event::{ConfigReport, TopologyReport};
 use crate::domain::history::{Attempt, Process};
@@ -29,28 +29,28 @@ impl<'a> Group<'a> {
         for process in 0..self.np {
             match self.attempt.processes.get(&process).and_then(&pick) {
                 Some(value) => found.push(value),
-                None => return unclear(words::not_reported(&self.name(process), what)),
+                None => return unclear(terms::not_reported(&self.name(process), what)),
             }
         }
         Ok(found)
     }
 
     pub fn topologies(&self) -> Result<Vec<&'a TopologyReport>, Objection> {
-        self.all(words::PLACE, |process| process.topology.as_ref())
+        self.all(terms::PLACE, |process| process.topology.as_ref())
     }
 
     pub fn configs(&self) -> Result<Vec<&'a ConfigReport>, Objection> {
-        self.all(words::PLAN, |process| process.config.as_ref())
+        self.all(terms::PLAN, |process| process.config.as_ref())
     }
 
     /// Epochs, counted from 1, that every process has ended; unclear if there are none.
     pub fn epochs(&self) -> Result<BTreeSet<usize>, Objection> {
-        let ended = self.all(words::END_OF_AN_EPOCH, |process| {
+        let ended = self.all(terms::END_OF_AN_EPOCH, |process| {
             let epochs: BTreeSet<usize> = process.epochs.iter().map(|report| report.epoch).collect();
             (!epochs.is_empty()).then_some(epochs)
         })?;
         let common = ended.into_iter().reduce(|some, others| &some & &others).unwrap_or_default();
-        if common.is_empty() { unclear(words::NO_EPOCH) } else { Ok(common) }
+        if common.is_empty() { unclear(terms::NO_EPOCH) } else { Ok(common) }
     }
 
     /// Whether every process has a rank of its own and knows of all others.
@@ -73,7 +73,7 @@ impl<'a> Group<'a> {
 
     /// `rank 1`, `ranks 1 and 2`, `ranks 1, 2, 3 and 60 others`.
     pub fn names(&self, processes: &[usize]) -> String {
-        words::names(self.noun(), &processes.iter().map(|process| self.number(*process)).collect::<Vec<_>>())
+        terms::names(self.noun(), &processes.iter().map(|process| self.number(*process)).collect::<Vec<_>>())
     }
 
     fn noun(&self) -> &'static str {

@@ -1,4 +1,4 @@
-//! The names of processes in sentences, and of the reports that they owe.
+//! What all checks say in the same words: reports that are missing, lists of ranks, short digests.
 
 /// What a process has not reported.
 pub const AN_EPOCH: &str = "an epoch";

@@ -15,7 +15,7 @@ pub fn check(group: &Group) -> Finding {
     let start = of(DigestMoment::StartParameters, terms::WEIGHTS_AT_START)?;
     let drawn = of(DigestMoment::InitialParameters, terms::WEIGHTS_DRAWN)?;
     let apart = group.differing(&start);
-    if let Some(&first) = apart.first().filter(|_| watched::were_shared(group) && goes_on(group)) {
+    if let Some(&first) = apart.first().filter(|_| watched::were_shared(group) && root_resumed(group)) {
         return failed(format!(
             "{who} started from other weights than {root}, which loaded a checkpoint after the broadcast: load it \
              first, then broadcast",
@@ -60,7 +60,7 @@ pub fn check(group: &Group) -> Finding {
 }
 
 /// Whether the root resumes from a checkpoint.
-fn goes_on(group: &Group) -> bool {
+fn root_resumed(group: &Group) -> bool {
     let root = group.attempt.processes.get(&group.root());
     root.is_some_and(|root| root.checkpoints.iter().any(|file| file.action == CheckpointAction::Loaded))
 }

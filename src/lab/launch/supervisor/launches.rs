@@ -1,4 +1,5 @@
-//! The launches of a run: one; of an elastic run that loses ranks, one after the other.
+//! The launches of a run: one, and another when an elastic run lost ranks, its hosts changed, Slurm requeued the job, or the follower of a
+//! batch job was killed.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -59,8 +60,8 @@ struct Beginning {
 }
 
 impl Supervisor {
-    /// One launch; of an elastic run that loses ranks, one after the other.
-    pub(super) async fn attempts(
+    /// Launches until the run is over. The head of this file says when there is another launch.
+    pub(super) async fn launch_until_over(
         mut self,
         images: &Images,
         mut notes: Vec<String>,

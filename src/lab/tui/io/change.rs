@@ -13,7 +13,7 @@ use crate::tui::actions::{Change, Changed, Undo};
 const MOST_QUOTED: usize = 40;
 
 /// Changes the run folders.
-pub fn made(store: &RunStore, change: Change) -> anyhow::Result<Changed> {
+pub fn apply(store: &RunStore, change: Change) -> anyhow::Result<Changed> {
     let say = |text: String, undo| Changed { text, show: None, undo };
     let undoable = |text: String, undo: Option<Undo>| say(text + if undo.is_some() { "; u undoes it" } else { "" }, undo);
     Ok(match change {
@@ -34,7 +34,7 @@ pub fn made(store: &RunStore, change: Change) -> anyhow::Result<Changed> {
             store.delete(run)?;
             say(format!("run {run} is in the trash: u brings it back"), Some(Undo::Delete(run)))
         }
-        Change::Undo(undo) => undone(store, undo)?,
+        Change::Undo(undo) => undo_change(store, undo)?,
         Change::Export { file, runs, baseline, published } => {
             let path = std::path::absolute(&file).with_context(|| format!("no place for {file}"))?;
             let all = runs.iter().map(|run| store.summary(*run)).collect::<Result<Vec<_>, _>>()?;
@@ -56,7 +56,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Says what is as it was before.
-fn undone(store: &RunStore, undo: Undo) -> anyhow::Result<Changed> {
+fn undo_change(store: &RunStore, undo: Undo) -> anyhow::Result<Changed> {
     let say = |text: String, show| Changed { text: format!("undone: {text}"), show, undo: None };
     Ok(match undo {
         Undo::Name(run, name) => {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 
-use crate::course::{Progress, ProgressFile};
+use crate::course::ProgressFile;
 use crate::exercise::ring::{self, Ring};
 use crate::exercise::{self, Begun, Built, Condition, Folder, Language, Program, Track};
 use crate::runs::{RunId, RunStore};
@@ -30,18 +30,10 @@ pub fn start(folder: &Folder) -> anyhow::Result<()> {
         let home = RunStore::default_home()?;
         let has_steps = matches!(folder.track(), Track::Program(program) if program.has_steps());
         if !has_steps {
-            note(&home, |progress| _ = progress.practise(folder.track().name()));
+            ProgressFile::of(&home).note(|progress| _ = progress.practise(folder.track().name()));
         }
     }
     Ok(())
-}
-
-/// Changes the progress file. An error does not stop the exercise: it becomes a note for the user.
-fn note(home: &Path, change: impl FnOnce(&mut Progress)) -> Option<String> {
-    match ProgressFile::of(home).update(change) {
-        Ok(((), reading)) => reading.note,
-        Err(error) => Some(format!("progress could not be kept: {error}")),
-    }
 }
 
 pub fn language() -> anyhow::Result<ExerciseNews> {
@@ -150,7 +142,10 @@ fn wait(store: &RunStore, run: RunId, is_left: &AtomicBool) -> anyhow::Result<()
 fn of_ring(home: &Path, folder: &Folder) -> anyhow::Result<ExerciseNews> {
     folder.read()?;
     let ring = ring::attempt(&folder.program()).map_err(|why| anyhow!(why))?;
-    let notes = note(home, |progress| progress.practise(Track::Collectives.name()).attempt(ring.outcome())).into_iter().collect();
+    let notes = ProgressFile::of(home)
+        .note(|progress| progress.practise(Track::Collectives.name()).attempt(ring.outcome()))
+        .into_iter()
+        .collect();
     let mut words = ring.in_words();
     if let Ring::Right(schedule) = &ring {
         words += &match ring::execute(schedule) {

@@ -22,7 +22,7 @@ use crate::tui::message::Message;
 use crate::tui::shared::DataInfo;
 
 /// What is done with the learner's program; it reports each run that begins.
-type Attempt = fn(&RunStore, Option<Track>, &AtomicBool, &dyn Fn(ExerciseNews)) -> anyhow::Result<ExerciseNews>;
+type ExerciseTask = fn(&RunStore, Option<Track>, &AtomicBool, &dyn Fn(ExerciseNews)) -> anyhow::Result<ExerciseNews>;
 
 /// The time between two looks at the folder of runs, for runs that were started elsewhere.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
@@ -87,7 +87,7 @@ impl Runner {
         };
         let chosen = self.chosen;
         self.tasks.spawn_blocking(move || {
-            let message = done(&store, effect.clone(), chosen).unwrap_or_else(|error| Some(failed(error, effect)));
+            let message = carry_out(&store, effect.clone(), chosen).unwrap_or_else(|error| Some(failed(error, effect)));
             if let Some(message) = message {
                 // This only fails when the screen is leaving.
                 let _ = messages.blocking_send(message);
@@ -117,7 +117,7 @@ impl Runner {
     }
 
     /// Tells how the attempt goes, until it is over.
-    fn try_exercise(&mut self, attempt: Attempt) {
+    fn try_exercise(&mut self, attempt: ExerciseTask) {
         let (messages, store, leaving) = (self.messages.clone(), Arc::clone(&self.store), Arc::clone(&self.leaving));
         let chosen = self.chosen;
         self.tasks.spawn_blocking(move || {
@@ -164,7 +164,7 @@ fn failed(error: anyhow::Error, effect: Effect) -> Message {
 }
 
 /// Performs an effect. Returns the message that tells the screen its result.
-fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Result<Option<Message>> {
+fn carry_out(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Result<Option<Message>> {
     let (effect, force) = if let Effect::Forced(effect) = effect { (*effect, true) } else { (effect, false) };
     Ok(Some(match effect {
         Effect::ListRuns => Message::Runs(store.list()),
@@ -183,7 +183,7 @@ fn done(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow::Resu
             launch::continue_run(store, run, MoreWork { force, ..MoreWork::epochs(epochs) })?;
             Message::Continued(run)
         }
-        Effect::Change(change) => Message::Changed(super::change::made(store, change)?),
+        Effect::Change(change) => Message::Changed(super::change::apply(store, change)?),
         Effect::Stop(run) => {
             launch::stop(store, run)?;
             return Ok(None);

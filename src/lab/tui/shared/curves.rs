@@ -17,9 +17,10 @@ const RATE_SECONDS: f64 = 1.0;
 
 /// From so many timed steps and seconds on a rate so far is fair: the first steps load, allocate and tune, and a few of them can
 /// be half as fast as the rest.
-const FAIR: (f64, f64) = (20.0, 3.0);
+const FAIR_STEPS: f64 = 20.0;
+const FAIR_SECONDS: f64 = 3.0;
 
-/// What lies along the chart.
+/// What the x axis counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Along {
     /// Runs with different steps per epoch lie side by side.
@@ -347,10 +348,10 @@ impl Curves {
     /// Whether [`Curves::rate_so_far`] stands on more than the first moments. The step that began the count is not in it.
     pub fn is_rate_fair(&self) -> bool {
         let (steps, seconds) = self.stepped;
-        steps >= FAIR.0 && seconds >= FAIR.1
+        steps >= FAIR_STEPS && seconds >= FAIR_SECONDS
     }
 
-    /// The newest point of the loss and of the accuracy.
+    /// How far the loss or the accuracy has come, counted as the axis is: epochs, steps or seconds. 0 without points.
     pub fn end(&self, along: Along) -> f64 {
         [&self.loss, &self.accuracy].into_iter().filter_map(Curve::last).map(|point| point.x(along)).fold(0.0, f64::max)
     }

@@ -36,7 +36,7 @@ pub trait Optimizer {
     }
     /// The rule of the update: what [`Self::step`] does.
     fn apply(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64);
-    /// How many distributed optimizers this is, one around the other.
+    /// How many `DistributedOptimizer`s this is, one around the other; 0 of a plain optimizer.
     fn wrapped(&self) -> usize {
         0
     }

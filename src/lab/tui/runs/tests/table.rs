@@ -10,7 +10,7 @@ use crate::domain::step::{Step, StepSet};
 use crate::runs::{Attempt, Devices, RunId, RunStore, RunSummary};
 use crate::tui::actions::{Change, Changed, Effect, Pane, Undo};
 use crate::tui::app::update::update;
-use crate::tui::io::change::made;
+use crate::tui::io::change::apply;
 use crate::tui::message::Message;
 use crate::tui::runs::ask::Asked;
 use crate::tui::runs::confirm::{Confirm, What};
@@ -357,11 +357,11 @@ fn folders_are_changed_as_asked() {
     for run in two_versions() {
         store.create(run.record.unwrap(), &run.status).unwrap();
     }
-    made(&store, Change::Name(RunId(2), "two".into())).unwrap();
-    made(&store, Change::Note(RunId(2), "why".into())).unwrap();
-    made(&store, Change::Delete(RunId(2))).unwrap();
+    apply(&store, Change::Name(RunId(2), "two".into())).unwrap();
+    apply(&store, Change::Note(RunId(2), "why".into())).unwrap();
+    apply(&store, Change::Delete(RunId(2))).unwrap();
     assert_eq!(store.ids(), [RunId(1)]);
-    let Changed { show, .. } = made(&store, Change::Undo(Undo::LastDelete)).unwrap();
+    let Changed { show, .. } = apply(&store, Change::Undo(Undo::LastDelete)).unwrap();
     let record = store.record(RunId(2)).unwrap();
     assert_eq!(
         (show, record.request.name.as_deref(), record.request.note.as_deref()),
@@ -369,9 +369,9 @@ fn folders_are_changed_as_asked() {
     );
     let file = home.path().join("runs.csv").display().to_string();
     let export = Change::Export { file: file.clone(), runs: vec![RunId(1), RunId(2)], baseline: RunId(1), published: false };
-    made(&store, export.clone()).unwrap();
+    apply(&store, export.clone()).unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 3);
-    let error = made(&store, export).unwrap_err();
+    let error = apply(&store, export).unwrap_err();
     assert!(error.to_string().contains("is there already"), "{error}");
 }
 

@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use crate::runs::{RunId, RunStore};
 use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::update::update;
-use crate::tui::io::change::made;
+use crate::tui::io::change::apply;
 use crate::tui::message::Message;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
@@ -45,7 +45,7 @@ impl Desk {
             for effect in effects {
                 if let Effect::Change(change) = effect {
                     let message =
-                        made(&self.store, change).map_or_else(|error| Message::Failed(error.to_string()), Message::Changed);
+                        apply(&self.store, change).map_or_else(|error| Message::Failed(error.to_string()), Message::Changed);
                     update(&mut self.state, message);
                     self.list();
                 }

@@ -1,4 +1,4 @@
-//! Which runs measure collectives.
+//! What kind of work a run does: whether it has steps, is a program of the user's own, or measures collectives.
 
 use crate::runs::RunSummary;
 
