@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{RunId, SMALL, run};
-use crate::support::lab::{stderr, stdout};
+use crate::support::lab::{Lab, stderr, stdout};
 use crate::support::needs::skip;
 use crate::support::trainer::with_trainer;
 
@@ -64,6 +64,20 @@ fn a_library_or_a_parameter_that_keeps_ranks_from_starting_is_named_with_its_var
             assert!(names.iter().all(|name| said.1.contains(name)) && said.1.contains(value), "{variable}: {}", said.1);
         }
     }
+}
+
+#[test]
+fn a_library_is_named_when_the_launcher_has_lost_the_last_words_of_the_loader() {
+    let Some(lab) = Lab::with_mpirun() else { return };
+    let folder = lab.home().join("conda/lib").display().to_string();
+    let lab = lab.env("LD_LIBRARY_PATH", &folder).env("FOREIGN", &folder).env("STAND_IN", "remark");
+    let output = run(&lab, &[]);
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(1) && said.contains("exit code 127"), "{said}");
+    assert!(
+        said.contains(&format!("names {folder}, whose libstdc++.so.6")) && said.contains("`unset LD_LIBRARY_PATH`"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -28,6 +28,8 @@ const COMPLAINTS: [&str; 8] = [
     "invalid ELF header",
     "cannot be preloaded",
 ];
+/// The exit code of a program that the loader could not start.
+pub const LOADER_FAILED: &str = "exit code 127";
 /// Names of libraries in one sentence.
 const MOST_NAMES: usize = 3;
 
@@ -120,15 +122,26 @@ pub fn is_remark(line: &str) -> bool {
 /// Which variable with whose library makes a program fail with these words of the loader, or which parameter with those of Open MPI,
 /// and what to do: two sentences. `None` where nothing that is set can be the cause.
 pub fn blame(words: &str) -> Option<(String, String)> {
-    let names = SYSTEM.map(String::from).into_iter().chain(names_in(&own_folders(&own_mpirun(), true))).collect();
-    parameters::blame(words).or_else(|| blame_among(&Theirs::of_this_process(), words, &names))
+    parameters::blame(words).or_else(|| blame_lines(words, is_complaint))
 }
 
-fn blame_among(theirs: &Theirs, words: &str, names: &BTreeSet<String>) -> Option<(String, String)> {
-    let lines: Vec<&str> = words.lines().filter(|line| COMPLAINTS.iter().any(|complaint| line.contains(complaint))).collect();
-    if lines.is_empty() {
-        return None;
-    }
+/// The same of a program of the lab that ended with [`LOADER_FAILED`]. Open MPI now and then loses the last line of a rank, which is the
+/// loader's complaint; its remarks name the library as well.
+pub fn blame_of_failed(words: &str) -> Option<(String, String)> {
+    blame(words).or_else(|| blame_lines(words, is_remark))
+}
+
+fn is_complaint(line: &str) -> bool {
+    COMPLAINTS.iter().any(|complaint| line.contains(complaint))
+}
+
+fn blame_lines(words: &str, is_one: fn(&str) -> bool) -> Option<(String, String)> {
+    let names = SYSTEM.map(String::from).into_iter().chain(names_in(&own_folders(&own_mpirun(), true))).collect();
+    let lines: Vec<&str> = words.lines().filter(|line| is_one(line)).collect();
+    if lines.is_empty() { None } else { blame_among(&Theirs::of_this_process(), &lines, &names) }
+}
+
+fn blame_among(theirs: &Theirs, lines: &[&str], names: &BTreeSet<String>) -> Option<(String, String)> {
     let is_named = |path: &Path| lines.iter().any(|line| line.contains(&*path.to_string_lossy()));
     let file_name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let preloaded = |is_it: &dyn Fn(&Path) -> bool| {
@@ -216,7 +229,7 @@ mod tests {
         ] {
             let paths = |names: Vec<&str>| names.into_iter().map(PathBuf::from).collect();
             let theirs = Theirs { folders: paths(folders), preloaded: paths(preloaded) };
-            let said = blame_among(&theirs, &format!("a banner\n{words}\n"), &names);
+            let said = is_complaint(words).then(|| blame_among(&theirs, &[words], &names)).flatten();
             let all_of = |expected: &str| {
                 let said = said.clone().map(|(what, remedy)| format!("{what}: {remedy}")).unwrap_or_default();
                 expected.split(' ').all(|word| said.contains(word)) && said.contains("unset")
