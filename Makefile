@@ -81,7 +81,7 @@ audit:
 
 # What Python loads is built before; the programs that the tests run are built with them.
 test: lint
-	cargo build --locked --lib --bins --examples --tests
+	cargo build --locked -p hvd-lab-python
 	cargo test --locked
 
 install: setup
