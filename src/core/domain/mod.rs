@@ -18,6 +18,7 @@ pub mod launcher;
 pub mod markup;
 pub mod measured;
 pub mod model;
+mod named;
 pub mod nvcnn;
 pub mod phase;
 pub mod pipeline;

@@ -9,60 +9,35 @@ use std::ops::{Add, Index, IndexMut};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a rank is doing, as seen from the thread that trains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
-    /// From the launch of the process to the first epoch.
-    StartUp,
-    /// All steps of an epoch: the whole of [`Phase::OF_STEP`].
-    Training,
-    Data,
-    Forward,
-    Backward,
-    /// Waiting for gradients of other ranks: the communication that no computation hides.
-    AllreduceExposed,
-    Optimizer,
-    Validation,
-    Checkpoint,
+crate::named! {
+    /// What a rank is doing, as seen from the thread that trains.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    Phase {
+        /// From the launch of the process to the first epoch.
+        StartUp = "start-up",
+        /// All steps of an epoch: the whole of [`Phase::OF_STEP`].
+        Training = "training",
+        Data = "data",
+        Forward = "forward",
+        Backward = "backward",
+        /// Waiting for gradients of other ranks: the communication that no computation hides.
+        AllreduceExposed = "exposed allreduce",
+        Optimizer = "optimizer",
+        Validation = "validation",
+        Checkpoint = "checkpoint",
+    }
 }
 
 impl Phase {
-    pub const ALL: [Phase; 9] = [
-        Phase::StartUp,
-        Phase::Training,
-        Phase::Data,
-        Phase::Forward,
-        Phase::Backward,
-        Phase::AllreduceExposed,
-        Phase::Optimizer,
-        Phase::Validation,
-        Phase::Checkpoint,
-    ];
-
     /// The parts of a training step, in their order.
     pub const OF_STEP: [Phase; 5] = [Phase::Data, Phase::Forward, Phase::Backward, Phase::AllreduceExposed, Phase::Optimizer];
 
-    /// On the screen and in a timeline.
-    pub fn name(self) -> &'static str {
-        self.names().0
-    }
-
     /// In events.
     pub fn key(self) -> &'static str {
-        self.names().1
-    }
-
-    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Phase::StartUp => ("start-up", "start_up"),
-            Phase::Training => ("training", "training"),
-            Phase::Data => ("data", "data"),
-            Phase::Forward => ("forward", "forward"),
-            Phase::Backward => ("backward", "backward"),
-            Phase::AllreduceExposed => ("exposed allreduce", "allreduce_exposed"),
-            Phase::Optimizer => ("optimizer", "optimizer"),
-            Phase::Validation => ("validation", "validation"),
-            Phase::Checkpoint => ("checkpoint", "checkpoint"),
+            Phase::StartUp => "start_up",
+            Phase::AllreduceExposed => "allreduce_exposed",
+            other => other.name(),
         }
     }
 

@@ -205,19 +205,7 @@ impl FromStr for StepSet {
     }
 }
 
-impl TryFrom<String> for StepSet {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<StepSet, String> {
-        text.parse()
-    }
-}
-
-impl From<StepSet> for String {
-    fn from(set: StepSet) -> String {
-        set.to_string()
-    }
-}
+super::named::as_text!(StepSet);
 
 #[cfg(test)]
 mod tests {

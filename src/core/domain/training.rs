@@ -49,45 +49,24 @@ pub struct TrainingSpec {
     pub newer: Map<String, Value>,
 }
 
-/// Which images to train on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DataSource {
-    /// The real files where they are or can be fetched, else the generated ones, and the run says which.
-    #[default]
-    Auto,
-    /// Real Fashion-MNIST or nothing.
-    FashionMnist,
-    /// The bundled generator.
-    Generated,
-    /// Real handwritten digits where they are or can be fetched, else drawn ones, and the run says which.
-    Digits,
-    /// Real MNIST or nothing.
-    Mnist,
-    /// Digits of the bundled generator.
-    GeneratedDigits,
-}
-
-impl DataSource {
-    const ALL: [DataSource; 6] = [
-        DataSource::Auto,
-        DataSource::FashionMnist,
-        DataSource::Generated,
-        DataSource::Digits,
-        DataSource::Mnist,
-        DataSource::GeneratedDigits,
-    ];
-
-    /// As flags and records spell it.
-    pub fn word(&self) -> &'static str {
-        match self {
-            DataSource::Auto => "auto",
-            DataSource::FashionMnist => "fashion-mnist",
-            DataSource::Generated => "generated",
-            DataSource::Digits => "digits",
-            DataSource::Mnist => "mnist",
-            DataSource::GeneratedDigits => "generated-digits",
-        }
+crate::named! {
+    /// Which images to train on.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    DataSource {
+        /// The real files where they are or can be fetched, else the generated ones, and the run says which.
+        #[default]
+        Auto = "auto",
+        /// Real Fashion-MNIST or nothing.
+        FashionMnist = "fashion-mnist",
+        /// The bundled generator.
+        Generated = "generated",
+        /// Real handwritten digits where they are or can be fetched, else drawn ones, and the run says which.
+        Digits = "digits",
+        /// Real MNIST or nothing.
+        Mnist = "mnist",
+        /// Digits of the bundled generator.
+        GeneratedDigits = "generated-digits",
     }
 }
 
@@ -166,7 +145,7 @@ impl Bounded for TrainingSpec {
 
 impl std::fmt::Display for DataSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.name())
     }
 }
 
@@ -176,8 +155,8 @@ impl std::str::FromStr for DataSource {
     type Err = String;
 
     fn from_str(text: &str) -> Result<DataSource, String> {
-        let words = DataSource::ALL.map(|source| source.word());
-        let found = DataSource::ALL.into_iter().find(|source| source.word() == text);
+        let words = DataSource::ALL.map(|source| source.name());
+        let found = DataSource::ALL.into_iter().find(|source| source.name() == text);
         found.ok_or_else(|| format!("`{text}` is not a data source: use {} or {}", words[..5].join(", "), words[5]))
     }
 }

@@ -9,32 +9,23 @@ use crate::domain::markup;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
 
-/// What a learner has of a step. None of them includes another: whoever writes a step may never have predicted what it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// A run passed the check of the step.
-    Seen,
-    /// The lesson's question was answered before a run showed the step, or else before the two runs that prove it.
-    Predicted,
-    /// Two runs that differ in nothing but the step: the one without it, and the one with it, which passed its check.
-    Proven,
-    /// The learner's own program passed the check of the step.
-    Written,
+hvd_lab_core::named! {
+    /// What a learner has of a step. None of them includes another: whoever writes a step may never have predicted what it does.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    Level {
+        /// A run passed the check of the step.
+        Seen = "seen",
+        /// The lesson's question was answered before a run showed the step, or else before the two runs that prove it.
+        Predicted = "predicted",
+        /// Two runs that differ in nothing but the step: the one without it, and the one with it, which passed its check.
+        Proven = "proven",
+        /// The learner's own program passed the check of the step.
+        Written = "written",
+    }
 }
 
 impl Level {
-    pub const ALL: [Level; 4] = [Level::Seen, Level::Predicted, Level::Proven, Level::Written];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Seen => "seen",
-            Level::Predicted => "predicted",
-            Level::Proven => "proven",
-            Level::Written => "written",
-        }
-    }
-
     /// What a run was the first to do: `run 3 was the first to show steps 1-4`.
     pub fn first_in_words(self, run: RunId, steps: StepSet, progress: &Progress) -> String {
         let proven = |step: Step| {

@@ -71,70 +71,39 @@ impl Outcome {
     }
 }
 
-/// What is judged, in the order in which it is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Topic {
-    /// Every rank knows its group, has a device of its own, and no more threads than its share of the cores.
-    Ranks,
-    /// One rank prints.
-    Prints,
-    /// Gradients are averaged.
-    Gradients,
-    /// Weights are equal at the start and stay equal.
-    Weights,
-    /// Buffers and optimizer states are equal, where they should be.
-    State,
-    /// Each sample goes to one rank, once an epoch, in a new order.
-    Data,
-    /// Random augmentation differs between workers and ranks.
-    Randomness,
-    /// What is told of a validation is of all ranks, and what is decided by it is decided alike.
-    Metrics,
-    /// One rank writes a file, and all ranks go on from the same state.
-    Checkpoint,
-    /// The rate against the global batch, and its warm-up.
-    Rate,
-    /// Every rank comes to every collective.
-    Hang,
-    /// What the ranks wait for, and whether memory grows.
-    Speed,
+hvd_lab_core::named! {
+    /// What is judged, in the order in which it is shown.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    Topic {
+        /// Every rank knows its group, has a device of its own, and no more threads than its share of the cores.
+        Ranks = "ranks",
+        /// One rank prints.
+        Prints = "prints",
+        /// Gradients are averaged.
+        Gradients = "gradients",
+        /// Weights are equal at the start and stay equal.
+        Weights = "weights",
+        /// Buffers and optimizer states are equal, where they should be.
+        State = "buffers and state",
+        /// Each sample goes to one rank, once an epoch, in a new order.
+        Data = "data",
+        /// Random augmentation differs between workers and ranks.
+        Randomness = "random numbers",
+        /// What is told of a validation is of all ranks, and what is decided by it is decided alike.
+        Metrics = "metrics",
+        /// One rank writes a file, and all ranks go on from the same state.
+        Checkpoint = "checkpoints",
+        /// The rate against the global batch, and its warm-up.
+        Rate = "learning rate",
+        /// Every rank comes to every collective.
+        Hang = "standstill",
+        /// What the ranks wait for, and whether memory grows.
+        Speed = "speed",
+    }
 }
 
 impl Topic {
-    pub const ALL: [Topic; 12] = [
-        Topic::Ranks,
-        Topic::Prints,
-        Topic::Gradients,
-        Topic::Weights,
-        Topic::State,
-        Topic::Data,
-        Topic::Randomness,
-        Topic::Metrics,
-        Topic::Checkpoint,
-        Topic::Rate,
-        Topic::Hang,
-        Topic::Speed,
-    ];
-
-    /// A word or three for a table.
-    pub fn name(self) -> &'static str {
-        match self {
-            Topic::Ranks => "ranks",
-            Topic::Prints => "prints",
-            Topic::Gradients => "gradients",
-            Topic::Weights => "weights",
-            Topic::State => "buffers and state",
-            Topic::Data => "data",
-            Topic::Randomness => "random numbers",
-            Topic::Metrics => "metrics",
-            Topic::Checkpoint => "checkpoints",
-            Topic::Rate => "learning rate",
-            Topic::Hang => "standstill",
-            Topic::Speed => "speed",
-        }
-    }
-
     /// The step of the course that is about it.
     pub fn step(self) -> Option<Step> {
         let number = match self {

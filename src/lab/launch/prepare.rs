@@ -139,7 +139,7 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
 /// # Errors
 /// [`LaunchError::Data`] where the choice cannot be met.
 pub(super) fn expected(choice: &DataSource, data_dir: Option<&Path>, offline: bool) -> Result<Images, LaunchError> {
-    Images::new(dataset::locate(choice.clone(), data_dir, offline)?)
+    Images::new(dataset::locate(*choice, data_dir, offline)?)
 }
 
 /// Fetch what is missing, saying how far that is.
@@ -160,7 +160,7 @@ pub(super) fn images(
             tell(words(progress));
         }
     };
-    Images::new(download::prepare(choice.clone(), data_dir, offline, &mut progress)?)
+    Images::new(download::prepare(*choice, data_dir, offline, &mut progress)?)
 }
 
 fn words(progress: Progress) -> String {

@@ -201,7 +201,7 @@ impl Supervisor {
     async fn prepare(&mut self) -> Result<Images, String> {
         let (sender, mut said) = mpsc::unbounded_channel();
         let record = self.record.clone();
-        let Some(source) = record.training().map(|training| training.data.clone()) else {
+        let Some(source) = record.training().map(|training| training.data) else {
             return prepare::named(&record.request.spec.workload).map_err(|error| error.to_string());
         };
         let mut fetching = tokio::task::spawn_blocking(move || {

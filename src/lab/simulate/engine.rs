@@ -7,19 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use super::constants::Constants;
 
-/// A library that averages gradients.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Engine {
-    /// Horovod with its defaults since 0.21 and its response cache.
-    #[default]
-    Horovod,
-    /// Horovod with its defaults before 0.21, where one coordinator hears each rank in each cycle.
-    OldHorovod,
-    /// The same with a tree of ranks in place of the coordinator, as on Summit.
-    TreeHorovod,
-    /// PyTorch's DistributedDataParallel.
-    Ddp,
+hvd_lab_core::named! {
+    /// A library that averages gradients.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    Engine {
+        /// Horovod with its defaults since 0.21 and its response cache.
+        #[default]
+        Horovod = "horovod",
+        /// Horovod with its defaults before 0.21, where one coordinator hears each rank in each cycle.
+        OldHorovod = "old-horovod",
+        /// The same with a tree of ranks in place of the coordinator, as on Summit.
+        TreeHorovod = "tree-horovod",
+        /// PyTorch's DistributedDataParallel.
+        Ddp = "ddp",
+    }
 }
 
 /// How gradients travel.
@@ -43,17 +45,6 @@ impl Method {
 }
 
 impl Engine {
-    pub const ALL: [Engine; 4] = [Engine::Horovod, Engine::OldHorovod, Engine::TreeHorovod, Engine::Ddp];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Engine::Horovod => "horovod",
-            Engine::OldHorovod => "old-horovod",
-            Engine::TreeHorovod => "tree-horovod",
-            Engine::Ddp => "ddp",
-        }
-    }
-
     pub(super) fn is_ddp(self) -> bool {
         self == Engine::Ddp
     }

@@ -3,22 +3,16 @@
 /// Makes an enum whose values have names: in flags, in records, and in what refuses others.
 macro_rules! choices {
     ($(#[$doc:meta])* $name:ident ($what:literal) { $($(#[$value_doc:meta])* $value:ident = $text:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub enum $name {
-            $($(#[$value_doc])* $value,)+
+        $crate::named! {
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+            #[serde(try_from = "String", into = "String")]
+            $name { $($(#[$value_doc])* $value = $text,)+ }
         }
 
         impl $name {
-            pub const ALL: &'static [$name] = &[$($name::$value),+];
-
             pub fn names() -> Vec<String> {
                 $name::ALL.iter().map($name::to_string).collect()
-            }
-
-            pub fn name(self) -> &'static str {
-                match self { $($name::$value => $text,)+ }
             }
         }
 
@@ -34,19 +28,7 @@ macro_rules! choices {
 
         impl crate::domain::setting::Named for $name {}
 
-        impl TryFrom<String> for $name {
-            type Error = String;
-
-            fn try_from(text: String) -> Result<$name, String> {
-                text.parse()
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(value: $name) -> String {
-                value.name().to_owned()
-            }
-        }
+        crate::domain::named::as_text!($name);
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -6,15 +6,17 @@ use super::schedule::Schedule;
 use super::{binomial, hierarchical, parameter_server, rabenseifner, recursive_doubling, ring};
 use crate::domain::units;
 
-/// An algorithm whose schedule the lab makes itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Algorithm {
-    Ring,
-    RecursiveDoubling,
-    Rabenseifner,
-    Binomial,
-    ParameterServer,
-    Hierarchical,
+crate::named! {
+    /// An algorithm whose schedule the lab makes itself.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    Algorithm {
+        Ring = "ring",
+        RecursiveDoubling = "recursive-doubling",
+        Rabenseifner = "rabenseifner",
+        Binomial = "binomial",
+        ParameterServer = "parameter-server",
+        Hierarchical = "hierarchical",
+    }
 }
 
 /// What some algorithms need to know beside ranks and numbers.
@@ -37,27 +39,6 @@ impl Shape {
 }
 
 impl Algorithm {
-    pub const ALL: [Algorithm; 6] = [
-        Algorithm::Ring,
-        Algorithm::RecursiveDoubling,
-        Algorithm::Rabenseifner,
-        Algorithm::Binomial,
-        Algorithm::ParameterServer,
-        Algorithm::Hierarchical,
-    ];
-
-    /// As flags, tables and events spell it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Algorithm::Ring => "ring",
-            Algorithm::RecursiveDoubling => "recursive-doubling",
-            Algorithm::Rabenseifner => "rabenseifner",
-            Algorithm::Binomial => "binomial",
-            Algorithm::ParameterServer => "parameter-server",
-            Algorithm::Hierarchical => "hierarchical",
-        }
-    }
-
     /// What it does, in one line.
     pub fn description(self) -> &'static str {
         match self {

@@ -18,27 +18,20 @@ pub enum Method {
     Nccl,
 }
 
-/// The algorithms of Open MPI's MPI_Allreduce.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MpiAlgorithm {
-    Linear,
-    Nonoverlapping,
-    RecursiveDoubling,
-    Ring,
-    SegmentedRing,
-    Rabenseifner,
+crate::named! {
+    /// The algorithms of Open MPI's MPI_Allreduce.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    MpiAlgorithm {
+        Linear = "mpi-linear",
+        Nonoverlapping = "mpi-nonoverlapping",
+        RecursiveDoubling = "mpi-recursive-doubling",
+        Ring = "mpi-ring",
+        SegmentedRing = "mpi-segmented-ring",
+        Rabenseifner = "mpi-rabenseifner",
+    }
 }
 
 impl MpiAlgorithm {
-    pub const ALL: [MpiAlgorithm; 6] = [
-        MpiAlgorithm::Linear,
-        MpiAlgorithm::Nonoverlapping,
-        MpiAlgorithm::RecursiveDoubling,
-        MpiAlgorithm::Ring,
-        MpiAlgorithm::SegmentedRing,
-        MpiAlgorithm::Rabenseifner,
-    ];
-
     /// Its value of Open MPI's setting `coll_tuned_allreduce_algorithm`.
     pub fn number(self) -> i32 {
         1 + self as i32
@@ -68,12 +61,7 @@ impl Method {
         match self {
             Method::Own(algorithm) => algorithm.name(),
             Method::Mpi => "mpi",
-            Method::MpiForced(MpiAlgorithm::Linear) => "mpi-linear",
-            Method::MpiForced(MpiAlgorithm::Nonoverlapping) => "mpi-nonoverlapping",
-            Method::MpiForced(MpiAlgorithm::RecursiveDoubling) => "mpi-recursive-doubling",
-            Method::MpiForced(MpiAlgorithm::Ring) => "mpi-ring",
-            Method::MpiForced(MpiAlgorithm::SegmentedRing) => "mpi-segmented-ring",
-            Method::MpiForced(MpiAlgorithm::Rabenseifner) => "mpi-rabenseifner",
+            Method::MpiForced(algorithm) => algorithm.name(),
             Method::Nccl => "nccl",
         }
     }

@@ -152,19 +152,7 @@ impl ModelSpec {
     }
 }
 
-impl TryFrom<String> for ModelSpec {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<ModelSpec, String> {
-        text.parse()
-    }
-}
-
-impl From<ModelSpec> for String {
-    fn from(spec: ModelSpec) -> String {
-        spec.to_string()
-    }
-}
+super::named::as_text!(ModelSpec);
 
 #[cfg(test)]
 mod tests {

@@ -278,7 +278,7 @@ fn watch_store(store: &RunStore, messages: &Sender<Message>) {
 }
 
 fn locate(spec: &TrainingJob) -> anyhow::Result<Message> {
-    let located = dataset::locate(spec.workload.data.clone(), None, false).context("no images to train on")?;
+    let located = dataset::locate(spec.workload.data, None, false).context("no images to train on")?;
     let label =
         if located.fetchable { format!("{} (fetched first)", dataset::wanted(&spec.workload.data)) } else { located.label };
     Ok(Message::Data(DataInfo { label, note: located.note }))
