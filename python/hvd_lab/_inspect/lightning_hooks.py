@@ -23,18 +23,10 @@ def install(module):
 
 def _remembers(old):
     def log(self, name, value, *args, **kwargs):
-        _remember_line(name)
-        if not kwargs.get("sync_dist"):
-            _remember(self, name, value)
+        _remember(self, name, value, kwargs.get("sync_dist"))
         return old(self, name, value, *args, **kwargs)
 
     return log
-
-
-@guard
-def _remember_line(name):
-    if len(_logged) < _MOST_TOLD or name in _logged:
-        _logged[name] = place(sys._getframe(3))
 
 
 @guard
@@ -50,8 +42,13 @@ def _look_at_decision(callback, trainer, candidates=None):
 
 
 @guard
-def _remember(module, name, value):
-    State.logged_at = place(sys._getframe(3))
+def _remember(module, name, value, is_of_all):
+    where = place(sys._getframe(3))
+    if len(_logged) < _MOST_TOLD or name in _logged:
+        _logged[name] = where
+    if is_of_all:
+        return
+    State.logged_at = where
     # Metrics that count their own results bring them together by themselves.
     if not module.training and State.updates and not (hasattr(value, "compute") and hasattr(value, "update")):
         _tell_logged("logged alone: %s" % name, value)

@@ -12,6 +12,7 @@ macro_rules! named {
         impl $name {
             pub const ALL: [$name; [$($text),+].len()] = [$($name::$value),+];
 
+            /// As flags, records and tables spell it, or as it is called on the screen.
             pub fn name(self) -> &'static str {
                 match self { $($name::$value => $text,)+ }
             }

@@ -10,7 +10,7 @@ use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
 
 hvd_lab_core::named! {
-    /// What a learner has of a step. None of them includes another: whoever writes a step may never have predicted what it does.
+    /// How far a learner has come with a step. No level includes another: one can write a step and never have predicted what it does.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     Level {

@@ -44,7 +44,7 @@ impl ProgressError {
         }
     }
 
-    /// For one who goes on without it.
+    /// What to tell a user whose work goes on all the same.
     pub fn not_kept(&self) -> String {
         format!("progress could not be kept: {self}")
     }
@@ -109,9 +109,9 @@ impl ProgressFile {
         }
     }
 
-    /// [`ProgressFile::update`] for one who goes on without it. Returns what the user should be told.
-    pub fn note<T>(&self, change: impl FnOnce(&mut Progress) -> T) -> Option<String> {
-        self.update(change).map_or_else(|error| Some(error.not_kept()), |(_, reading)| reading.note)
+    /// As [`ProgressFile::update`], where an error is no reason to stop. Returns what the user should be told, if anything.
+    pub fn note(&self, change: impl FnOnce(&mut Progress)) -> Option<String> {
+        self.update(change).map_or_else(|error| Some(error.not_kept()), |((), reading)| reading.note)
     }
 
     /// Read, change, write. A damaged file is renamed before, and the reading says so.

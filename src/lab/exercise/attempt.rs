@@ -65,7 +65,7 @@ impl Program {
             return Ok(Attempted::not_judged(run, words));
         }
         let status = store.status(run)?;
-        // One that ran out of time shows something of the program; one that somebody stopped does not.
+        // A run that ran out of time shows something of the program; a run that somebody stopped does not.
         if status.state == RunState::Stopped && !status.message.contains("time limit") {
             let words = format!("run {run} was {}, so it is not judged: check your program again\n", status.end_in_words());
             return Ok(Attempted::not_judged(run, words));
@@ -115,7 +115,7 @@ impl Program {
         Ok(Attempted { run, words, notes: judged.notes, has_passed, shown: judged.shown })
     }
 
-    /// What to say where the learner's file is no longer of this text. Each rank of each run reads a program in Python anew, so the runs
+    /// What to say if the learner has changed the file meanwhile. Each rank of each run reads a program in Python anew, so the runs
     /// would be of two programs.
     fn changed_meanwhile(&'static self, home: &Path, text: &str) -> Option<String> {
         if self.language != Language::Python {

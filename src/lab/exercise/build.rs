@@ -119,15 +119,14 @@ fn write_package(folder: &Folder, source: &Path) -> Result<(), ExerciseError> {
 /// Links beside the program to the folders of the checkout that its manifest names, and says whether all are there.
 ///
 /// Cargo names what it builds of a package after its path in the workspace. By the links these paths are those of the checkout, so
-/// what is built there is used: a first build takes a second, and minutes without. Something of the learner's own stays what it is.
+/// what is built there is used: a first build takes a second, and minutes without. A file or folder of the learner's own is left alone.
 fn is_linked(folder: &Folder, source: &Path) -> bool {
     ["src", "assets"].into_iter().all(|name| {
         let (link, target) = (folder.path().join(name), source.join(name));
+        // To where the checkout was before. Whether this and the next line worked is seen at the end: another lab may do the same now.
         if link.read_link().is_ok_and(|old| old != target) {
-            // If it stays, then so does the name, and the answer is no.
             let _ = fs::remove_file(&link);
         }
-        // Another lab may have made it at this moment.
         let _ = std::os::unix::fs::symlink(&target, &link);
         link.read_link().is_ok_and(|there| there == target)
     })

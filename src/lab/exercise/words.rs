@@ -32,7 +32,7 @@ impl Program {
     /// Another run of the program.
     pub fn request_for(&self, built: PathBuf, job: impl Into<RunSpec>) -> RunRequest {
         let mut spec = job.into();
-        // A program that trains on photos has limits of its own.
+        // A training on photos has other limits.
         if let Some(training) = spec.workload.training_mut() {
             // No accuracy stops it early.
             training.target_accuracy = 1.01;
@@ -176,7 +176,7 @@ impl Program {
                 let place = shown.iter().filter(|shown| shown.outcome == Outcome::Failed).find(knows);
                 place.map_or_else(|| format!("next: fix {}:{line}\n", self.file), |shown| fix(shown.number))
             }
-            // The program was ended with words of its own.
+            // The program has said itself why it ended.
             (Some(Broken::Unexplained), None, _) if status.message.contains("failed during") => {
                 "next: change that, and check again\n".to_owned()
             }

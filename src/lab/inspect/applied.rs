@@ -47,7 +47,7 @@ pub(super) fn never_averaged(seen: &Inspection) -> Option<Finding> {
     })
 }
 
-/// Whether a call brings so many numbers together that they may be gradients or weights, rather than results.
+/// Whether a call exchanges so many numbers that they may be gradients or weights, and not results.
 pub(super) fn may_be_gradients(call: &CollectiveReport) -> bool {
     let is_exchange = call.name.contains("reduce") || call.name.contains("gather");
     is_exchange && call.numbers.is_none_or(|numbers| numbers > FEW)

@@ -122,26 +122,30 @@ pub fn is_remark(line: &str) -> bool {
 /// Which variable with whose library makes a program fail with these words of the loader, or which parameter with those of Open MPI,
 /// and what to do: two sentences. `None` where nothing that is set can be the cause.
 pub fn blame(words: &str) -> Option<(String, String)> {
-    parameters::blame(words).or_else(|| blame_lines(words, is_complaint))
+    parameters::blame(words).or_else(|| blame_here(words, is_complaint))
 }
 
 /// The same of a program of the lab that ended with [`LOADER_FAILED`]. Open MPI now and then loses the last line of a rank, which is the
 /// loader's complaint; its remarks name the library as well.
 pub fn blame_of_failed(words: &str) -> Option<(String, String)> {
-    blame(words).or_else(|| blame_lines(words, is_remark))
+    blame(words).or_else(|| blame_here(words, is_remark))
 }
 
 fn is_complaint(line: &str) -> bool {
     COMPLAINTS.iter().any(|complaint| line.contains(complaint))
 }
 
-fn blame_lines(words: &str, is_one: fn(&str) -> bool) -> Option<(String, String)> {
+/// What of this process's variables is the cause, by the lines of the loader that count.
+fn blame_here(words: &str, counts: fn(&str) -> bool) -> Option<(String, String)> {
     let names = SYSTEM.map(String::from).into_iter().chain(names_in(&own_folders(&own_mpirun(), true))).collect();
-    let lines: Vec<&str> = words.lines().filter(|line| is_one(line)).collect();
-    if lines.is_empty() { None } else { blame_among(&Theirs::of_this_process(), &lines, &names) }
+    blame_among(&Theirs::of_this_process(), words, counts, &names)
 }
 
-fn blame_among(theirs: &Theirs, lines: &[&str], names: &BTreeSet<String>) -> Option<(String, String)> {
+fn blame_among(theirs: &Theirs, words: &str, counts: fn(&str) -> bool, names: &BTreeSet<String>) -> Option<(String, String)> {
+    let lines: Vec<&str> = words.lines().filter(|line| counts(line)).collect();
+    if lines.is_empty() {
+        return None;
+    }
     let is_named = |path: &Path| lines.iter().any(|line| line.contains(&*path.to_string_lossy()));
     let file_name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let preloaded = |is_it: &dyn Fn(&Path) -> bool| {
@@ -229,7 +233,7 @@ mod tests {
         ] {
             let paths = |names: Vec<&str>| names.into_iter().map(PathBuf::from).collect();
             let theirs = Theirs { folders: paths(folders), preloaded: paths(preloaded) };
-            let said = is_complaint(words).then(|| blame_among(&theirs, &[words], &names)).flatten();
+            let said = blame_among(&theirs, &format!("a banner\n{words}\n"), is_complaint, &names);
             let all_of = |expected: &str| {
                 let said = said.clone().map(|(what, remedy)| format!("{what}: {remedy}")).unwrap_or_default();
                 expected.split(' ').all(|word| said.contains(word)) && said.contains("unset")
