@@ -63,7 +63,7 @@ def install(torch):
     replace(optimizer, "__init__", core.remembers_making(_made))
     module = sys.modules.get("torch.optim.optimizer")
     if hasattr(module, "register_optimizer_step_pre_hook"):
-        module.register_optimizer_step_pre_hook(lambda opt, args, kwargs: before_update(opt))
+        module.register_optimizer_step_pre_hook(_before_step)
         module.register_optimizer_step_post_hook(lambda opt, args, kwargs: after_update(opt))
     else:
         replace(optimizer, "__init__", _wraps_step)
@@ -95,12 +95,30 @@ def _wraps_step(old):
 
 def _watched_step(old):
     def step(self, *args, **kwargs):
-        before_update(self)
+        args, kwargs = _before_step(self, args, kwargs) or (args, kwargs)
         result = old(self, *args, **kwargs)
         after_update(self)
         return result
 
     return step
+
+
+def _before_step(optimizer, args, kwargs):
+    """The look at the gradients; behind the closure if one computes them within the step, as Lightning's does. Then returns other arguments."""
+    closure = next((of for of in (*args, *kwargs.values()) if callable(of)), None)
+    if closure is None or _averages_first(optimizer):
+        before_update(optimizer)
+        return None
+    is_seen = []
+
+    def looked_at(*of, **named):
+        result = closure(*of, **named)
+        if not is_seen:
+            is_seen.append(True)
+            before_update(optimizer)
+        return result
+
+    return tuple(looked_at if of is closure else of for of in args), {name: looked_at if of is closure else of for name, of in kwargs.items()}
 
 
 def _remembers_vector(old):
@@ -166,8 +184,10 @@ def _watch_compiling(torch):
 
     def tells(old):
         def compile(*args, **kwargs):
+            result = old(*args, **kwargs)
+            # Behind it the compiler is loaded.
             _tell_compile()
-            return old(*args, **kwargs)
+            return result
 
         return compile
 
@@ -175,12 +195,9 @@ def _watch_compiling(torch):
     replace(torch.nn.Module, "compile", tells)
 
 
-_is_compiled = [False]
-
-
 @guard
 def _tell_compile():
-    _is_compiled[0] = True
+    core.compiles()
     core.tell_once("torch.compile", place(sys._getframe(3)))
 
 
@@ -195,6 +212,7 @@ def _tells_comm_hook(old):
 @guard
 def _tell_comm_hook(state, hook):
     """Ranks that average their weights now and then, rather than their gradients, differ on purpose."""
+    scaling.has_comm_hook[0] = True
     name = "%s %s" % (type(state).__name__, getattr(hook, "__name__", ""))
     if "LocalSGD" in name or "noop" in name:
         core.tell_once("LocalSGD", place(sys._getframe(3)))
@@ -399,7 +417,8 @@ def _tell_update(optimizer, number):
     gone = frozenset() if own else frozenset().union(*(wrapper.parameters for wrapper in wrappers if wrapper.wrapped() is None and not wrapper.forwards))
     known = frozenset().union(*(wrapper.parameters for wrapper in alive), *averaged, gone)
     unwrapped = [parameter for parameter in with_gradient if id(parameter) not in known]
-    names = getattr(optimizer, "_parameter_names", {}) or {}
+    # Horovod's, by the tensors themselves.
+    names = {id(parameter): name for parameter, name in (getattr(optimizer, "_parameter_names", None) or {}).items()}
     since = _stepped.get(optimizer, 0)
     exchanged = [parameter for parameter in with_gradient if by_hand and _is_reduced(parameter.grad, since)]
     calls_by_hand = [by_hand[digest.address(parameter.grad)] for parameter in exchanged]
@@ -421,9 +440,9 @@ def _tell_update(optimizer, number):
     if unsynced:
         without_sync = forwards
     is_taken_out = not gone.isdisjoint(map(id, with_gradient))
-    if (own or is_taken_out) and forwards == 0 and not _is_compiled[0]:
+    if (own or is_taken_out) and forwards == 0 and not State.compiles:
         past_wrapper.look(own, gone)
-    if number == 0 and not (wrappers or averaged or _is_compiled[0]):
+    if number == 0 and not wrappers:
         unloaded.watch(parameters)
     past = place() if _is_inner(optimizer, with_gradient) else past_wrapper.seen_at[0] if forwards == 0 else None
     _look_at_weights(parameters, number)

@@ -72,6 +72,8 @@ class State:
     at_start = at_end = None
     # What is told before the last report, and what is cleared behind it.
     before_end, after_end = [], []
+    # The program compiles a part of itself, whose calls run no hooks.
+    compiles = False
     lock = threading.RLock()
 
 
@@ -278,6 +280,7 @@ def guard(body):
         if not State.active:
             return None
         began = time.perf_counter()
+        compiler = _uncompiled()
         try:
             return body(*args, **kwargs)
         except Exception as error:
@@ -285,12 +288,50 @@ def guard(body):
             blind("%s at line %d of %s: %s" % (type(error).__name__, line, body.__name__, error))
             return None
         finally:
+            if compiler is not None:
+                _frames().set_eval_frame(compiler)
             State.seconds += time.perf_counter() - began
 
     # torch.compile leaves it out of what it compiles.
     call._torchdynamo_disable = True
     call._torchdynamo_disable_recursive = True
     return call
+
+
+def _frames():
+    """The part of PyTorch that gives each frame of a compiled program to its compiler."""
+    return sys.modules.get("torch._C._dynamo.eval_frame")
+
+
+def _uncompiled():
+    """Python alone runs what follows: a hook is called outside of what is compiled too, and would be compiled by itself. Returns
+    what is to be set again behind it."""
+    return _frames().set_eval_frame(None) if State.compiles and hasattr(_frames(), "set_eval_frame") else None
+
+
+_before_forwards = []
+
+
+def before_forwards(hook):
+    """Calls `hook(module, arguments)` before the forward pass of each module until what is returned is called."""
+    from torch.nn.modules.module import register_module_forward_pre_hook
+
+    if State.compiles:
+        # Where a program wants one graph, it would be an error.
+        return lambda: None
+    handle = register_module_forward_pre_hook(guard(hook))
+    _before_forwards.append(handle)
+    return handle.remove
+
+
+def compiles():
+    """From now on the program compiles a part of itself."""
+    State.compiles = True
+    while _before_forwards:
+        _before_forwards.pop().remove()
+    skip = getattr(sys.modules.get("torch._dynamo.eval_frame"), "skip_code", None)
+    if skip is not None:
+        skip(guard(compiles).__code__)
 
 
 _paths = {name: os.path.realpath(path) + os.sep for name, path in sysconfig.get_paths().items() if name in ("stdlib", "platstdlib")}

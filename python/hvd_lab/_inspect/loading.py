@@ -33,6 +33,7 @@ class Pass:
         self.began, self.steps, self.meetings = time.perf_counter(), State.steps, State.meetings
         # As they were when the last batch came.
         self.last_steps, self.last_meetings = State.steps, State.meetings
+        self.last_updates = State.updates
         # A pass whose gradients go into a later update is no validation.
         self.backwards = self.last_backwards = State.backwards
         self.batches = self.samples = self.ordered = 0
@@ -352,6 +353,7 @@ def _took(iterator, batch, waited):
     State.batch = begun.index, State.batch[1] + 1
     departures.look_at_batch(begun)
     begun.last_steps, begun.last_meetings, begun.last_backwards = State.steps, State.meetings, State.backwards
+    begun.last_updates = State.updates
     begun.waited += waited
     State.times["data"] += waited
     tensors, samples = digest.of_batch(batch)
@@ -407,8 +409,10 @@ def _finish(begun, is_whole):
         if values:
             picked, every, content, values = values, 1, "rows", []
     where = not trains and State.logged_at or begun.where
+    # One that was left early, as a first try of a validation, stays open until another one begins.
+    updates = State.updates if trains or is_whole else begun.last_updates
     send(
-        "pass", loader=begun.index, made=begun.made, place=where, trains=trains, updates=State.updates,
+        "pass", loader=begun.index, made=begun.made, place=where, trains=trains, updates=updates,
         is_whole=is_whole, dataset=begun.dataset, batch_size=begun.batch_size, drops_last=begun.drops_last,
         batches=begun.batches, samples=begun.samples, first=begun.first, order=order, picked=picked, every=every,
         workers=begun.workers, seconds=round(time.perf_counter() - begun.began, 6), waited=round(begun.waited, 6),

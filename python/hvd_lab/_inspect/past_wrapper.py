@@ -1,7 +1,8 @@
 """Calls of a wrapped model that do not go through its wrapper, and their line."""
 import sys
 
-from .core import guard, place
+from . import core
+from .core import place
 
 # Wrappers whose forward pass is going on.
 inside = [0]
@@ -13,7 +14,7 @@ _left = [0]
 _MOST = 20_000
 
 
-@guard
+@core.guard
 def look(wrappers, gone):
     """From now on, for some time: finds the line that calls one of these models, or a part of it, past the wrapper.
 
@@ -22,7 +23,6 @@ def look(wrappers, gone):
     if _hook[0] is not None or _left[0] < 0:
         return
     import torch
-    from torch.nn.modules.module import register_module_forward_pre_hook
 
     owners = {id(module) for wrapper in wrappers for module in wrapper.wrapped().module.modules()}
     _left[0] = _MOST
@@ -37,7 +37,7 @@ def look(wrappers, gone):
         if _left[0] <= 0:
             _stop()
 
-    _hook[0] = register_module_forward_pre_hook(guard(before_forward))
+    _hook[0] = core.before_forwards(before_forward)
 
 
 def _outermost(frame, owners):
@@ -53,5 +53,5 @@ def _outermost(frame, owners):
 
 def _stop():
     if _hook[0] is not None:
-        _hook[0].remove()
+        _hook[0]()
         _hook[0] = None

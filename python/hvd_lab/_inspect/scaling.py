@@ -22,8 +22,11 @@ class _Number:
 
 # By the number of the parameter, and by the address of its gradient. Numbers in all gradients, and the one that is in a collective.
 _numbers, _of_address, _total, _given = {}, {}, [0], []
-# Backward passes since the last update: the line, the batch that had come last, whether the loss is a plain mean, and what it is multiplied by.
+# Backward passes since the last update: the line, the batch that had come last, whether the loss is a plain mean, what it is multiplied by,
+# and whether by a division.
 _passes = []
+# A hook of the program's own may add the gradients up, rather than average them.
+has_comm_hook = [False]
 # Of each optimizer, how many updates have shown what, and how many did not.
 _shown = core.Marks()
 
@@ -49,10 +52,10 @@ def _parameters():
 @guard
 def before_backward(loss, frame):
     if sampled(State.updates):
-        is_mean, scale = _scale_of(loss)
+        is_mean, scale, is_divided = _scale_of(loss)
         # Libraries divide it themselves, some of them behind the backward pass.
         is_mean = is_mean and core._is_own(frame.f_code.co_filename) is not None
-        _passes.append((place(frame), State.batch, is_mean, scale))
+        _passes.append((place(frame), State.batch, is_mean, scale, is_divided))
 
 
 @guard
@@ -113,19 +116,20 @@ def behind_sum(tensor, divisor):
 
 
 def _scale_of(loss):
-    """Whether a loss is the mean over a batch as a loss function gives it, and the factor in front of that."""
-    node, scale = getattr(loss, "grad_fn", None), 1.0
+    """Whether a loss is the mean over a batch as a loss function gives it, the factor in front of that, and whether nothing but a
+    division made it."""
+    node, scale, is_divided = getattr(loss, "grad_fn", None), 1.0, True
     for _ in range(8):
         name = node.name() if node is not None else ""
         inner = [of for of, _ in node.next_functions if of is not None] if node is not None else []
         if name in ("DivBackward0", "MulBackward0") and len(inner) == 1:
-            other = _factor_of(node)
+            other, is_divided = _factor_of(node), is_divided and name == "DivBackward0"
             scale = scale * other if name == "MulBackward0" else scale / other if other else 0.0
         elif name not in _SAME or len(inner) != 1:
             break
         node = inner[0]
     is_mean = name == "MeanBackward0" or getattr(node, "_saved_reduction", 0) == 1
-    return is_mean, scale
+    return is_mean, scale, is_divided
 
 
 def _factor_of(node):
@@ -160,18 +164,27 @@ def look(optimizer, parameters, wrapped):
     factor, size, count = _factor(parameters, wrapped), State.size, len(_passes)
     scale = _passes[-1][3] if _passes else 1.0
     if _is(scale, 1 / size):
+        _look_at_division(optimizer, _is(factor, 1) and size > 1)
         return False
     if not factor or size < 2 or not _passes:
         return None
     where = _passes[-1][0]
-    lines, batches = {str(line) for line, _, _, _ in _passes}, {batch for _, batch, _, _ in _passes}
+    lines, batches = {str(line) for line, *_ in _passes}, {batch for _, batch, *_ in _passes}
     # Of several loaders the losses may be those of several tasks.
     are_batches = count > 1 and len(lines) == 1 and len(batches) == count and len({loader for loader, _ in batches}) == 1
     # Gradients of as many batches as there are ranks are divided by that number as well, and so are those of a loss that was multiplied by it.
     _show(optimizer, "averaged twice", _is(factor, 1 / size) and count != size and not _is(scale, size), lambda: source.line_that_divides(place()))
-    _show(optimizer, "batches added up", _is(factor, 1) and are_batches and all(is_mean and scale == 1 for _, _, is_mean, scale in _passes),
+    _show(optimizer, "batches added up", _is(factor, 1) and are_batches and all(is_mean and scale == 1 for _, _, is_mean, scale, _ in _passes),
           lambda: source.line_of_value(where, "backward"), [str(count)])
     return True if _is(factor, size) else None
+
+
+def _look_at_division(optimizer, are_averages):
+    """A loss that the program divides by the number of ranks, in front of an average that does so as well."""
+    where, _, is_mean, _, is_divided = _passes[-1]
+    is_twice = are_averages and is_mean and is_divided and len(_passes) == 1 and not has_comm_hook[0]
+    line = source.line_that_divides_a_loss(where) if is_twice else None
+    _show(optimizer, "averaged twice", line is not None, lambda: line)
 
 
 def _show(optimizer, what, is_so, where, settings=()):

@@ -15,6 +15,8 @@ _SETS_RATE = re.compile(r"\[\s*[\"']lr[\"']\s*\]\s*[-+*/]{0,2}=(?!=)")
 _DIVIDES = re.compile(r"\bgrad(\.data)?\s*([*/]=|\.(div|mul)_\(|=.*\bgrad\b.*/)|\b_foreach_(div|mul)_\(")
 # `parameter.data -= rate * parameter.grad`, also by `sub_` or `add_`.
 _UPDATES = re.compile(r"-=.*\bgrad\b|=[^=].*-.*\bgrad\b|\.(sub|add|copy)_\(.*\bgrad\b")
+# `loss / world_size`, which says what it divides by: the same number may be anything else.
+_DIVIDES_BY_RANKS = re.compile(r"/=?\s*(float\(|int\()?[\w.]*?(world|(?<!batch_)size\b|rank|replica|gpu|device|nproc|worker|node)", re.I)
 _MOST_LINES = 100_000
 # Lines behind a call that are looked at.
 _LATER = 9
@@ -63,6 +65,17 @@ def line_that_divides(otherwise):
     """Of the lines that divide gradients the last one, which comes behind an average that may need one such line itself."""
     found = list(_lines(_DIVIDES))
     return found[-1] if found and len({line["file"] for line in found}) == 1 else otherwise
+
+
+def line_that_divides_a_loss(where):
+    """Of the lines in front of a backward pass the last one that divides by the number of ranks, in the same function, if there is one."""
+    for line in range(where["line"], max(0, where["line"] - _EARLIER), -1):
+        text = linecache.getline(where["file"], line).split("#")[0]
+        if text.lstrip().startswith("def "):
+            break
+        if _DIVIDES_BY_RANKS.search(text) and "print" not in text:
+            return {"file": where["file"], "line": line}
+    return None
 
 
 def line_that_updates(otherwise):

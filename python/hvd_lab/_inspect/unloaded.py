@@ -65,7 +65,6 @@ def tell():
 def watch(parameters):
     """Without a wrapper: looks at the first calls of the module that these parameters belong to."""
     import torch
-    from torch.nn.modules.module import register_module_forward_pre_hook
 
     if State.has_loaders or _is_told[0] or not parameters:
         return
@@ -74,12 +73,12 @@ def watch(parameters):
     def before_forward(module, arguments):
         left[0] -= 1
         if State.has_loaders or _is_told[0] or left[0] < 0:
-            hook.remove()
+            stop()
         elif torch.is_grad_enabled() and (module is called[0] if called else any(own is parameters[0] for own in module.parameters())):
             called[:] = [module]
             look(arguments, {})
 
-    hook = register_module_forward_pre_hook(guard(before_forward))
+    stop = core.before_forwards(before_forward)
 
 
 class _Evaluation:
@@ -113,12 +112,10 @@ def _begins(old):
 
 @guard
 def _begin(model):
-    from torch.nn.modules.module import register_module_forward_pre_hook
-
     close()
     if core.may_speak() and State.has_spoken:
         _open[0] = _Evaluation(model)
-        _hook[0] = register_module_forward_pre_hook(guard(_before_forward))
+        _hook[0] = core.before_forwards(_before_forward)
 
 
 def _before_forward(module, arguments):
@@ -137,7 +134,7 @@ def _before_forward(module, arguments):
 
 def _stop():
     if _hook[0] is not None:
-        _hook[0].remove()
+        _hook[0]()
         _hook[0] = None
 
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, known, pass};
-use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport};
+use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
 /// Numbers of a result, rather than of gradients.
@@ -57,7 +57,9 @@ pub(super) fn may_be_gradients(call: &CollectiveReport) -> bool {
 fn averaged_twice(seen: &Inspection) -> Option<Finding> {
     // Who adds samples up divides by their number, which may be the same.
     let is_batch = |pass: &PassReport| pass.trains && pass.batch_size == Some(seen.size());
-    let report = seen.told("averaged twice").filter(|_| !seen.of_all(pass).any(|(_, pass)| is_batch(pass)))?;
+    let is_sum = |report: &WrappedReport| report.settings.iter().any(|setting| setting == "op=Sum");
+    let is_meant = seen.of_all(pass).any(|(_, pass)| is_batch(pass)) || seen.wrappers().any(|(_, report)| is_sum(report));
+    let report = seen.told("averaged twice").filter(|_| !is_meant)?;
     Some(Finding::objection(
         (TOPIC, Outcome::Look),
         format!("the gradients are averaged over the ranks, and divided by {}, the number of ranks, once more", seen.size()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, ended, known, pass};
+use super::inspection::{Inspection, differ, ended, known, pass, update};
 use crate::domain::event::{PassReport, Place};
 
 pub(super) const TOPIC: Topic = Topic::Data;
@@ -48,17 +48,37 @@ pub(super) fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding
 pub(super) fn sizes(reports: &Reports<'_>) -> Option<Finding> {
     let sizes: Option<Vec<usize>> = reports.values().map(|pass| pass.batch_size).collect();
     let sizes = sizes.filter(|sizes| differ(sizes))?;
-    let told: Vec<String> = reports.keys().zip(sizes).map(|(rank, size)| format!("{size} on rank {rank}")).take(8).collect();
-    Some(Finding::objection(
+    Some(of_other_sizes("the batches differ in size", reports.keys().copied().zip(sizes), made(reports)))
+}
+
+fn of_other_sizes(what: &str, sizes: impl Iterator<Item = (usize, usize)>, place: Option<Place>) -> Finding {
+    let told: Vec<String> = sizes.map(|(rank, size)| format!("{size} on rank {rank}")).take(8).collect();
+    Finding::objection(
         (TOPIC, Outcome::Look),
-        format!("the batches differ in size: {}", told.join(", ")),
-        made(reports),
+        format!("{what}: {}", told.join(", ")),
+        place,
         "the average of the ranks' gradients weighs a sample of a small batch more than one of a large batch",
         "give all ranks the same batch size, or weigh the loss of each rank by its samples",
-    ))
+    )
 }
 
 /// Loaders of different lengths, where a rank has not come to the end of its pass, and waits or is gone.
+/// Batches without a loader that are larger on one rank in each update.
+pub(super) fn weights(seen: &Inspection) -> Option<Finding> {
+    let of_rank = |rank: &usize| {
+        let of_first = seen.of_rank(*rank, update).filter(|update| update.index == 0 && update.update < 3);
+        let samples: Vec<usize> = of_first.map(|update| update.samples).collect();
+        (samples.len() == 3 && samples[0] > 0 && !differ(&samples)).then_some((*rank, samples[0]))
+    };
+    let sizes: Vec<(usize, usize)> = seen.ranks.keys().map(of_rank).collect::<Option<_>>()?;
+    let (least, most) = (sizes.iter().map(|(_, size)| *size).min()?, sizes.iter().map(|(_, size)| *size).max()?);
+    if least * 3 > most * 2 || seen.wrappers().next().is_none() && !seen.has_exchanged() {
+        return None;
+    }
+    let place = seen.of_all(update).find_map(|(_, update)| known(&update.place));
+    Some(of_other_sizes("the updates take different numbers of samples", sizes.into_iter(), place))
+}
+
 pub(super) fn unequal(seen: &Inspection) -> Option<Finding> {
     let updates = seen.updates();
     let reports = updates.values().find(|ranks| differ(ranks.values().map(|update| update.batches)))?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::batches::{Reports, TOPIC, made, sampler_made, sizes, unequal, uneven, wrong};
+use super::batches::{Reports, TOPIC, made, sampler_made, sizes, unequal, uneven, weights, wrong};
 use super::finding::{Finding, Outcome};
 use super::inspection::{Inspection, differ, known, ranks as names};
 use super::order::same_order;
@@ -33,7 +33,10 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 8] =
         [sampler, same, whole, overlap, shared_twice, around, uneven, |_, reports| sizes(reports)];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
-    let found: Vec<Finding> = [of_passes().or_else(|| unequal(seen)), same_order(seen, &passes)].into_iter().flatten().collect();
+    let found: Vec<Finding> = [of_passes().or_else(|| unequal(seen)).or_else(|| weights(seen)), same_order(seen, &passes)]
+        .into_iter()
+        .flatten()
+        .collect();
     if !found.is_empty() {
         return found;
     }
@@ -53,7 +56,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("each rank draws from the whole data set{of} in an order of its own: {samples} samples in the first pass"),
         );
     }
-    let slack = seen.size() * first.values().filter_map(|pass| pass.batch_size).max().unwrap_or(1);
+    let size = |pass: &&PassReport| pass.batch_size.unwrap_or(pass.samples.div_ceil(pass.batches.max(1)));
+    let slack = seen.size() * first.values().map(size).max().unwrap_or(1);
     if all.is_some_and(|all| samples > all + slack) {
         let what = format!(
             "the ranks trained on {samples} samples{of} {when}: some come several times, so their shares cannot be compared"
