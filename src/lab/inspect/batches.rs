@@ -62,13 +62,12 @@ fn of_other_sizes(what: &str, sizes: impl Iterator<Item = (usize, usize)>, place
     )
 }
 
-/// Loaders of different lengths, where a rank has not come to the end of its pass, and waits or is gone.
 /// Batches without a loader that are larger on one rank in each update.
 pub(super) fn weights(seen: &Inspection) -> Option<Finding> {
     let of_rank = |rank: &usize| {
         let of_first = seen.of_rank(*rank, update).filter(|update| update.index == 0 && update.update < 3);
         let samples: Vec<usize> = of_first.map(|update| update.samples).collect();
-        (samples.len() == 3 && samples[0] > 0 && !differ(&samples)).then_some((*rank, samples[0]))
+        (samples.len() == 3 && samples[0] > 0 && !differ(&samples)).then(|| (*rank, samples[0]))
     };
     let sizes: Vec<(usize, usize)> = seen.ranks.keys().map(of_rank).collect::<Option<_>>()?;
     let (least, most) = (sizes.iter().map(|(_, size)| *size).min()?, sizes.iter().map(|(_, size)| *size).max()?);
@@ -79,6 +78,7 @@ pub(super) fn weights(seen: &Inspection) -> Option<Finding> {
     Some(of_other_sizes("the updates take different numbers of samples", sizes.into_iter(), place))
 }
 
+/// Loaders of different lengths, where a rank has not come to the end of its pass, and waits or is gone.
 pub(super) fn unequal(seen: &Inspection) -> Option<Finding> {
     let updates = seen.updates();
     let reports = updates.values().find(|ranks| differ(ranks.values().map(|update| update.batches)))?;
