@@ -46,6 +46,7 @@ def main():
         dist.all_reduce(mean)
         plateau.step(mean)
         print("epoch", epoch, "loss", "%%.6f" %% mean.item(), flush=True)
+    print("rank", rank, "storages may be resized:", {p.untyped_storage().resizable() for p in net.parameters()}, flush=True)
     bits = b"".join(p.detach().numpy().tobytes() for p in list(net.parameters()) + list(net.buffers()))
     drawn = torch.rand(1).item(), random.random()
     print("rank", rank, hashlib.sha256(bits).hexdigest(), drawn, sorted(model.state_dict())[0], flush=True)
