@@ -15,6 +15,7 @@ _WATCHED = {
     "torch": "torch_hooks",
     "safetensors.torch": "safetensors_hooks",
     "torch.distributed.algorithms.model_averaging.utils": "local_sgd",
+    "tqdm.std": "bars",
     "torch.utils.tensorboard.writer": "curves",
     "tensorboardX.writer": "curves",
     "lightning.pytorch.core.module": "lightning_hooks",

@@ -225,11 +225,11 @@ def _count(key):
 
 
 def _tell_line(text, where, times):
-    send("printed", place=where, times=times, text=digest.of_text(re.sub(r"\d", "", text)), names_rank=_names_rank(text),
+    send("printed", place=where, times=times, text=digest.of_text(re.sub(r"\d", "", text)), names_rank=names_rank(text),
          has_figures=bool(_FIGURES.search(text)), has_results=bool(_RESULTS.search(text)), updates=State.updates)
 
 
-def _names_rank(text):
+def names_rank(text):
     rank = State.rank if State.rank is not None else core.number_of(core._RANKS, 0)
     if re.search(r"(rank|process|worker|gpu|device|node)\W{0,8}%d\b|^\s*%d\s*[:|]|^\s*%d\s*/\s*%d\b|cuda:%d\b" % (rank, rank, rank, core.launched(), rank), text, re.I):
         return True

@@ -3,7 +3,7 @@
 use super::data::DIVIDE_STEPS;
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, ended, known, update};
-use super::rate::samples;
+use super::rate::{samples, samples_of};
 
 /// Steps of an epoch from which on equal numbers are no chance.
 const FEWEST_STEPS: usize = 4;
@@ -25,7 +25,9 @@ impl Inspection {
             return None;
         }
         // A program may divide the batch by the number of ranks: then the global batch has stayed, and so should the rate.
-        let batch = (samples * size) as f64 / of_single as f64;
+        // A rank may have a smaller share than the others. One that was sent its batches has fetched none.
+        let of_all: Option<usize> = self.ranks.keys().map(|rank| samples_of(self, *rank)).sum();
+        let batch = of_all.unwrap_or(samples * size) as f64 / of_single as f64;
         let factor = self.highest_rate()? / alone.highest_rate()?;
         let said = format!("a global batch {batch:.2}x as large as on one rank is trained with {factor:.2}x the rate");
         let is_scaled = factor > 1.0 + (batch - 1.0) * 0.1 || batch < 1.5;

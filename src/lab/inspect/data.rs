@@ -65,7 +65,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return vec![Finding::not_judged(TOPIC, what)];
     }
     let many = if samples > 0 { format!("{samples} samples{of}") } else { "samples of their own".to_owned() };
-    Finding::ok(TOPIC, format!("the ranks trained on {many} {when}, and not on the same ones"))
+    let padding = if all.is_some_and(|all| samples > all) { " (the shares are filled up to the same size)" } else { "" };
+    Finding::ok(TOPIC, format!("the ranks trained on {many} {when}{padding}, and not on the same ones"))
 }
 
 fn give_sampler(seen: &Inspection, pass: &PassReport) -> &'static str {

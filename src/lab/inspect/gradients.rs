@@ -20,7 +20,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return vec![found];
     }
     if let Some(by) = seen.sharded() {
-        return vec![Finding::not_judged(TOPIC, format!("with {by} each rank holds a part of the gradients on purpose"))];
+        return vec![Finding::not_judged(TOPIC, format!("with {by} the ranks hold different gradients on purpose"))];
     }
     let updates = seen.updates();
     if updates.is_empty() {

@@ -258,12 +258,14 @@ fn stopped_alone(seen: &Inspection) -> Option<(usize, Place)> {
 
 /// A collective of a rank that was stopped before it could tell its end, to which the rank that failed in another one had not come.
 fn alone_in<'a>(seen: &'a Inspection, rank: usize, failed: usize, report: &StalledReport) -> Option<&'a CollectiveReport> {
-    // A rank that skips the updates of an epoch makes the same call once more.
+    // A rank that skips the updates of an epoch makes the same call once more. One that leaves a loop in the middle of an update is
+    // an update behind.
     let count = |of: usize, call: &CollectiveReport| {
         seen.of_rank(of, collective).filter(|other| other.place == call.place && other.updates == call.updates).count()
     };
     let is_shared = |call: &CollectiveReport| count(failed, call) >= count(rank, call);
-    seen.of_rank(rank, collective).find(|call| call.updates >= report.updates && call.place != report.place && !is_shared(call))
+    seen.of_rank(rank, collective)
+        .find(|call| call.updates + 1 >= report.updates && call.place != report.place && !is_shared(call))
 }
 
 fn mismatch(rank: usize, call: &CollectiveReport, failed: usize, report: &StalledReport) -> Finding {

@@ -254,9 +254,9 @@ impl Inspection {
         self.uses(&["lightning", "pytorch_lightning"])
     }
 
-    /// Its loop is the program's own, with accelerate around it: the Trainer of Hugging Face uses that as well.
+    /// Its loop is the program's own, with accelerate around it: trainers of others load or use that as well.
     pub(super) fn is_accelerate(&self) -> bool {
-        self.uses(&["accelerate"]) && !self.uses(&["transformers"])
+        self.uses(&["accelerate"]) && !self.uses(&["transformers", "lightning", "pytorch_lightning"])
     }
 
     /// The line that lets one rank do something.
@@ -265,6 +265,8 @@ impl Inspection {
             "if hvd.rank() == 0:"
         } else if self.is_accelerate() {
             "if accelerator.is_main_process:"
+        } else if self.is_lightning() {
+            "if trainer.is_global_zero:"
         } else {
             "if dist.get_rank() == 0:"
         }

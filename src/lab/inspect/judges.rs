@@ -39,7 +39,10 @@ impl Inspection {
         let why = self.of_all(|report| if let InspectorReport::Blind { why } = report { Some(why) } else { None }).next();
         match why {
             Some((rank, why)) if findings.iter().all(|finding| !finding.is_objection()) => {
-                vec![Finding::not_judged(topic, format!("the inspector stopped looking on rank {rank}: {why}"))]
+                vec![Finding::not_judged(
+                    topic,
+                    format!("the inspector itself failed on rank {rank}, which changes nothing in the training: {why}"),
+                )]
             }
             _ => findings,
         }

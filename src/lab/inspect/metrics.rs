@@ -62,7 +62,7 @@ pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     );
     let cost = "the ranks take different turns: rates that differ, or one that ends before the others";
     if let Some(((by, place, number), values)) = differing {
-        let said = format!("{by} was given a different value on {} at its call {number}", names(values.keys()));
+        let said = format!("{by} was given a different value on {} at call {}", names(values.keys()), number + 1);
         let remedy = if seen.is_lightning() { "log the value with self.log(..., sync_dist=True)" } else { remedy };
         return Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy));
     }

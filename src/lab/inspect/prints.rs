@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, ranks as names};
+use super::inspection::{Inspection, known, ranks as names};
 use crate::domain::event::{InspectorReport, Place, PrintedReport};
 
 const TOPIC: Topic = Topic::Prints;
@@ -20,7 +20,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let repeated: BTreeMap<&Place, &BTreeSet<usize>> =
         lines.iter().filter(|(_, ranks)| ranks.len() > 1).map(|((place, _), ranks)| (*place, ranks)).collect();
-    let found: Vec<Finding> = repeated
+    let mut found: Vec<Finding> = repeated
         .into_iter()
         .take(MOST)
         .map(|(place, ranks)| {
@@ -34,6 +34,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             )
         })
         .collect();
+    found.extend(bars(seen));
     let has_updates = seen.updates().len() > 2;
     let by_name: BTreeSet<usize> =
         seen.of_all(printed).filter(|(_, report)| report.has_figures && report.names_rank).map(|(rank, _)| rank).collect();
@@ -44,6 +45,31 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         true if has_updates => Finding::ok(TOPIC, "no line with figures was printed several times by several ranks"),
         _ => found,
     }
+}
+
+/// A progress bar of the program's own on each rank.
+fn bars(seen: &Inspection) -> Option<Finding> {
+    let ranks = seen.tellers("progress bar");
+    let place = known(&ranks.values().next()?.place);
+    let remedy = if seen.is_accelerate() {
+        "show it on one rank: tqdm(..., disable=not accelerator.is_main_process)"
+    } else {
+        seen.in_words(
+            "show it on one rank: tqdm(..., disable=hvd.rank() != 0)",
+            "show it on one rank: tqdm(..., disable=hvd.rank() != 0)",
+            "show it on one rank: tqdm(..., disable=dist.get_rank() != 0)",
+        )
+    };
+    let cost = "the bars write over each other, and what they show is of one rank alone";
+    (ranks.len() > 1).then(|| {
+        Finding::objection(
+            (TOPIC, Outcome::Look),
+            format!("{} show a progress bar each", names(ranks.keys())),
+            place,
+            cost,
+            remedy,
+        )
+    })
 }
 
 fn printed(report: &InspectorReport) -> Option<&PrintedReport> {

@@ -33,7 +33,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return vec![Finding::not_judged(TOPIC, "not all ranks have come to their group yet")];
     }
     let found: Vec<Finding> = [numbers(&groups), devices(seen, &groups), threads(seen, &groups)].into_iter().flatten().collect();
-    if found.is_empty() { Finding::ok(TOPIC, format!("{} know that they are {size}", names(groups.keys()))) } else { found }
+    if found.is_empty() { Finding::ok(TOPIC, format!("{} are in one group of {size}", names(groups.keys()))) } else { found }
 }
 
 /// Ranks that were launched together and train each for itself.

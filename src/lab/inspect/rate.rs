@@ -128,7 +128,7 @@ pub(super) fn apart(
 }
 
 /// A rank may fetch the batches of all, and send the others theirs.
-fn samples_of(seen: &Inspection, rank: usize) -> Option<usize> {
+pub(super) fn samples_of(seen: &Inspection, rank: usize) -> Option<usize> {
     samples(seen.of_rank(rank, update).filter(|update| update.index == 0))
 }
 

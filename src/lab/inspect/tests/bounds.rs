@@ -83,6 +83,9 @@ fn rates_are_compared_with_a_run_on_one_rank() {
     assert_eq!(outcome(0.1), Some(Outcome::Look), "not scaled");
     assert_eq!(outcome(0.01), Some(Outcome::Look), "scaled too far");
     assert_eq!(both.rate_against(&both), None);
+    let half_a_share = updates(|rank, update| update.samples /= rank + 1);
+    let against = |rate| of(&half_a_share, 2).rate_against(&alone(rate)).map(|finding| finding.outcome);
+    assert_eq!((against(0.1 / 1.5), against(0.05)), (Some(Outcome::Ok), Some(Outcome::Look)), "rank 1 has half a share");
     // A warm-up that begins at 0, and has its peak between two updates that are looked at.
     let warmed_up = of(
         &changed(|_, report| match report {

@@ -1,5 +1,8 @@
 //! Ranks that an error ends: what is said of a standstill before it.
 
+use std::collections::HashSet;
+use std::mem::discriminant;
+
 use super::*;
 
 fn failed(place: usize, within: &str) -> InspectorReport {
@@ -100,4 +103,23 @@ fn tensors_of_different_sizes_in_one_call_are_named() {
     assert_eq!(found([54, 4], error()), [(Topic::Hang, Outcome::Wrong, 33)]);
     assert_eq!(found([54, 54], error()), []);
     assert_eq!(found([54, 4], clean()), [], "groups of some of the ranks may bring what they like");
+}
+
+#[test]
+fn whatever_reports_never_came_the_rest_is_judged() {
+    let all = right();
+    let kind = |line: &EventLine| if let Event::Inspected(report) = &line.event { Some(discriminant(&**report)) } else { None };
+    let kinds: HashSet<_> = all.iter().map(kind).collect();
+    for (one, other) in kinds.iter().flat_map(|one| kinds.iter().map(move |other| (one, other))) {
+        for ranks in [0..1, 1..2, 0..2] {
+            let is_lost = |line: &EventLine| ranks.contains(&line.process) && [*one, *other].contains(&kind(line));
+            let left: Vec<EventLine> = all.iter().filter(|line| !is_lost(line)).cloned().collect();
+            judged(&left, true);
+            judged(&left, false);
+        }
+    }
+    for received in 0..all.len() {
+        judged(&all[..received], true);
+        judged(&all[all.len() - received..], true);
+    }
 }

@@ -51,6 +51,7 @@ fn what_a_rank_tells_is_judged_with_its_line() {
         (each(right(), "logged alone: val_loss", words), (Topic::Metrics, Look, 70)),
         (each(unmet(), "logged alone: val_loss", words), (Topic::Metrics, Wrong, 70)),
         (with(right(), 4, &[0, 1], &told("thrown away", &["hvd.allreduce"])), (Topic::Metrics, Wrong, 70)),
+        (with(right(), 4, &[0, 1], &told("progress bar", &[])), (Topic::Prints, Look, 70)),
     ];
     for (lines, expected) in mistakes {
         assert_eq!(objections(&lines, true), [expected]);
@@ -62,6 +63,7 @@ fn what_a_rank_tells_is_judged_with_its_line() {
     let curves = |rank: usize| written("TensorBoard", &format!("/work/runs/loss of {rank}"));
     let curves = (0..2).fold(right(), |all, rank| with(all, 4, &[rank], &curves(rank)));
     assert_eq!(objections(&curves, true), [], "each rank has a curve of its own");
+    assert_eq!(objections(&with(right(), 4, &[1], &told("progress bar", &[])), true), [], "one bar is enough");
     let mut halves = with(right(), 4, &[0, 1], &told("averaged twice", &[]));
     for line in &mut halves {
         if let Event::Inspected(report) = &mut line.event
