@@ -113,6 +113,16 @@ pub fn clock(seconds: f64) -> String {
     }
 }
 
+/// `now`, `7 min ago`, `3 h ago`, `2 days ago`, for a number of seconds.
+pub fn ago(seconds: f64) -> String {
+    match (seconds / 60.0) as u64 {
+        0 => "now".into(),
+        minutes @ 1..=119 => format!("{minutes} min ago"),
+        minutes @ 120..=2879 => format!("{} h ago", minutes / 60),
+        minutes => format!("{} days ago", minutes / 1440),
+    }
+}
+
 /// The number of seconds of a text such as `90`, `12:34` or `1:02:03`.
 ///
 /// # Errors
@@ -290,5 +300,11 @@ mod tests {
         for seconds in [f64::NAN, f64::INFINITY, -1e300] {
             assert_eq!(date(seconds), "1970-01-01 00:00 UTC");
         }
+    }
+
+    #[test]
+    fn times_are_told_as_people_do() {
+        let told = [0.0, 59.0, 60.0, 7199.0, 7200.0, 172_800.0].map(ago);
+        assert_eq!(told, ["now", "now", "1 min ago", "119 min ago", "2 h ago", "2 days ago"]);
     }
 }

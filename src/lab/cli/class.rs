@@ -123,19 +123,9 @@ fn cells(learner: &Standing) -> Vec<String> {
         format!("{}/10", learner.count(Level::Written)),
         format!("{}/10", learner.count(Level::Predicted)),
         or_dash(next.map(|step| format!("step {}: {}", step.number(), step.title()))),
-        or_dash(learner.idle_s.map(ago)),
+        or_dash(learner.idle_s.map(units::ago)),
         learner.state.name().to_owned(),
     ]
-}
-
-/// `now`, `7 min ago`, `3 h ago`, `2 days ago`.
-fn ago(seconds: f64) -> String {
-    match (seconds / 60.0) as u64 {
-        0 => "now".into(),
-        minutes @ 1..=119 => format!("{minutes} min ago"),
-        minutes @ 120..=2879 => format!("{} h ago", minutes / 60),
-        minutes => format!("{} days ago", minutes / 1440),
-    }
 }
 
 #[cfg(test)]
@@ -146,11 +136,5 @@ mod tests {
     #[test]
     fn the_help_says_when_someone_is_stuck() {
         assert!(EXAMPLES.contains(&format!("no progress for {:.0} minutes", STUCK_S / 60.0)));
-    }
-
-    #[test]
-    fn times_are_told_as_people_do() {
-        let told = [0.0, 59.0, 60.0, 7199.0, 7200.0, 172_800.0].map(ago);
-        assert_eq!(told, ["now", "now", "1 min ago", "119 min ago", "2 h ago", "2 days ago"]);
     }
 }

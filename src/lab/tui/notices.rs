@@ -46,7 +46,7 @@ fn lines(state: &State, width: usize) -> Vec<Line<'static>> {
     }
     let mut lines = Vec::new();
     for (at_s, notice) in shared.said.iter().rev() {
-        let ago = format!("{:>8} ago  ", units::clock((shared.now_s - at_s).max(0.0)));
+        let ago = format!("{:>11}  ", units::ago(shared.now_s - at_s));
         let (problem, style) = if notice.is_error { ("Problem: ", theme.warn()) } else { ("", theme.text()) };
         let text = wrap(&format!("{problem}{}", notice.text), width.saturating_sub(ago.len()));
         for (index, line) in text.into_iter().enumerate() {
@@ -82,7 +82,7 @@ mod tests {
         assert!(!text(&state, 80, 24).contains("run 7 has been kept"));
         type_text(&mut state, "K");
         let seen = text(&state, 80, 24);
-        let places = ["1:05 ago  Problem: the disk is full", "1:05 ago  run 7 has been kept"].map(|words| seen.find(words));
+        let places = ["1 min ago  Problem: the disk is full", "1 min ago  run 7 has been kept"].map(|words| seen.find(words));
         assert!(places[0].is_some() && places[0] < places[1], "{seen}");
     }
 
