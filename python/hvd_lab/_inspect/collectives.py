@@ -102,7 +102,7 @@ def count(name, where, numbers, is_told=True, is_count=False):
     if (times < 3 or is_news) and is_told:
         if is_news:
             _behind.add(key)
-        send("collective", name=name, place=where, numbers=numbers, is_count=is_count, call=number, updates=State.updates)
+        send("collective", name=name, place=where, numbers=numbers, is_count=is_count, trains=State.behind_batch, call=number, updates=State.updates)
 
 
 # What Lightning asks of all ranks about itself, rather than about results.

@@ -11,6 +11,9 @@ _MOST_TOLD = 64
 
 
 def install(module):
+    if hasattr(module, "Fabric"):
+        replace(module.Fabric, "__init__", core.looks_first(_tell_fabric))
+        return
     if not hasattr(module, "LightningModule"):
         for name, method in (("EarlyStopping", "_run_early_stopping_check"), ("ModelCheckpoint", "_save_topk_checkpoint")):
             if hasattr(module, name):
@@ -19,6 +22,11 @@ def install(module):
     replace(module.LightningModule, "log", _remembers)
     replace(module.LightningModule, "manual_backward", core.looks_first(_tell_manual))
     watching.tells_backward[0] = True
+
+
+def _tell_fabric(*args, **kwargs):
+    """Its words are others than those of the Trainer."""
+    core.tell_once("Fabric")
 
 
 def _remembers(old):

@@ -17,6 +17,8 @@ _passes = {}
 _indices = core.Marks()
 _count, _like = [0], {}
 _open = []
+# Whether the last pass over a loader was one of training, by its number.
+_trained = {}
 # Where samplers and subsets were made.
 _samplers = core.Marks()
 
@@ -351,6 +353,7 @@ def _took(iterator, batch, waited):
         return
     State.progress += 1
     State.batch = begun.index, State.batch[1] + 1
+    State.behind_batch = _trained.get(begun.index, False)
     departures.look_at_batch(begun)
     begun.last_steps, begun.last_meetings, begun.last_backwards = State.steps, State.meetings, State.backwards
     begun.last_updates = State.updates
@@ -398,7 +401,8 @@ def _finish(begun, is_whole):
     is_whole = is_whole or begun.has_all()
     met = (State.meetings if is_whole else begun.last_meetings) - begun.meetings
     if not trains:
-        State.behind_validation, State.validated = True, begun.samples
+        State.behind_validation, State.validated, State.behind_batch = True, begun.samples, False
+    _trained[begun.index] = trains
     if begun.is_own_sampler:
         begun.sampler["shuffles"] = begun.is_mixed
     order = begun.order.hexdigest() if begun.ordered else digest.of_text(" ".join(begun.first))

@@ -157,7 +157,7 @@ def _factor(parameters, wrapped):
 
 
 def look(optimizer, parameters, wrapped):
-    """Right before an update. Whether its gradients are sums over the ranks; `None` if that is not known, or the loss was divided before.
+    """Right before an update. Whether its gradients are sums over the ranks; `None` if that is not known.
 
     `wrapped`: numbers of the parameters that a wrapper averages in each backward pass.
     """
@@ -176,7 +176,8 @@ def look(optimizer, parameters, wrapped):
     _show(optimizer, "averaged twice", _is(factor, 1 / size) and count != size and not _is(scale, size), lambda: source.line_that_divides(place()))
     _show(optimizer, "batches added up", _is(factor, 1) and are_batches and all(is_mean and scale == 1 for _, _, is_mean, scale, _ in _passes),
           lambda: source.line_of_value(where, "backward"), [str(count)])
-    return True if _is(factor, size) else None
+    # Gradients that were divided in front of their sum are averages, whatever they look like.
+    return True if _is(factor, size) else False if _is(factor, 1) else None
 
 
 def _look_at_division(optimizer, are_averages):

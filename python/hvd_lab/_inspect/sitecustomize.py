@@ -20,6 +20,8 @@ _WATCHED = {
     "tensorboardX.writer": "curves",
     "lightning.pytorch.core.module": "lightning_hooks",
     "pytorch_lightning.core.module": "lightning_hooks",
+    "lightning.fabric.fabric": "lightning_hooks",
+    "lightning_fabric.fabric": "lightning_hooks",
     "lightning.pytorch.callbacks.early_stopping": "lightning_hooks",
     "lightning.pytorch.callbacks.model_checkpoint": "lightning_hooks",
     "lightning.pytorch.trainer.trainer": "trainer_hooks",

@@ -41,6 +41,17 @@ def prepare():
     if State.at_end is None:
         State.at_start, State.at_end = _start, _end
         atexit.register(_end)
+        sys.excepthook = _tells_first(sys.excepthook)
+
+
+def _tells_first(old):
+    """A launcher ends the other ranks within moments of the first that fails: where one stood is told before its error is printed."""
+
+    def excepthook(kind, error, trace):
+        _end()
+        old(kind, error, trace)
+
+    return excepthook
 
 
 def _start():

@@ -80,6 +80,8 @@ fn give_sampler(seen: &Inspection, pass: &PassReport) -> &'static str {
         seen.wrap()
     } else if seen.is_accelerate() {
         "pass the loader through accelerator.prepare(), which shares its batches out"
+    } else if seen.is_fabric() {
+        "pass the loader through fabric.setup_dataloaders(loader), which gives it a sampler"
     } else if seen.is_lightning() {
         "give the DataLoader sampler=DistributedSampler(dataset), or leave use_distributed_sampler of the Trainer on"
     } else if seen.is_horovod() {

@@ -143,6 +143,8 @@ fn logged_alone(seen: &Inspection) -> Option<(Place, BTreeSet<usize>, &str)> {
 fn told_as_whole(seen: &Inspection, place: &Place, who: &BTreeSet<usize>) -> Finding {
     let by_torch = if seen.is_lightning() {
         "log it with self.log(..., sync_dist=True)"
+    } else if seen.is_fabric() {
+        "add the counts of all ranks up with fabric.all_reduce(counts, reduce_op=\"sum\") before you divide or print"
     } else if seen.is_accelerate() {
         "bring the results of all ranks together with accelerator.gather_for_metrics before you divide or print"
     } else {
@@ -231,11 +233,11 @@ fn contents<'a>(passes: &Passes<'a>) -> BTreeMap<usize, BTreeSet<&'a str>> {
     all
 }
 
-/// Whether a collective brings results together before training goes on, beside those of a library's loop; `None` where neither has come
+/// Whether a collective brings results together before training goes on, beside those of a loop that trains; `None` where neither has come
 /// yet.
 fn meets(later: &[InspectorReport], of_loop: Option<&Place>) -> Option<bool> {
     later.iter().find_map(|report| match report {
-        InspectorReport::Collective(call) if Some(&call.place) == of_loop || call.is_count => None,
+        InspectorReport::Collective(call) if Some(&call.place) == of_loop || call.is_count || call.trains => None,
         InspectorReport::Collective(call) if MEET.iter().any(|part| call.name.contains(part)) => Some(true),
         InspectorReport::Update(_) | InspectorReport::Ended(_) => Some(false),
         InspectorReport::Pass(pass) if pass.trains => Some(false),

@@ -12,6 +12,7 @@ mod gradients;
 mod hang;
 mod inspection;
 mod judges;
+mod library;
 mod metrics;
 mod order;
 mod prints;

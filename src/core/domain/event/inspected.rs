@@ -229,6 +229,9 @@ pub struct CollectiveReport {
     /// It sums the numbers of samples of a validation, and nothing else.
     #[serde(default)]
     pub is_count: bool,
+    /// Made in a loop that trains, behind a batch that came after the last validation.
+    #[serde(default)]
+    pub trains: bool,
     /// Number of the call among all of the process, from 0, and updates before it.
     pub call: usize,
     pub updates: usize,

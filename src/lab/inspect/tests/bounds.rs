@@ -108,8 +108,15 @@ fn rates_are_compared_with_a_run_on_one_rank() {
 #[test]
 fn where_not_all_collectives_are_kept_nothing_follows_from_their_absence() {
     let reports = |count: usize| {
-        let met =
-            CollectiveReport { name: "all_reduce".into(), place: at(44), numbers: Some(2), is_count: false, call: 0, updates: 3 };
+        let met = CollectiveReport {
+            name: "all_reduce".into(),
+            place: at(44),
+            numbers: Some(2),
+            is_count: false,
+            trains: false,
+            call: 0,
+            updates: 3,
+        };
         let met = InspectorReport::Collective(met);
         let all = without(|_, report| matches!(report, InspectorReport::Collective(_)));
         (0..2)

@@ -149,6 +149,7 @@ fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mism
             place: at(65),
             numbers: Some(3),
             is_count: false,
+            trains: false,
             call: 9,
             updates: 32,
         };
@@ -159,8 +160,15 @@ fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mism
     };
     assert_eq!(alone(&[0]), [(Topic::Hang, Outcome::Wrong, 65)]);
     assert_eq!(alone(&[0, 1]), [], "both were there");
-    let call =
-        CollectiveReport { name: "all_gather".into(), place: at(73), numbers: None, is_count: false, call: 9, updates: 32 };
+    let call = CollectiveReport {
+        name: "all_gather".into(),
+        place: at(73),
+        numbers: None,
+        is_count: false,
+        trains: false,
+        call: 9,
+        updates: 32,
+    };
     let failure = Some(FailureReport { place: at(73), within: "all_gather".into() });
     let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
     all.push(line(1, InspectorReport::Collective(call)));

@@ -92,6 +92,7 @@ fn tensors_of_different_sizes_in_one_call_are_named() {
             place: at(33),
             numbers: Some(numbers),
             is_count: false,
+            trains: false,
             call: 9,
             updates: 32,
         })

@@ -122,6 +122,7 @@ fn rank(rank: usize) -> Vec<EventLine> {
             place: at(44),
             numbers: Some(2),
             is_count: false,
+            trains: false,
             call: epoch,
             updates: 16 * (epoch + 1),
         }));

@@ -235,18 +235,17 @@ fn results_that_name_their_rank_are_worth_a_look_only() {
 
 #[test]
 fn a_number_of_samples_that_is_summed_is_no_result() {
-    let counted = |all_of_them: bool| {
-        objections(
-            &changed(|_, report| {
-                if let InspectorReport::Collective(call) = report {
-                    call.is_count = all_of_them || call.call == 0;
-                }
-            }),
-            true,
-        )
+    let with_calls = |change: &dyn Fn(&mut CollectiveReport)| {
+        let all = changed(|_, report| {
+            if let InspectorReport::Collective(call) = report {
+                change(call);
+            }
+        });
+        objections(&all, true)
     };
-    assert_eq!(counted(true), [(Topic::Metrics, Outcome::Look, 40)]);
-    assert_eq!(counted(false), [], "the other validation of this line was brought together");
+    assert_eq!(with_calls(&|call| call.is_count = true), [(Topic::Metrics, Outcome::Look, 40)]);
+    assert_eq!(with_calls(&|call| call.is_count = call.call == 0), [], "the other validation of this line was brought together");
+    assert_eq!(with_calls(&|call| call.trains = true), [(Topic::Metrics, Outcome::Wrong, 40)], "a loss of the next epoch");
 }
 
 #[test]

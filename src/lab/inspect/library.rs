@@ -1,0 +1,69 @@
+//! Which library trains, and its words for a remedy.
+
+use super::inspection::{Inspection, group, looking};
+
+impl Inspection {
+    /// Whether one of these libraries is loaded.
+    pub(super) fn uses(&self, libraries: &[&str]) -> bool {
+        let is_one = |version: &String| version.split(' ').next().is_some_and(|name| libraries.contains(&name));
+        self.of_all(looking).any(|(_, report)| report.versions.iter().any(is_one))
+    }
+
+    pub(super) fn is_lightning(&self) -> bool {
+        self.uses(&["lightning", "pytorch_lightning"]) && !self.is_fabric()
+    }
+
+    /// Lightning around a loop of the program's own.
+    pub(super) fn is_fabric(&self) -> bool {
+        self.has("Fabric")
+    }
+
+    /// Its loop is the program's own, with accelerate around it: trainers of others load or use that as well.
+    pub(super) fn is_accelerate(&self) -> bool {
+        self.uses(&["accelerate"]) && !self.uses(&["transformers", "lightning", "pytorch_lightning"])
+    }
+
+    /// The line that lets one rank do something.
+    pub(super) fn on_root(&self) -> &'static str {
+        if self.is_horovod() {
+            "if hvd.rank() == 0:"
+        } else if self.is_accelerate() {
+            "if accelerator.is_main_process:"
+        } else if self.is_fabric() {
+            "if fabric.is_global_zero:"
+        } else if self.is_lightning() {
+            "if trainer.is_global_zero:"
+        } else {
+            "if dist.get_rank() == 0:"
+        }
+    }
+
+    /// What wraps the model where nothing does.
+    pub(super) fn wrap(&self) -> &'static str {
+        if self.is_accelerate() {
+            "pass the model through accelerator.prepare(), and give Accelerator cpu=True on ranks without a GPU: else each rank works alone"
+        } else if self.is_fabric() {
+            "pass model and optimizer through fabric.setup(model, optimizer), and train what it returns"
+        } else {
+            "wrap the model, model = DistributedDataParallel(model), and train what it returns"
+        }
+    }
+
+    pub(super) fn is_keras(&self) -> bool {
+        self.of_all(looking).any(|(_, report)| report.framework == "keras")
+    }
+
+    /// It trains with Horovod rather than with PyTorch's own means.
+    pub(super) fn is_horovod(&self) -> bool {
+        self.is_keras() || self.of_all(group).any(|(_, report)| report.by == "horovod")
+    }
+
+    /// Of Keras, of Horovod with PyTorch, or of PyTorch: the one that the program is in.
+    pub(super) fn in_words<T>(&self, keras: T, horovod: T, torch: T) -> T {
+        match (self.is_keras(), self.is_horovod()) {
+            (true, _) => keras,
+            (false, true) => horovod,
+            (false, false) => torch,
+        }
+    }
+}
