@@ -106,14 +106,18 @@ def _add_by_numpy(known, tensor, torch, is_summed):
     The memory is read where it lies: a storage that `Tensor.numpy()` was asked for can never be resized again, which FSDP does.
     """
     numpy, size = sys.modules.get("numpy"), tensor.element_size()
-    if numpy is None or size not in _WHOLE_NUMBERS or tensor.is_complex() or tensor.is_neg():
+    if numpy is None or size not in _WHOLE_NUMBERS or type(tensor) not in (torch.Tensor, torch.nn.Parameter):
         return False
-    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+    # A view may stand for numbers with other signs than those in its memory.
+    if tensor.is_complex() or getattr(tensor, "is_neg", bool)():
         return False
-    tensor = tensor.contiguous()
     if not tensor.numel():
         return True
-    there = (ctypes.c_char * (tensor.numel() * size)).from_address(tensor.data_ptr())
+    tensor = tensor.contiguous()
+    where = address(tensor)
+    if where is None:
+        return False
+    there = (ctypes.c_char * (tensor.numel() * size)).from_address(where)
     bits = numpy.frombuffer(there, dtype="u1" if size == 1 else "i%d" % size)
     if bits.size > WHOLE:
         if is_summed:

@@ -79,8 +79,11 @@ def _chain(data, fields):
         elif "Shuffle" in name:
             fields["shuffles"] = True
             # Without a seed each rank shuffles in another way, and then takes its share.
-            if "replicas" in fields and _number(getattr(data, "_seed", 1)) == 0 and _number(getattr(data, "_seed2", 1)) == 0:
+            seeds = _number(getattr(data, "_seed", None)), _number(getattr(data, "_seed2", None))
+            if "replicas" in fields and seeds == (0, 0):
                 fields["sampler"] = "shuffle before shard"
+            if None not in seeds and seeds != (0, 0):
+                fields["seed"] = seeds[0] * 1_000_003 + seeds[1]
         elif "Repeat" in name:
             fields["repeats"] = True
         elif "Shard" in name and hasattr(data, "_num_shards"):
@@ -91,6 +94,9 @@ def _chain(data, fields):
         if inner is None:
             break
         data = inner
+    if "replicas" in fields:
+        # Shares may be shuffled alike.
+        fields.pop("seed", None)
     tensors = getattr(data, "_tensors", None)
     if tensors:
         fields["dataset"] = _number(tensors[0].shape[0]) if len(tensors[0].shape) else None
@@ -161,5 +167,5 @@ def told(what, fields, batches):
     if fields["dataset"] and fields["sampler"] != "steps" and not fields.get("replicas"):
         samples = min(samples, fields["dataset"])
     shared = {name: fields[name] for name in ("sampler", "sampler_made", "shuffles", "content") if name in fields}
-    shared.update({name: fields[name] for name in ("dataset", "batch_size", "replicas", "replica") if fields.get(name) is not None})
+    shared.update({name: fields[name] for name in ("dataset", "batch_size", "replicas", "replica", "seed") if fields.get(name) is not None})
     core.send("pass", batches=batches, samples=samples, order="", first=fields.pop("first", []), picked=[], every=1, workers=0, drops_last=False, **shared, **what)

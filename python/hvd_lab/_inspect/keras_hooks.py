@@ -40,8 +40,11 @@ def install(keras, tensorflow):
     replace(callbacks.CSVLogger, "on_train_begin", _tells_csv)
     replace(callbacks.TensorBoard, "on_train_begin", core.looks_first(_tell_curves))
     curves.install_in_tensorflow(tensorflow)
-    for name in ("on_epoch_end", "on_train_batch_end"):
-        replace(callbacks.CallbackList, name, _watches_prints)
+    if not _watch_prints():
+        for name in ("on_epoch_end", "on_train_batch_end"):
+            replace(callbacks.CallbackList, name, _watches_prints)
+    for owner, name in ((tensorflow.train.Checkpoint, "save"), (tensorflow.train.Checkpoint, "write"), (tensorflow.train.CheckpointManager, "save")):
+        replace(owner, name, functools.partial(_tells_checkpoint, owner.__name__ + "." + name))
     for name in ("EarlyStopping", "ReduceLROnPlateau"):
         replace(getattr(callbacks, name), "on_epoch_end", _tells_decision)
     watching.prepare()
@@ -241,6 +244,18 @@ def _name_of(optimizer):
     return type(optimizer).__mro__[1].__name__ if name == "_DistributedOptimizer" else name
 
 
+def _watch_prints():
+    """Looks at all prints, if what turns functions into graphs can be told to treat this `print` as it does Python's."""
+    known, table = (sys.modules.get("tensorflow.python.autograph." + name) for name in ("pyct.inspect_utils", "operators.py_builtins"))
+    if not isinstance(getattr(known, "_BUILTIN_FUNCTION_IDS", None), frozenset) or not isinstance(getattr(table, "SUPPORTED_BUILTINS", None), tuple):
+        return False
+    if not hasattr(builtins.print, "__wrapped__"):
+        replace(builtins, "print", states.told_print)
+    known._BUILTIN_FUNCTION_IDS |= {id(builtins.print)}
+    table.SUPPORTED_BUILTINS += (builtins.print,)
+    return True
+
+
 def _watches_prints(old):
     """What callbacks print is looked at; elsewhere `print` may be for a graph, which knows the real one."""
 
@@ -286,6 +301,16 @@ def _tell_evaluation(signature, model, args, kwargs):
 def _tells_file(by, old):
     def save(self, *args, **kwargs):
         _tell_file(by, args[0] if args else kwargs.get("filepath"))
+        return old(self, *args, **kwargs)
+
+    return save
+
+
+def _tells_checkpoint(by, old):
+    def save(self, *args, **kwargs):
+        # What Keras writes by it is told already, and a manager has a name of its own.
+        if core._is_own(sys._getframe(1).f_code.co_filename) is not None:
+            _tell_file(by, getattr(self, "_prefix", None) or (args[0] if args else kwargs.get("file_prefix")))
         return old(self, *args, **kwargs)
 
     return save

@@ -195,8 +195,11 @@ def told_print(old):
 def _tell_print(args, separator):
     frame = sys._getframe(3)
     times = _count((frame.f_code, frame.f_lineno))
-    if times > 1 and sampled(times - 1) and core.may_speak() and State.has_spoken:
-        _tell_line((" " if separator is None else separator).join(map(str, args)), place(frame), times)
+    if sampled(times - 1) and core.may_speak() and State.has_spoken:
+        text = (" " if separator is None else separator).join(map(str, args))
+        # What is printed only once is of interest if it is a result of the training.
+        if times > 1 or State.updates and _RESULTS.search(text):
+            _tell_line(text, place(frame), times)
 
 
 def _told_record(old):

@@ -15,13 +15,13 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let files = written(seen, |by| !["append", "TensorBoard"].contains(&by));
     if let Some((writers, place, which)) = shared(&files) {
-        let root = if seen.is_keras() { "if hvd.rank() == 0: callbacks.append(ModelCheckpoint(...))" } else { seen.on_root() };
+        let as_callback = if seen.is_keras() { ", as around callbacks.append(ModelCheckpoint(...))" } else { "" };
         return vec![Finding::objection(
             (TOPIC, Outcome::Wrong),
             format!("{writers} write {which}"),
             place,
             "what is left may be half of one and half of the other",
-            format!("write it on one rank: `{root}`"),
+            format!("write it on one rank: `{}`{as_callback}", seen.on_root()),
         )];
     }
     if let Some(resumed) = resumed(seen) {

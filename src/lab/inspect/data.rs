@@ -30,8 +30,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let unknown = || Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks");
         return vec![unequal(seen).unwrap_or_else(unknown)];
     };
-    let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 8] =
-        [sampler, same, whole, overlap, shared_twice, around, uneven, |_, reports| sizes(reports)];
+    let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 9] =
+        [sampler, same, one_shuffle, whole, overlap, shared_twice, around, uneven, |_, reports| sizes(reports)];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
     let found: Vec<Finding> = [of_passes().or_else(|| unequal(seen)).or_else(|| weights(seen)), same_order(seen, &passes)]
         .into_iter()
@@ -178,6 +178,17 @@ fn same(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         share_out(seen, one)
     };
     wrong(said, made(reports), "the ranks do the same work, and a pass takes as long as on one", remedy)
+}
+
+/// The whole data set on each rank, which a pipeline of tf.data shuffles with one seed.
+fn one_shuffle(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
+    let is_known = |pass: &&PassReport| pass.seed.is_some() && pass.replicas.is_none() && !pass.content.is_empty();
+    let differs = differ(reports.values().map(|pass| (pass.seed, &pass.content)));
+    let one =
+        reports.values().next().filter(|_| seen.is_keras() && reports.values().all(|pass| is_known(&&**pass)) && !differs)?;
+    let said =
+        format!("{} shuffle the whole data set with the same seed, and so train on the same samples", names(reports.keys()));
+    wrong(said, made(reports), "the ranks do the same work, and a pass takes as long as on one", give_sampler(seen, one))
 }
 
 /// Workers of one rank that go through the same stream.

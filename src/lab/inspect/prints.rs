@@ -24,13 +24,13 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         .into_iter()
         .take(MOST)
         .map(|(place, ranks)| {
-            let root = if seen.is_keras() { "verbose=1 if hvd.rank() == 0 else 0" } else { seen.on_root() };
+            let in_fit = if seen.is_keras() { ", and verbose=1 if hvd.rank() == 0 else 0 in model.fit" } else { "" };
             Finding::objection(
                 (TOPIC, Outcome::Look),
                 format!("{} print the same lines", names(ranks)),
                 (!place.file.is_empty()).then(|| place.clone()),
                 "every line comes once for each rank, and a figure that was not averaged is of one rank alone",
-                format!("print on one rank: `{root}`"),
+                format!("print on one rank: `{}`{in_fit}", seen.on_root()),
             )
         })
         .collect();
@@ -51,14 +51,14 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 fn bars(seen: &Inspection) -> Option<Finding> {
     let ranks = seen.tellers("progress bar");
     let place = known(&ranks.values().next()?.place);
-    let remedy = if seen.is_accelerate() {
-        "show it on one rank: tqdm(..., disable=not accelerator.is_main_process)"
+    let elsewhere = if seen.is_accelerate() {
+        "not accelerator.is_main_process"
+    } else if seen.is_fabric() {
+        "not fabric.is_global_zero"
+    } else if seen.is_horovod() {
+        "hvd.rank() != 0"
     } else {
-        seen.in_words(
-            "show it on one rank: tqdm(..., disable=hvd.rank() != 0)",
-            "show it on one rank: tqdm(..., disable=hvd.rank() != 0)",
-            "show it on one rank: tqdm(..., disable=dist.get_rank() != 0)",
-        )
+        "dist.get_rank() != 0"
     };
     let cost = "the bars write over each other, and what they show is of one rank alone";
     (ranks.len() > 1).then(|| {
@@ -67,7 +67,7 @@ fn bars(seen: &Inspection) -> Option<Finding> {
             format!("{} show a progress bar each", names(ranks.keys())),
             place,
             cost,
-            remedy,
+            format!("show it on one rank: tqdm(..., disable={elsewhere})"),
         )
     })
 }

@@ -26,7 +26,7 @@ pub enum InspectorReport {
     Collective(CollectiveReport),
     /// A file was written, or a state was loaded into a model or an optimizer.
     State(StateReport),
-    /// A line of the program printed: sent at the second print from that line, the third, and powers of two. Digits in the text do not count.
+    /// A line of the program printed: the second and third print from it, powers of two, and a result. Digits in the text do not count.
     Printed(PrintedReport),
     /// A rate schedule was stepped with a value that the ranks may not share (`ReduceLROnPlateau`), or a callback decided by one.
     Decision(DecisionReport),
@@ -199,12 +199,10 @@ pub struct PassReport {
     pub samples: usize,
     /// Digests of its first batches, at most 4.
     pub first: Vec<String>,
-    /// Digest of the order of its samples: of their numbers if the sampler tells them, or else of the first batches. Random augmentation
-    /// does not change it.
+    /// Digest of the order of its samples, by their numbers or else by the first batches: random augmentation does not change it.
     pub order: String,
-    /// The numbers of its samples that are 0 under a hash modulo a power of two, at most 256: what two ranks have in common shows in
-    /// them. `every` is that power of two. Where the sampler does not tell numbers, these are the smallest digests of the samples
-    /// themselves, if enough samples were seen.
+    /// The numbers of its samples that are 0 under a hash modulo `every`, a power of two, at most 256: they show what ranks have in
+    /// common. Where the sampler tells none, the smallest digests of the samples themselves, if enough were seen.
     pub picked: Vec<u32>,
     pub every: usize,
     /// Of the first pass: the smallest digests of the samples, where ranks may have data sets of their own, to which numbers do not apply.
@@ -219,7 +217,8 @@ pub struct PassReport {
     pub waited: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CollectiveReport {
     /// `all_reduce`, `broadcast`, `barrier`, ... in PyTorch's names; `hvd.allreduce`, ... in Horovod's.
     pub name: String,
@@ -227,10 +226,8 @@ pub struct CollectiveReport {
     /// Numbers in the tensor; `None` for objects and barriers.
     pub numbers: Option<usize>,
     /// It sums the numbers of samples of a validation, and nothing else.
-    #[serde(default)]
     pub is_count: bool,
     /// Made in a loop that trains, behind a batch that came after the last validation.
-    #[serde(default)]
     pub trains: bool,
     /// Number of the call among all of the process, from 0, and updates before it.
     pub call: usize,

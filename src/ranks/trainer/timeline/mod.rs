@@ -181,9 +181,10 @@ impl Timeline {
         epoch: Option<(usize, PhaseSeconds)>,
     ) -> Result<(), CommError> {
         let (Some(recorder), Some(written)) = (&self.recorder, &mut self.written) else { return Ok(()) };
-        let began = Instant::now();
         let spans = recorder.take();
         let after = clock_sync::compare(comm, || nanoseconds(self.launched, Instant::now()))?;
+        // Its span will be placed by the next correction, which begins here: before that it could overlap what is drawn now.
+        let began = Instant::now();
         let correction = Correction { before: written.clock, after };
         let place = Placement { launched: self.launched, correction, zero: written.zero };
         let calls = Calls::gather(comm, &spans, &place)?;
