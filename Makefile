@@ -79,10 +79,11 @@ audit:
 	@command -v cargo-deny >/dev/null || { echo "audit: cargo-deny is not installed. Run \`cargo install --locked cargo-deny\`, then this again."; exit 1; }
 	cargo deny --locked check licenses sources
 
-# What Python loads is built before; the programs that the tests run are built with them.
+# What Python loads is built before; the programs that the tests run are built with them. Most tests wait most of the time, and those
+# that train take turns: four at once, even on two cores.
 test: lint
 	cargo build --locked -p hvd-lab-python
-	cargo test --locked
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores > 4 ? cores : 4)))} cargo test --locked
 
 install: setup
 	cargo install --locked --path src/lab
