@@ -8,6 +8,8 @@ from .core import NO_PLACE, State, guard, place, replace, sampled, send
 
 # Horovod has put itself around a tape or an optimizer.
 averages = [False]
+# The program has asked Horovod to leave some gradients to each rank.
+leaves_some = [False]
 # Calls of `tf.function` that are under way, and the loops of those that apply gradients.
 _calls = []
 _of_function = core.Marks()
@@ -39,6 +41,8 @@ class _Loop:
         self.index, _numbers[0] = _numbers[0], _numbers[0] + 1
         # Its gradients in a graph do not come from Horovod.
         self.is_alone = False
+        # Of those that do, the number that does not.
+        self.alone = 0
         self.updates, self.before, self.rates = 0, "", []
 
     def begin(self):
@@ -55,11 +59,11 @@ class _Loop:
         if not self.before:
             return
         optimizer, count = self.optimizer(), len(self.variables)
-        is_averaged = not self.is_alone and (averages[0] or horovod_common.reduces_in_graph[0] or keras_hooks.averages(optimizer))
+        is_averaged = not self.is_alone and not self.alone and (averages[0] or horovod_common.reduces_in_graph[0] or keras_hooks.averages(optimizer))
         send("update", update=number, optimizer=keras_hooks._name_of(optimizer), index=self.index, place=self.where,
              made=keras_hooks._made_of(optimizer) or self.where, rates=self.rates, weights=self.before,
              gradients="" if is_averaged else keras_hooks.weights_of(self.variables), buffers="", state="", tensors=count,
-             unwrapped=0 if is_averaged else count, forwards=1, samples=_batch[0])
+             unwrapped=self.alone or (0 if is_averaged else count), forwards=1, samples=_batch[0])
 
 
 def _is_within():
@@ -95,7 +99,9 @@ def _begin_update(optimizer, pairs):
         loop = _loops[optimizer] = _Loop(optimizer, [variable for _, variable in pairs], place(sys._getframe(3)))
     if _is_within():
         _look_at_clipping(pairs)
-        loop.is_alone = is_alone
+        loop.is_alone, loop.alone = is_alone, 0 if is_alone or _averages_inside(optimizer) else _count_alone(pairs)
+        if loop.alone:
+            core.tell_once("gradients of one rank", _place_in_graph() or loop.where)
         if _calls:
             known = _of_function.get(_calls[0], [])
             _of_function[_calls[0]] = known if loop in known else known + [loop]
@@ -126,6 +132,8 @@ def _averages_inside(optimizer):
 # Operations of a graph that call others, which are not looked into, and those that read a weight.
 _CALLS, _READS = ("If", "While", "Case", "Call"), ("ReadVariableOp", "ResourceGather")
 _MOST_OPERATIONS = 100_000
+# Gradients of which each is looked at for itself.
+_MOST_GRADIENTS = 256
 # Operations from a gradient to the one that clipped it.
 _MOST_BETWEEN = 8
 
@@ -146,6 +154,13 @@ def _may_be_averaged(pairs):
         reads = reads or operation.type in _READS
         waiting.extend(operation.inputs)
     return not reads or bool(waiting)
+
+
+def _count_alone(pairs):
+    """Gradients in a graph that do not come from Horovod, though others do."""
+    if not averages[0] or leaves_some[0] or len(pairs) > _MOST_GRADIENTS:
+        return 0
+    return sum(gradient is not None and not _may_be_averaged([(gradient, variable)]) for gradient, variable in pairs)
 
 
 def _look_at_clipping(pairs):

@@ -183,9 +183,12 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
     let unwrapped = own().map(|update| update.unwrapped).max().unwrap_or(0);
     if unwrapped > 0 && wrapper.is_some() {
         if let Some(report) = seen.told("gradients of one rank") {
-            let what = "those that apply_gradients gets are of one rank: only minimize(), or a distributed tape, averages them";
+            let which = if unwrapped < one.tensors { format!("{unwrapped} of {}", one.tensors) } else { "those".to_owned() };
+            let what = format!(
+                "{which} that apply_gradients gets are of one rank: only minimize(), or a distributed tape, averages them"
+            );
             let remedy = "take them from a tape = hvd.DistributedGradientTape(tape), or call optimizer.minimize(loss, variables, tape=tape)";
-            return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
+            return Some((what, known(&report.place), remedy.to_owned()));
         }
         if seen.is_keras() {
             let what = "a distributed optimizer was made, and another one trains";
