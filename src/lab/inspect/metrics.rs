@@ -70,6 +70,8 @@ pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     let ((_, number), reports) = updates.iter().find(|(_, ranks)| differ(ranks.values().map(|update| &update.rates)))?;
     // Rates that differ from the first update on were given to the optimizer so: that is another judge's.
     let (said, place) = super::rate::apart(seen, *number, reports).filter(|_| *number > 0)?;
+    // What sets them may be a value of the rank, or a schedule that was made in another way.
+    let remedy = format!("give all ranks the same schedule; if a value of the training sets the rate, {remedy}");
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
 }
 
