@@ -101,7 +101,8 @@ fn a_run_from_the_key_to_its_result() {
     lab.wait("the details closed", |seen| !seen.terminal.screen().contents().contains("mpirun.sh"));
     lab.press("r");
     // Of two runs of which others disturbed one, the line on top has no room for how the second ended.
-    lab.wait_for("2 ✓ finished");
+    lab.wait_for("run 2 ✓");
+    lab.wait_for("2 ✓ finished  1-10");
     lab.wait_for("compared with run 1");
     lab.press("q");
     assert!(lab.exit().success());

@@ -22,7 +22,7 @@ fn two_runs_from_their_keys_to_what_the_second_gained() {
     };
     lab.wait("what it gained so far", |seen| says(&first(seen), &["run 2 ▶ running", "2.00x of 2x, 100 % so far"]));
     lab.wait_for("by training time");
-    lab.wait_for("2 ✓ finished");
+    lab.wait_for("run 2 ✓ finished");
     let whole = ["1 rank 640/s", "2 ranks 1280/s", "2.00x of 2x, 100 %"];
     lab.wait("both runs and the gain", |seen| says(&first(seen), &whole) && !first(seen).contains("so far"));
     lab.press("v");

@@ -195,10 +195,10 @@ def told_print(old):
 def _tell_print(args, separator):
     frame = sys._getframe(3)
     times = _count((frame.f_code, frame.f_lineno))
-    if sampled(times - 1) and core.may_speak() and State.has_spoken:
+    if sampled(times - 1) and (times > 1 or State.updates) and core.may_speak() and State.has_spoken:
         text = (" " if separator is None else separator).join(map(str, args))
         # What is printed only once is of interest if it is a result of the training.
-        if times > 1 or State.updates and _RESULTS.search(text):
+        if times > 1 or _RESULTS.search(text):
             _tell_line(text, place(frame), times)
 
 

@@ -23,19 +23,24 @@ impl Inspection {
         self.uses(&["accelerate"]) && !self.uses(&["transformers", "lightning", "pytorch_lightning"])
     }
 
-    /// The line that lets one rank do something.
-    pub(super) fn on_root(&self) -> &'static str {
+    /// What is true on one rank alone.
+    pub(super) fn is_root(&self) -> &'static str {
         if self.is_horovod() {
-            "if hvd.rank() == 0:"
+            "hvd.rank() == 0"
         } else if self.is_accelerate() {
-            "if accelerator.is_main_process:"
+            "accelerator.is_main_process"
         } else if self.is_fabric() {
-            "if fabric.is_global_zero:"
+            "fabric.is_global_zero"
         } else if self.is_lightning() {
-            "if trainer.is_global_zero:"
+            "trainer.is_global_zero"
         } else {
-            "if dist.get_rank() == 0:"
+            "dist.get_rank() == 0"
         }
+    }
+
+    /// The line that lets one rank do something.
+    pub(super) fn on_root(&self) -> String {
+        format!("if {}:", self.is_root())
     }
 
     /// What wraps the model where nothing does.

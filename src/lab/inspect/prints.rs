@@ -51,15 +51,6 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 fn bars(seen: &Inspection) -> Option<Finding> {
     let ranks = seen.tellers("progress bar");
     let place = known(&ranks.values().next()?.place);
-    let elsewhere = if seen.is_accelerate() {
-        "not accelerator.is_main_process"
-    } else if seen.is_fabric() {
-        "not fabric.is_global_zero"
-    } else if seen.is_horovod() {
-        "hvd.rank() != 0"
-    } else {
-        "dist.get_rank() != 0"
-    };
     let cost = "the bars write over each other, and what they show is of one rank alone";
     (ranks.len() > 1).then(|| {
         Finding::objection(
@@ -67,7 +58,7 @@ fn bars(seen: &Inspection) -> Option<Finding> {
             format!("{} show a progress bar each", names(ranks.keys())),
             place,
             cost,
-            format!("show it on one rank: tqdm(..., disable={elsewhere})"),
+            format!("show it on one rank: tqdm(..., disable=not {})", seen.is_root()),
         )
     })
 }

@@ -122,11 +122,11 @@ pub fn is_remark(line: &str) -> bool {
 /// Which variable with whose library makes a program fail with these words of the loader, or which parameter with those of Open MPI,
 /// and what to do: two sentences. `None` where nothing that is set can be the cause.
 pub fn blame(words: &str) -> Option<(String, String)> {
-    parameters::blame(words).or_else(|| thread_left(words)).or_else(|| blame_here(words, is_complaint))
+    parameters::blame(words).or_else(|| blame_here(words, is_complaint))
 }
 
 /// A thread that was never joined makes the C++ library abort the process, which happens behind the end of the program itself.
-fn thread_left(words: &str) -> Option<(String, String)> {
+pub fn thread_left(words: &str) -> Option<(String, String)> {
     words.contains("terminate called without an active exception").then(|| {
         let what = "A library still had a thread when it was ended, as PyTorch's gloo does now and then at the end of a program";
         (what.to_owned(), "if the last lines of the program are there, its training is complete".to_owned())
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn an_abort_behind_the_end_of_a_program_is_told_from_one_inside_of_it() {
-        let said = |words: &str| blame(words).map(|(_, remedy)| remedy).unwrap_or_default();
+        let said = |words: &str| thread_left(words).map(|(_, remedy)| remedy).unwrap_or_default();
         assert!(said("epoch 3\nterminate called without an active exception\n").contains("is complete"));
         assert!(said("terminate called after throwing an instance of 'gloo::EnforceNotMet'").is_empty());
     }

@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use super::host_name::HostName;
-use super::libraries::{LOADER_FAILED, blame, blame_of_failed, is_remark};
+use super::libraries::{LOADER_FAILED, blame, blame_of_failed, is_remark, thread_left};
 use super::notice::{How, Notice, cancelled, is_out_of_memory, notice, one_line};
 use super::observations::Observations;
 use super::printed_errors::{last_words, shortened};
@@ -33,11 +33,12 @@ impl Verdict {
     /// If a run failed because of a library, adds which variable or file made it load that library, and the remedy.
     pub fn trace_libraries(&mut self, observations: &Observations) {
         let of_ranks = observations.tails.values().flatten();
-        let said = observations.launcher.iter().chain(of_ranks).chain([&self.message]).map(String::as_str);
+        let said: Vec<&str> = observations.launcher.iter().chain(of_ranks).chain([&self.message]).map(String::as_str).collect();
+        let said = said.join("\n");
         let is_own = observations.work != Work::Program;
         let blame = if is_own && self.message.contains(LOADER_FAILED) { blame_of_failed } else { blame };
         if self.state == RunState::Failed
-            && let Some((what, remedy)) = blame(&said.collect::<Vec<_>>().join("\n"))
+            && let Some((what, remedy)) = blame(&said).or_else(|| thread_left(&said))
         {
             self.message = format!("{}. {what}: {remedy}", self.message.trim_end_matches('.'));
             self.last_lines.retain(|line| !is_remark(line));

@@ -202,7 +202,7 @@ pub struct PassReport {
     /// Digest of the order of its samples, by their numbers or else by the first batches: random augmentation does not change it.
     pub order: String,
     /// The numbers of its samples that are 0 under a hash modulo `every`, a power of two, at most 256: they show what ranks have in
-    /// common. Where the sampler tells none, the smallest digests of the samples themselves, if enough were seen.
+    /// common. If the sampler tells none, these are the smallest digests of enough samples themselves.
     pub picked: Vec<u32>,
     pub every: usize,
     /// Of the first pass: the smallest digests of the samples, where ranks may have data sets of their own, to which numbers do not apply.
