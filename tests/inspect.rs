@@ -70,6 +70,18 @@ fn the_inspector_comes_first_on_the_path_and_its_reports_are_kept() {
 }
 
 #[test]
+fn ranks_that_a_program_starts_itself_are_counted() {
+    let lab = Lab::with_fake_mpirun("stranger");
+    let group = "tell(\"group\", by=\"torch.distributed\", rank=0, size=3, local_rank=0, local_size=3, host=\"h\", device=\"cpu\", threads=1, \
+                 cores=1, place={\"file\": \"train.py\", \"line\": 1})\n";
+    script(&lab, "train.py", &(RANK.to_owned() + group));
+    let output = lab_says(&lab, &["inspect", "--", "python3", "train.py"]);
+    assert!(output.status.success() && stderr(&output).contains("hvd-lab: starting the program\n"), "{}", stderr(&output));
+    let summary = lab.store().summary(RunId(1)).unwrap();
+    assert_eq!((summary.figures.np, summary.np_in_words().as_deref()), (3, Some("3")));
+}
+
+#[test]
 fn without_the_flag_nothing_is_different() {
     let lab = Lab::with_fake_mpirun("stranger").env("PYTHONPATH", "");
     script(

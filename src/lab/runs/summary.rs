@@ -124,7 +124,8 @@ impl RunSummary {
     /// Ranks of its last attempt; `?` as long as only its own launcher knows. `None` of a run without a record.
     pub fn np_in_words(&self) -> Option<String> {
         let record = self.record.as_ref()?;
-        let np = if record.knows_np() { record.np() } else { self.figures.np };
+        let is_counted = !record.knows_np() || self.logged.is_some() && self.figures.np > 0;
+        let np = if is_counted { self.figures.np } else { record.np() };
         Some(if np > 0 { np.to_string() } else { "?".into() })
     }
 
@@ -214,10 +215,12 @@ impl Accountant {
         all().find_map(LoggedSoFar::total_rate).or_else(added)
     }
 
-    /// Ranks of a program of the user's own: its words may ask for another number than there are, or not say it.
+    /// Ranks of a program of the user's own: its words may ask for another number than there are, or not say it, and a program that was
+    /// started as one process may start ranks itself.
     fn own_np(&self) -> usize {
         let processes = self.history.attempt().into_iter().flat_map(|attempt| attempt.processes.values());
-        processes.filter_map(|process| Some(process.topology.as_ref()?.topology.size.0)).max().unwrap_or(self.np)
+        let launched = |process: &Process| process.topology.as_ref().map_or(0, |report| report.topology.size.0);
+        processes.map(|process| launched(process).max(process.group)).max().filter(|np| *np > 0).unwrap_or(self.np)
     }
 
     fn tally_own(&self) -> Tally {

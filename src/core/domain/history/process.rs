@@ -5,7 +5,7 @@ use crate::domain::benchmark::{IterationReport, PlacementReport};
 use crate::domain::collective::{AllreduceReport, LinkReport, MessagesReport};
 use crate::domain::event::{
     BroadcastReport, CheckpointAction, CheckpointReport, ConfigReport, DigestMoment, EpochReport, Event, EventLine,
-    TopologyReport,
+    InspectorReport, TopologyReport,
 };
 use crate::domain::pipeline::{PipelineReport, TransformsReport};
 use crate::domain::user_metrics::LoggedSoFar;
@@ -67,6 +67,8 @@ pub struct Process {
     pub observed: Observed,
     /// What the user's own program logged.
     pub logged: LoggedSoFar,
+    /// Ranks of the group that the inspector saw it join; 0 where it saw none.
+    pub group: usize,
     /// Events of this process that did not arrive, or do not count.
     pub lost_events: u64,
     /// The process ended well.
@@ -161,6 +163,11 @@ impl Process {
             }
             Event::Epoch(report) => self.end_epoch(report, keep),
             Event::Logged(logged) => self.logged.take(logged),
+            Event::Inspected(report) => {
+                if let InspectorReport::Group(group) = report.as_ref() {
+                    self.group = group.size;
+                }
+            }
             Event::Digest { moment, epoch, digest, sample } if everything || moment.is_of_weights() => {
                 if !everything && self.digests.len() == NEWEST_WEIGHTS {
                     self.digests.remove(0);
