@@ -3,6 +3,7 @@ import collections
 import sys
 import time
 import weakref
+import zlib
 
 from . import averaging, core, departures, digest, in_loop, rows, unloaded, watching, workers
 from .core import State, guard, place, replace, send
@@ -54,8 +55,11 @@ class Pass:
         # Whether the numbers of the sampler have come in another order than that of the data set.
         self.last, self.is_mixed = -1, False
         self.repeats = _draws_again(loader)
-        # Samples of the batches that are on their way, and whether the sampler's numbers are those of samples.
-        self.sizes, self.counts = collections.deque(), self.dataset is not None and self.sampler["sampler"] != ""
+        # Of the batches that are on their way: how many samples, and which of them are picked, each with its place in the batch. And whether
+        # the sampler's numbers are those of samples.
+        self.coming, self.counts = collections.deque(), self.dataset is not None and self.sampler["sampler"] != ""
+        # By the number of a sample.
+        self.labels = {}
         if loader not in _contents:
             _contents[loader] = content_of(self.root), _digest_of(self.subsets)
         self.content, self.subset = _contents[loader]
@@ -303,11 +307,12 @@ def _watched_indices(loader, sampler):
 
 @guard
 def _see(begun, indices):
+    picked = []
     if isinstance(indices, (list, tuple)):
-        begun.sizes.append(len(indices))
+        begun.coming.append((len(indices), picked))
     if begun.ordered >= _ORDER and (begun.repeats or len(begun.picked) >= _PICKED):
         return
-    for index in indices if isinstance(indices, (list, tuple)) else (indices,):
+    for at, index in enumerate(indices if isinstance(indices, (list, tuple)) else (indices,)):
         if not isinstance(index, int):
             index = int(index) if hasattr(index, "__index__") else None
         if index is None:
@@ -320,6 +325,16 @@ def _see(begun, indices):
             index = int(numbers[index])
         if not begun.repeats and len(begun.picked) < _PICKED and ((index * 2654435761) >> 7) % begun.every == 0 and 0 <= index < 1 << 32:
             begun.picked.append(index)
+            picked.append((at, index))
+
+
+def _look_at_labels(begun, tensors, samples, picked):
+    """One whole number for each sample is its label."""
+    labels = tensors[-1] if picked and tensors else None
+    is_label = labels is not None and labels.dim() == 1 and len(labels) == samples and labels.device.type == "cpu"
+    if is_label and not (labels.is_floating_point() or labels.is_complex()):
+        for at, index in picked:
+            begun.labels[index] = zlib.crc32(b"%d" % int(labels[at]))
 
 
 def _next(old):
@@ -360,9 +375,10 @@ def _took(iterator, batch, waited):
     begun.waited += waited
     State.times["data"] += waited
     tensors, samples = digest.of_batch(batch)
-    if begun.sizes and begun.counts:
+    if begun.coming and begun.counts:
         # A list of images says more than the height of the first.
-        samples = begun.sizes.popleft()
+        samples, picked = begun.coming.popleft()
+        _look_at_labels(begun, tensors, samples, picked)
     if begun.batches < _FIRST:
         begun.first.append(digest.of_tensors(tensors))
     if begun.batches == 0:
@@ -407,11 +423,12 @@ def _finish(begun, is_whole):
         begun.sampler["shuffles"] = begun.is_mixed
     order = begun.order.hexdigest() if begun.ordered else digest.of_text(" ".join(begun.first))
     picked, every, content, repeated = sorted(begun.picked), begun.every, begun.content, 0
+    labels = [begun.labels.get(index, 0) for index in picked] if begun.labels else []
     values = begun.rows.picked() if trains else []
     if trains and not begun.sampler["sampler"]:
         repeated = begun.rows.repeated
         if values:
-            picked, every, content, values = values, 1, "rows", []
+            picked, every, content, values, labels = values, 1, "rows", [], []
     where = not trains and State.logged_at or begun.where
     # One that was left early, as a first try of a validation, stays open until another one begins.
     updates = State.updates if trains or is_whole else begun.last_updates
@@ -420,7 +437,7 @@ def _finish(begun, is_whole):
         is_whole=is_whole, dataset=begun.dataset, batch_size=begun.batch_size, drops_last=begun.drops_last,
         batches=begun.batches, samples=begun.samples, first=begun.first, order=order, picked=picked, every=every,
         workers=begun.workers, seconds=round(time.perf_counter() - begun.began, 6), waited=round(begun.waited, 6),
-        content=content, subset=begun.subset, rows=values, repeated=repeated, met=met, **dict(begun.sampler, **{"pass": begun.number}),
+        content=content, subset=begun.subset, rows=values, labels=labels, repeated=repeated, met=met, **dict(begun.sampler, **{"pass": begun.number}),
     )
     workers.tell()
     if begun.number < 64 or core.sampled(begun.number):

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::batches::{Reports, TOPIC, made, sampler_made, sizes, unequal, uneven, weights, wrong};
 use super::finding::{Finding, Outcome};
 use super::inspection::{Inspection, differ, known, ranks as names};
+use super::labels::numbered_apart;
 use super::order::same_order;
 use crate::domain::event::PassReport;
 
@@ -33,10 +34,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 9] =
         [sampler, same, one_shuffle, whole, overlap, shared_twice, around, uneven, |_, reports| sizes(reports)];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
-    let found: Vec<Finding> = [of_passes().or_else(|| unequal(seen)).or_else(|| weights(seen)), same_order(seen, &passes)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let of_batches = of_passes().or_else(|| unequal(seen)).or_else(|| weights(seen));
+    let found: Vec<Finding> = [of_batches, same_order(seen, &passes), numbered_apart(seen)].into_iter().flatten().collect();
     if !found.is_empty() {
         return found;
     }

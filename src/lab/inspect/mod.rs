@@ -12,6 +12,7 @@ mod gradients;
 mod hang;
 mod inspection;
 mod judges;
+mod labels;
 mod library;
 mod metrics;
 mod order;

@@ -4,11 +4,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_RANKS, count, figure, first, seconds};
-
-/// Entries of a list in one report.
-const MOST: usize = 4096;
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum InspectorReport {
@@ -205,6 +200,8 @@ pub struct PassReport {
     /// common. If the sampler tells none, these are the smallest digests of enough samples themselves.
     pub picked: Vec<u32>,
     pub every: usize,
+    /// Digests of the labels of the samples in `picked`, 0 where one did not come to the program; empty where no batch has labels.
+    pub labels: Vec<u32>,
     /// Of the first pass: the smallest digests of the samples, where ranks may have data sets of their own, to which numbers do not apply.
     pub rows: Vec<u32>,
     /// Samples without numbers that came again in the same pass.
@@ -356,44 +353,4 @@ pub struct FailureReport {
     pub place: Place,
     /// The collective that raised it; empty where it was no collective.
     pub within: String,
-}
-
-impl Bounded for InspectorReport {
-    fn out_of_bounds(&self) -> Option<String> {
-        let list = |length: usize| count("entries of a list", length, MOST);
-        match self {
-            InspectorReport::Looking(report) => first([list(report.versions.len()), count("ranks", report.launched, MAX_RANKS)]),
-            InspectorReport::Group(report) => first([
-                count("rank", report.rank.max(report.local_rank), MAX_RANKS),
-                count("ranks", report.size.max(report.local_size), MAX_RANKS),
-            ]),
-            InspectorReport::Wrapped(report) => first([count("tensors", report.tensors, MAX_COUNT), list(report.settings.len())]),
-            InspectorReport::Update(report) => first([
-                count("update", report.update, MAX_COUNT),
-                count("tensors", report.tensors.max(report.unwrapped), MAX_COUNT),
-                count("samples", report.samples, MAX_COUNT),
-                list(report.rates.len()),
-                report.rates.iter().find_map(|rate| figure("learning rate", *rate)),
-            ]),
-            InspectorReport::Pass(report) => first([
-                count("pass", report.pass.max(report.loader), MAX_COUNT),
-                count("batches", report.batches, MAX_COUNT),
-                count("samples", report.samples.max(report.dataset.unwrap_or(0)), MAX_COUNT),
-                list(report.first.len().max(report.picked.len()).max(report.rows.len())),
-                seconds("seconds of a pass", report.seconds),
-                seconds("seconds of waiting", report.waited),
-            ]),
-            InspectorReport::Collective(report) => count("numbers", report.numbers.unwrap_or(0), MAX_COUNT),
-            InspectorReport::State(report) => count("updates", report.updates, MAX_COUNT),
-            InspectorReport::Printed(report) => count("prints", report.times, MAX_COUNT),
-            InspectorReport::Decision(report) => count("decision", report.number, MAX_COUNT),
-            InspectorReport::Workers(report) => list(report.numpy.len().max(report.python.len()).max(report.torch.len())),
-            InspectorReport::Phases(InspectedPhases { data, forward, backward, optimizer, exchange, others, all, .. }) => {
-                [data, forward, backward, optimizer, exchange, others, all].into_iter().find_map(|time| seconds("seconds", *time))
-            }
-            InspectorReport::Stalled(report) => seconds("seconds of standing still", report.seconds),
-            InspectorReport::Blind { .. } => None,
-            InspectorReport::Ended(report) => seconds("seconds of the inspector", report.inspector_seconds),
-        }
-    }
 }

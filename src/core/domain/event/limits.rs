@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
+use super::inspected::{InspectedPhases, InspectorReport};
 use super::{ConfigReport, EpochReport, Event, EventLine, Metrics, TopologyReport};
 use crate::domain::bounds::{
     Bounded, MAX_BATCH_SIZE, MAX_COUNT, MAX_EPOCHS, MAX_RANKS, MAX_VERSIONS, at_least_one, count, figure, first, moment, number,
@@ -9,6 +10,8 @@ use crate::domain::bounds::{
 };
 use crate::domain::phase::Phase;
 
+/// Entries of a list in one report of the inspector.
+const MOST: usize = 4096;
 /// Logical cores of the largest host.
 const MAX_CORES: usize = 65_536;
 
@@ -129,6 +132,47 @@ pub(super) fn few_versions<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<St
     let mut versions = Vec::deserialize(value)?;
     versions.truncate(MAX_VERSIONS);
     Ok(versions)
+}
+
+impl Bounded for InspectorReport {
+    fn out_of_bounds(&self) -> Option<String> {
+        let list = |length: usize| count("entries of a list", length, MOST);
+        match self {
+            InspectorReport::Looking(report) => first([list(report.versions.len()), count("ranks", report.launched, MAX_RANKS)]),
+            InspectorReport::Group(report) => first([
+                count("rank", report.rank.max(report.local_rank), MAX_RANKS),
+                count("ranks", report.size.max(report.local_size), MAX_RANKS),
+            ]),
+            InspectorReport::Wrapped(report) => first([count("tensors", report.tensors, MAX_COUNT), list(report.settings.len())]),
+            InspectorReport::Update(report) => first([
+                count("update", report.update, MAX_COUNT),
+                count("tensors", report.tensors.max(report.unwrapped), MAX_COUNT),
+                count("samples", report.samples, MAX_COUNT),
+                list(report.rates.len()),
+                report.rates.iter().find_map(|rate| figure("learning rate", *rate)),
+            ]),
+            InspectorReport::Pass(report) => first([
+                count("pass", report.pass.max(report.loader), MAX_COUNT),
+                count("batches", report.batches, MAX_COUNT),
+                count("samples", report.samples.max(report.dataset.unwrap_or(0)), MAX_COUNT),
+                [&report.picked, &report.labels, &report.rows].iter().find_map(|numbers| list(numbers.len())),
+                list(report.first.len()),
+                seconds("seconds of a pass", report.seconds),
+                seconds("seconds of waiting", report.waited),
+            ]),
+            InspectorReport::Collective(report) => count("numbers", report.numbers.unwrap_or(0), MAX_COUNT),
+            InspectorReport::State(report) => count("updates", report.updates, MAX_COUNT),
+            InspectorReport::Printed(report) => count("prints", report.times, MAX_COUNT),
+            InspectorReport::Decision(report) => count("decision", report.number, MAX_COUNT),
+            InspectorReport::Workers(report) => list(report.numpy.len().max(report.python.len()).max(report.torch.len())),
+            InspectorReport::Phases(InspectedPhases { data, forward, backward, optimizer, exchange, others, all, .. }) => {
+                [data, forward, backward, optimizer, exchange, others, all].into_iter().find_map(|time| seconds("seconds", *time))
+            }
+            InspectorReport::Stalled(report) => seconds("seconds of standing still", report.seconds),
+            InspectorReport::Blind { .. } => None,
+            InspectorReport::Ended(report) => seconds("seconds of the inspector", report.inspector_seconds),
+        }
+    }
 }
 
 #[cfg(test)]

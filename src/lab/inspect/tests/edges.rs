@@ -201,3 +201,19 @@ fn updates_by_hand_are_judged_by_the_weights_that_they_leave() {
     assert_eq!(by_hand(2, false), []);
     assert_eq!(by_hand(1000, true), [], "so many numbers may be the gradients, or the weights now and then");
 }
+
+#[test]
+fn a_sample_has_one_label_on_all_ranks() {
+    let labelled = |label: fn(usize, u32) -> u32| {
+        let all = passes(|rank, pass| {
+            pass.picked = (0..64).map(|index| 2 * index + ((rank + pass.pass) % 2) as u32).collect();
+            pass.labels = pass.picked.iter().map(|sample| label(rank, *sample)).collect();
+        });
+        objections(&all, true)
+    };
+    assert_eq!(labelled(|_, sample| 1 + sample % 5), []);
+    // The order of the classes is another one: 1 is 2 on rank 1, and so on.
+    assert_eq!(labelled(|rank, sample| 1 + (sample + rank as u32) % 5), [(Topic::Data, Outcome::Wrong, 15)]);
+    assert_eq!(labelled(|rank, sample| 1 + sample * (7 + rank as u32) % 61 % 5), [], "drawn by chance");
+    assert_eq!(labelled(|rank, sample| if rank == 0 { 1 + sample % 5 } else { 0 }), [], "not known on one rank");
+}
