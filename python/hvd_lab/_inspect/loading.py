@@ -415,6 +415,13 @@ def _finish(begun, is_whole):
         averaging.samples[0] = max(0, averaging.samples[0] - begun.samples)
         return
     is_whole = is_whole or begun.has_all()
+    if not (trains or is_whole) and begun.batches == 1:
+        # A look at one batch, as for its shape or its images, and often on one rank alone: passes are counted without it.
+        if _passes[begun.index] == begun.number + 1:
+            _passes[begun.index] = begun.number
+        if State.steps == begun.steps:
+            averaging.samples[0] = max(0, averaging.samples[0] - begun.samples)
+        return
     met = (State.meetings if is_whole else begun.last_meetings) - begun.meetings
     if not trains:
         State.behind_validation, State.validated, State.behind_batch = True, begun.samples, False

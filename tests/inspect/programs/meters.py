@@ -63,6 +63,8 @@ def main(args):
     val_sampler = DistributedSampler(val_set, shuffle=False, drop_last=True)
     train_loader = DataLoader(train_set, args.batch_size, sampler=train_sampler, drop_last=True)
     val_loader = DataLoader(val_set, args.batch_size, sampler=val_sampler)
+    if dist.get_rank() == 0:
+        print("one batch:", tuple(next(iter(train_loader))[0].shape))
     best = float("inf")
     for epoch in range(args.epochs):
         train_sampler.set_epoch(epoch)
