@@ -5,7 +5,7 @@ import time
 import weakref
 import zlib
 
-from . import averaging, core, departures, digest, in_loop, rows, unloaded, watching, workers
+from . import averaging, core, departures, digest, in_loop, parts, rows, unloaded, watching, workers
 from .core import State, guard, place, replace, send
 
 # Of a data set: its own values, and how deep they are looked into.
@@ -61,7 +61,7 @@ class Pass:
         # By the number of a sample.
         self.labels = {}
         if loader not in _contents:
-            _contents[loader] = content_of(self.root), _digest_of(self.subsets)
+            _contents[loader] = content_of(self.root), _digest_of(self.subsets) or parts.of(self.root)
         self.content, self.subset = _contents[loader]
         # The first batch, while anybody keeps it.
         self.kept = []
@@ -73,7 +73,7 @@ class Pass:
         return 0 < self.expected <= self.batches
 
 
-# Digests of what the data sets hold, and of the numbers of subsets.
+# Digests of what the data sets hold, and of what they are a part of.
 _contents = core.Marks()
 
 

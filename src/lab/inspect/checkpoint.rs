@@ -21,7 +21,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("{writers} write {which}"),
             place,
             "what is left may be half of one and half of the other",
-            format!("write it on one rank: `{}`{as_callback}", seen.on_root()),
+            format!("write it on one rank: {}{as_callback}", seen.on_root()),
         )];
     }
     if let Some(resumed) = resumed(seen) {
@@ -33,7 +33,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("{writers} append to {which}"),
             place,
             "each line comes once for each rank, in no order, and a figure that was not averaged is of one rank alone",
-            format!("write it on one rank: `{}`", seen.on_root()),
+            format!("write it on one rank: {}", seen.on_root()),
         )];
     }
     if let Some((writers, place, _)) = shared(&written(seen, |by| by == "TensorBoard")) {
@@ -42,7 +42,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("{writers} write the same curves for TensorBoard into the same folder"),
             place,
             "TensorBoard draws the figures of all ranks as one curve, which jumps between them",
-            format!("write them on one rank: `{}`", seen.on_root()),
+            format!("write them on one rank: {}", seen.on_root()),
         )];
     }
     match files.is_empty() {

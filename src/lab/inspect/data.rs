@@ -91,7 +91,9 @@ fn give_sampler(seen: &Inspection, pass: &PassReport) -> &'static str {
 }
 
 fn share_out(seen: &Inspection, pass: &PassReport) -> &'static str {
-    if pass.made.file.is_empty() {
+    if pass.sampler == "WeightedRandomSampler" {
+        "give the sampler a generator with a seed of the rank, torch.Generator().manual_seed(seed + rank), and num_samples divided by the number of ranks"
+    } else if pass.made.file.is_empty() {
         "let each rank take other samples: add the rank to the seed that draws them, or take samples[rank::world_size]"
     } else if pass.sampler.is_empty() {
         "let each rank skip what the others take: samples[rank::world_size], or itertools.islice(samples, rank, None, world_size)"
@@ -324,7 +326,7 @@ fn shared_twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         format!(
             "each rank has a part of the data set, and the sampler shares that part out once more: {samples} of {parts} samples were trained on"
         ),
-        known(&one.split_made),
+        known(&one.split_made).or_else(|| made(reports)),
         "the other samples of the parts are never seen",
         "give all ranks the whole data set, and leave the sharing to the sampler",
     )

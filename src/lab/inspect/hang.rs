@@ -98,7 +98,7 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
         }
     }
     let Some((first, report)) = waiting.iter().next() else {
-        return if seen.is_over && !seen.has_stood() {
+        return if seen.is_over && !seen.has_stood() && seen.have_all_ended() {
             Finding::ok(TOPIC, "no rank has stood still for long")
         } else {
             Vec::new()

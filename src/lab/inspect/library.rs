@@ -33,14 +33,23 @@ impl Inspection {
             "fabric.is_global_zero"
         } else if self.is_lightning() {
             "trainer.is_global_zero"
+        } else if self.uses(&["transformers"]) {
+            "trainer.is_world_process_zero()"
         } else {
             "dist.get_rank() == 0"
         }
     }
 
-    /// The line that lets one rank do something.
+    /// The line that lets one rank do something, and its words where no `trainer` is at hand.
     pub(super) fn on_root(&self) -> String {
-        format!("if {}:", self.is_root())
+        let elsewhere = if self.is_lightning() {
+            ", in a module self.trainer.is_global_zero"
+        } else if self.uses(&["transformers"]) {
+            ", in a callback state.is_world_process_zero"
+        } else {
+            ""
+        };
+        format!("`if {}:`{elsewhere}", self.is_root())
     }
 
     /// What wraps the model where nothing does.

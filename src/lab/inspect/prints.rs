@@ -30,7 +30,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
                 format!("{} print the same lines", names(ranks)),
                 (!place.file.is_empty()).then(|| place.clone()),
                 "every line comes once for each rank, and a figure that was not averaged is of one rank alone",
-                format!("print on one rank: `{}`{in_fit}", seen.on_root()),
+                format!("print on one rank: {}{in_fit}", seen.on_root()),
             )
         })
         .collect();

@@ -174,7 +174,7 @@ pub struct PassReport {
     pub sampler_made: Place,
     /// Where the data set was made, if it is a subset of another one. Numbers of samples are those of the other one.
     pub split_made: Place,
-    /// Digest of the numbers of that subset's samples; empty if it is none.
+    /// Digest of the numbers of that subset's samples, or of which slices and names the data set holds; empty if it is no part of anything.
     pub subset: String,
     /// Digest of the data set itself: equal on all ranks if they have the same one. Empty if it cannot be told without reading samples.
     pub content: String,
