@@ -81,13 +81,18 @@ def _before(name, args, kwargs):
     where = place(caller)
     State.within = (name, where)
     tensor = _tensor(args, kwargs)
-    count(name, where, None if tensor is None else tensor.numel(), not _is_inside(caller), _is_count(tensor))
+    count(name, where, None if tensor is None else tensor.numel(), not _is_inside(caller), _is_count(tensor), _is_earlier(tensor))
     if tensor is not None and name == "all_reduce":
         scaling.before_sum(tensor)
     return _has_changed(tensor)
 
 
-def count(name, where, numbers, is_told=True, is_count=False):
+def _is_earlier(tensor):
+    """Whether what is brought together was there before the last validation."""
+    return State.behind_validation and State.earlier is not None and tensor is not None and State.earlier.has(tensor)
+
+
+def count(name, where, numbers, is_told=True, is_count=False, is_earlier=False):
     """One call, of which the first of each line are told."""
     State.progress += 1
     number, key = State.calls, (name, where["file"], where["line"])
@@ -98,11 +103,11 @@ def count(name, where, numbers, is_told=True, is_count=False):
         _of_line[key] = times + 1
     if not State.behind_validation:
         _behind.clear()
-    is_news = State.behind_validation and key not in _behind
+    is_news = State.behind_validation and not is_earlier and key not in _behind
     if (times < 3 or is_news) and is_told:
         if is_news:
             _behind.add(key)
-        send("collective", name=name, place=where, numbers=numbers, is_count=is_count, trains=State.behind_batch, call=number, updates=State.updates)
+        send("collective", name=name, place=where, numbers=numbers, is_count=is_count, trains=State.behind_batch or is_earlier, call=number, updates=State.updates)
 
 
 # What Lightning asks of all ranks about itself, rather than about results.

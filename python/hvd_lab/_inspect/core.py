@@ -66,6 +66,8 @@ class State:
     logged_at = None
     # A pass that did not train has ended since the last update, and of how many samples the last one was.
     behind_validation, validated = False, None
+    # What was there before that pass.
+    earlier = None
     # Whether the last batch was one to train on.
     behind_batch = False
     # The collective that the main thread is in, and since when.

@@ -5,7 +5,7 @@ import time
 import weakref
 import zlib
 
-from . import averaging, core, departures, digest, in_loop, parts, rows, unloaded, watching, workers
+from . import averaging, core, departures, digest, earlier, in_loop, parts, rows, unloaded, watching, workers
 from .core import State, guard, place, replace, send
 
 # Of a data set: its own values, and how deep they are looked into.
@@ -28,6 +28,7 @@ class Pass:
     def __init__(self, loader, where):
         self.loader, self.where = weakref.ref(loader), where
         self.made = _made.get(loader) or core.NO_PLACE
+        self.earlier = earlier.Earlier(sys._getframe(4))
         self.batch_size, self.drops_last = _whole(getattr(loader, "batch_size", None)), bool(getattr(loader, "drop_last", False))
         self.workers = int(getattr(loader, "num_workers", 0) or 0)
         self.index = _index_of(loader, self.made, where)
@@ -424,6 +425,9 @@ def _finish(begun, is_whole):
         return
     met = (State.meetings if is_whole else begun.last_meetings) - begun.meetings
     if not trains:
+        if not State.behind_validation:
+            # Of several validations the first one: what it found is there before the next.
+            State.earlier = begun.earlier
         State.behind_validation, State.validated, State.behind_batch = True, begun.samples, False
     _trained[begun.index] = trains
     if begun.is_own_sampler:

@@ -224,7 +224,7 @@ pub struct CollectiveReport {
     pub numbers: Option<usize>,
     /// It sums the numbers of samples of a validation, and nothing else.
     pub is_count: bool,
-    /// Made in a loop that trains, behind a batch that came after the last validation.
+    /// Made in a loop that trains, behind a batch that came after the last validation; or of values that were there before that.
     pub trains: bool,
     /// Number of the call among all of the process, from 0, and updates before it.
     pub call: usize,
