@@ -182,13 +182,8 @@ fn each_piece(path: &Path, mut hand_on: impl FnMut(&[u8])) -> std::io::Result<()
     }
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[cfg(test)]
-pub(super) fn hexadecimal_sha256(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

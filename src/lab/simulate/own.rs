@@ -253,34 +253,33 @@ impl Own {
 }
 
 #[cfg(test)]
-impl Sample {
-    /// Of a run without noise, where ranks share two cores.
-    pub(super) fn of_steps(ranks: usize, step_s: f64, exposed_s: f64) -> Sample {
-        Sample {
-            id: RunId(ranks as u32),
-            ranks,
-            model: "wrn-10-1".into(),
-            parameters: 77_850,
-            batch: 64,
-            devices: 2,
-            is_gpu: false,
-            hosts: 1,
-            images_per_s: (ranks * 64) as f64 / step_s,
-            uncertainty: 0.0,
-            compute_s: step_s - exposed_s,
-            exposed_s,
-            jitter: 0.0,
-            backward_share: Some(0.6),
-            disturbed: None,
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine};
     use crate::domain::topology::WorldSize;
+
+    impl Sample {
+        /// Of a run without noise, where ranks share two cores.
+        pub(in crate::simulate) fn of_steps(ranks: usize, step_s: f64, exposed_s: f64) -> Sample {
+            Sample {
+                id: RunId(ranks as u32),
+                ranks,
+                model: "wrn-10-1".into(),
+                parameters: 77_850,
+                batch: 64,
+                devices: 2,
+                is_gpu: false,
+                hosts: 1,
+                images_per_s: (ranks * 64) as f64 / step_s,
+                uncertainty: 0.0,
+                compute_s: step_s - exposed_s,
+                exposed_s,
+                jitter: 0.0,
+                backward_share: Some(0.6),
+                disturbed: None,
+            }
+        }
+    }
 
     #[test]
     fn runs_that_do_not_belong_together_are_refused() {

@@ -98,18 +98,21 @@ fn some(start: *mut f32, len: usize) -> *mut f32 {
 }
 
 #[cfg(test)]
-impl Region {
-    /// Memory that is never given back, for tests.
-    pub(super) fn leaked(len: usize) -> Region {
-        let numbers: &'static mut [f32] = vec![0.0; len].leak();
-        Region { start: numbers.as_mut_ptr(), len: numbers.len(), on_gpu: false }
-    }
-}
+mod tests {
+    use super::*;
 
-#[cfg(test)]
-#[test]
-fn no_numbers_are_a_region_too() {
-    // SAFETY: there is no memory to promise anything of.
-    let none = unsafe { Region::new(std::ptr::null_mut(), 0) };
-    assert!(none.is_empty() && none.numbers().is_empty() && none.numbers_mut().is_empty());
+    impl Region {
+        /// Memory that is never given back.
+        pub(in crate::comm) fn leaked(len: usize) -> Region {
+            let numbers: &'static mut [f32] = vec![0.0; len].leak();
+            Region { start: numbers.as_mut_ptr(), len: numbers.len(), on_gpu: false }
+        }
+    }
+
+    #[test]
+    fn no_numbers_are_a_region_too() {
+        // SAFETY: there is no memory to promise anything of.
+        let none = unsafe { Region::new(std::ptr::null_mut(), 0) };
+        assert!(none.is_empty() && none.numbers().is_empty() && none.numbers_mut().is_empty());
+    }
 }

@@ -1,7 +1,13 @@
 //! Holds the garments to their promises: the same for everybody, hard for a linear model, sound as a data set.
 
+use sha2::{Digest, Sha256};
+
 use super::*;
-use crate::dataset::official::hexadecimal_sha256;
+use crate::dataset::official::hexadecimal;
+
+fn hexadecimal_sha256(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
 
 #[test]
 fn a_limit_gives_a_prefix_and_parts_share_no_image() {

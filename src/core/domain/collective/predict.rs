@@ -230,23 +230,22 @@ impl Fit {
 }
 
 #[cfg(test)]
-impl Machine {
-    /// So many cores, and for each message so many seconds, 1 ns a byte, 0.1 ns a byte added; both ways at once as fast as one way.
-    pub(super) fn regular(cores: usize, latency_s: f64) -> Machine {
-        let row = |bytes: u64| {
-            let way = latency_s + bytes as f64 * 1e-9;
-            LinkRow { bytes, one_way_s: way, exchange_s: way, sum_s: bytes as f64 * 1e-10 }
-        };
-        let rows = (2..=26).map(|power| row(1 << power)).collect();
-        Machine { link: Some(LinkReport { rows }), hosts: 1, cores, has_made_links: false }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
 
     const SHAPE: Shape = Shape { servers: 1, ranks_per_host: 1 };
+
+    impl Machine {
+        /// So many cores, and for each message so many seconds, 1 ns a byte, 0.1 ns a byte added; both ways at once as fast as one way.
+        pub(in crate::domain::collective) fn regular(cores: usize, latency_s: f64) -> Machine {
+            let row = |bytes: u64| {
+                let way = latency_s + bytes as f64 * 1e-9;
+                LinkRow { bytes, one_way_s: way, exchange_s: way, sum_s: bytes as f64 * 1e-10 }
+            };
+            let rows = (2..=26).map(|power| row(1 << power)).collect();
+            Machine { link: Some(LinkReport { rows }), hosts: 1, cores, has_made_links: false }
+        }
+    }
 
     fn machine() -> Machine {
         Machine::regular(8, 1e-6)

@@ -38,9 +38,9 @@ impl Names {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Agent {
     /// The program first.
-    words: Vec<String>,
+    pub(super) words: Vec<String>,
     /// Words that the launcher is set to add.
-    args: Vec<String>,
+    pub(super) args: Vec<String>,
 }
 
 impl Agent {
@@ -116,12 +116,5 @@ impl Agent {
     /// The program without its folder.
     pub fn name(&self) -> &str {
         Path::new(&self.words[0]).file_name().and_then(|name| name.to_str()).unwrap_or(&self.words[0])
-    }
-}
-
-#[cfg(test)]
-impl Agent {
-    pub fn of(program: &str) -> Agent {
-        Agent { words: vec![program.to_owned()], args: Vec::new() }
     }
 }

@@ -110,7 +110,7 @@ fn an_address_that_two_hosts_have_is_no_way_between_them() {
 
 #[test]
 fn why_a_host_cannot_be_reached_has_its_own_remedy() {
-    let agent = Agent::of("ssh");
+    let agent = Agent { words: vec!["ssh".into()], args: Vec::new() };
     let refused = |words: &str| Unheard::Refused(Some(255), words.into());
     for (why, cause, remedy) in [
         (refused("ada@b: Permission denied (publickey)."), "Permission denied", "ssh-copy-id b"),
