@@ -6,7 +6,7 @@ use super::keys::{CHART, HELP, PLAYER};
 use super::show::Show;
 use super::state::{Collectives, LEAST_RANKS};
 use crate::runs::RunId;
-use crate::tui::actions::{Action, Binding, Command, Move};
+use crate::tui::actions::{Action, Binding, Command, Move, cycle};
 use crate::tui::shared::Shared;
 use crate::tui::shared::run_form::RunForm;
 use crate::tui::state::{FRAME, Outcome, Page, State, View, Window};
@@ -82,8 +82,7 @@ fn rows(own: &Collectives) -> usize {
 }
 
 fn turn(own: &mut Collectives, by: usize) {
-    let place = Show::ALL.iter().position(|show| *show == own.show).unwrap_or(0);
-    own.show = Show::ALL[(place + by) % Show::ALL.len()];
+    own.show = cycle(&Show::ALL, own.show, by);
     own.player.pause();
     own.scroll = 0;
 }

@@ -20,26 +20,16 @@ const RATE_SECONDS: f64 = 1.0;
 const FAIR_STEPS: f64 = 20.0;
 const FAIR_SECONDS: f64 = 3.0;
 
-/// What the x axis counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Along {
-    /// Runs with different steps per epoch lie side by side.
-    #[default]
-    Epoch,
-    Step,
-    /// Seconds since the run started, without the pause before it was continued and without what was lost then.
-    Time,
-}
-
-impl Along {
-    pub const ALL: [Along; 3] = [Along::Epoch, Along::Step, Along::Time];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Along::Epoch => "epoch",
-            Along::Step => "step",
-            Along::Time => "training time",
-        }
+hvd_lab_core::named! {
+    /// What the x axis counts.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    Along {
+        /// Runs with different steps per epoch lie side by side.
+        #[default]
+        Epoch = "epoch",
+        Step = "step",
+        /// Seconds since the run started, without the pause before it was continued and without what was lost then.
+        Time = "training time",
     }
 }
 
