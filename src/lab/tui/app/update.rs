@@ -268,9 +268,9 @@ fn replace_deleted(state: &mut State, before: &[RunSummary]) -> Vec<Effect> {
 /// The run on the screen was started a moment ago, and its steps are known now: they say which ranks print.
 fn open_log(state: &mut State, before: &[RunSummary]) -> Vec<Effect> {
     let is_new = |run: RunId| before.iter().all(|row| row.id != run) && state.shared.summary(run).is_some();
-    let is_untouched = state.log.tab == LogTab::Root;
+    let is_untouched = state.log.tab == LogTab::ROOT;
     match state.shared.watched.as_ref().map(|watched| watched.id).filter(|run| is_untouched && is_new(*run)) {
-        Some(_) if LogTab::opening(&state.shared) != LogTab::Root => {
+        Some(_) if LogTab::opening(&state.shared) != LogTab::ROOT => {
             dispatch::show_log_tab(state, LogTab::opening(&state.shared))
         }
         _ => Vec::new(),

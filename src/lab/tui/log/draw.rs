@@ -203,7 +203,7 @@ fn names(log: &Log, shared: &Shared, tabs: &[LogTab], width: usize) -> Vec<Strin
     let named = |tab: &LogTab| {
         let mark = if tab.process().is_some_and(|process| failed.contains(&process)) { "✗" } else { "" };
         let host = host.filter(|_| *tab == log.tab).map(|host| format!(" {}", cut(host, width.saturating_sub(12) / 2)));
-        let launcher = launcher.filter(|_| *tab == LogTab::Launcher).map(|record| record.request.spec.launcher_name().to_owned());
+        let launcher = launcher.filter(|_| *tab == LogTab::LAUNCHER).map(|record| record.request.spec.launcher_name().to_owned());
         format!("{mark}{}{}", launcher.unwrap_or_else(|| tab.name()), host.unwrap_or_default())
     };
     tabs.iter().map(named).collect()
@@ -255,7 +255,7 @@ fn line(log: &Log, shared: &Shared, watched: &Watched, row: &Row) -> Line<'stati
         let time = if is_first { time(shared, line) } else { String::new() };
         spans.push(Span::styled(format!("{time:>8} "), theme.dim()));
     }
-    if log.tab.source().is_none() {
+    if log.tab == LogTab::ALL {
         let digits = digits(shared);
         spans.push(match (is_first, line.source) {
             (false, _) => Span::raw(" ".repeat(digits + 2)),

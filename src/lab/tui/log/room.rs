@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::state::Log;
+use super::state::{Log, LogTab};
 use crate::tui::shared::Shared;
 use crate::tui::shared::ranks;
 
@@ -27,7 +27,7 @@ pub fn has_status(log: &Log) -> bool {
 
 /// Columns before the text: a sign, the time, the writer.
 pub fn gutter(log: &Log, shared: &Shared) -> usize {
-    let writer = if log.tab.source().is_none() { digits(shared) + 2 } else { 0 };
+    let writer = if log.tab == LogTab::ALL { digits(shared) + 2 } else { 0 };
     1 + writer + if log.shows_times { TIME } else { 0 }
 }
 

@@ -11,64 +11,57 @@ use crate::tui::log::rows::{Row, sideways, wrapped};
 use crate::tui::shared::Shared;
 use crate::tui::shared::ranks;
 
-/// Which lines the log shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LogTab {
-    /// Process 0, which speaks for all.
-    #[default]
-    Root,
-    Process(usize),
-    /// mpirun and the supervisor.
-    Launcher,
-    All,
-}
+/// Which lines the log shows: of one source, or of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogTab(pub Option<LogSource>);
 
 impl LogTab {
-    /// `None` for all.
-    pub fn source(self) -> Option<LogSource> {
-        match self {
-            LogTab::Root => Some(LogSource::Process(0)),
-            LogTab::Process(process) => Some(LogSource::Process(process)),
-            LogTab::Launcher => Some(LogSource::Launcher),
-            LogTab::All => None,
-        }
+    /// Process 0, which speaks for all.
+    pub const ROOT: LogTab = LogTab::of(0);
+    /// mpirun and the supervisor.
+    pub const LAUNCHER: LogTab = LogTab(Some(LogSource::Launcher));
+    pub const ALL: LogTab = LogTab(None);
+
+    pub const fn of(process: usize) -> LogTab {
+        LogTab(Some(LogSource::Process(process)))
     }
 
     /// `None` of what is no process.
     pub fn process(self) -> Option<usize> {
-        match self {
-            LogTab::Root => Some(0),
-            LogTab::Process(process) => Some(process),
-            LogTab::Launcher | LogTab::All => None,
+        match self.0 {
+            Some(LogSource::Process(process)) => Some(process),
+            _ => None,
         }
     }
 
     pub fn name(self) -> String {
-        match self {
-            LogTab::Root => "root".to_owned(),
-            LogTab::Process(process) => process.to_string(),
-            LogTab::Launcher => "mpirun".to_owned(),
-            LogTab::All => "all".to_owned(),
+        match self.0 {
+            Some(LogSource::Process(0)) => "root".to_owned(),
+            Some(LogSource::Process(process)) => process.to_string(),
+            Some(LogSource::Launcher) => "mpirun".to_owned(),
+            None => "all".to_owned(),
         }
     }
 
     /// The one that a run is shown with: all ranks where each of them prints, else the root.
     pub fn opening(shared: &Shared) -> LogTab {
-        if ranks::count(shared) > 1 && ranks::all_print(shared) == Some(true) { LogTab::All } else { LogTab::Root }
+        if ranks::count(shared) > 1 && ranks::all_print(shared) == Some(true) { LogTab::ALL } else { LogTab::ROOT }
     }
+}
 
-    pub fn of(process: usize) -> LogTab {
-        if process == 0 { LogTab::Root } else { LogTab::Process(process) }
+impl Default for LogTab {
+    fn default() -> LogTab {
+        LogTab::ROOT
     }
 }
 
 /// Tabs of the log: root, the processes that failed, the others, the launcher, all.
 pub fn tabs(shared: &Shared) -> Vec<LogTab> {
     let (failed, count) = (ranks::failed(shared), ranks::count(shared));
-    let mut tabs = vec![LogTab::Root];
-    tabs.extend(failed.iter().filter(|process| (1..count).contains(*process)).map(|process| LogTab::Process(*process)));
-    tabs.extend((1..count).filter(|process| !failed.contains(process)).map(LogTab::Process));
-    tabs.extend([LogTab::Launcher, LogTab::All]);
+    let mut tabs = vec![LogTab::ROOT];
+    tabs.extend(failed.iter().filter(|process| (1..count).contains(*process)).map(|process| LogTab::of(*process)));
+    tabs.extend((1..count).filter(|process| !failed.contains(process)).map(LogTab::of));
+    tabs.extend([LogTab::LAUNCHER, LogTab::ALL]);
     tabs
 }
 
@@ -120,7 +113,7 @@ impl Log {
     }
 
     pub fn query(&self) -> LogQuery {
-        LogQuery { source: self.tab.source(), filter: self.filter.clone(), search: self.search.clone() }
+        LogQuery { source: self.tab.0, filter: self.filter.clone(), search: self.search.clone() }
     }
 
     /// What to ask for next; its answer replaces the page.

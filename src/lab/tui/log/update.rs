@@ -5,7 +5,7 @@ use super::read::{read, turn_to};
 use super::room::room;
 use super::state::{Log, tabs};
 use crate::runs::{Jump, Place};
-use crate::tui::actions::{Action, Command, Effect, Move, TerminalOrder};
+use crate::tui::actions::{Action, Command, Effect, Move, TerminalOrder, cycle};
 use crate::tui::shared::Shared;
 use crate::tui::state::State;
 
@@ -17,9 +17,8 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
     match command {
         Command::Move(Move::Left | Move::Right) => {
             let tabs = tabs(shared);
-            let place = tabs.iter().position(|tab| *tab == log.tab).unwrap_or(0);
             let step = if command == Command::Move(Move::Right) { 1 } else { tabs.len() - 1 };
-            return turn_to(log, shared, tabs[(place + step) % tabs.len()]);
+            return turn_to(log, shared, cycle(&tabs, log.tab, step));
         }
         Command::Move(by) if log.marked.is_some() => mark(log, shared, by),
         Command::Move(by) => scroll(log, shared, by),

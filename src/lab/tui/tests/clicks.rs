@@ -39,7 +39,7 @@ fn a_tab_of_the_log_shows_its_process() {
         let mut state = on(samples::running(), Pane::Steps, size);
         state.slot = Pane::Log;
         let tabs = find(&state, "root │ 1 │ mpirun │ all");
-        for (by, tab) in [(7, LogTab::Process(1)), (11, LogTab::Launcher), (19, LogTab::All), (2, LogTab::Root)] {
+        for (by, tab) in [(7, LogTab::of(1)), (11, LogTab::LAUNCHER), (19, LogTab::ALL), (2, LogTab::ROOT)] {
             mouse(&mut state, LEFT, right_of(tabs, by));
             assert_eq!((state.focus, state.log.tab), (Pane::Log, tab), "{by} at {size:?}");
         }

@@ -278,7 +278,7 @@ fn a_failed_run_names_the_rank_the_cause_and_its_last_lines() {
     let mut state = samples::failed();
     let screen = text(&state, 120, 40);
     assert!(screen.contains("failed") && screen.contains("rank 1 was ended by signal 9"), "{screen}");
-    assert_eq!(state.log.tab, LogTab::Process(1));
+    assert_eq!(state.log.tab, LogTab::of(1));
     assert!(screen.contains("out of memory: 812 MiB asked"));
     type_text(&mut state, "i");
     let details = text(&state, 80, 24);

@@ -61,16 +61,16 @@ fn a_rank_is_found_by_its_number_and_by_its_host() {
 #[test]
 fn failed_ranks_come_first() {
     let mut state = cluster::failed();
-    assert_eq!(state.log.tab, LogTab::Process(317), "the first to fail is shown");
+    assert_eq!(state.log.tab, LogTab::of(317), "the first to fail is shown");
     let order = tabs(&state.shared);
-    assert_eq!(order[..4], [LogTab::Root, LogTab::Process(317), LogTab::Process(44), LogTab::Process(1)]);
+    assert_eq!(order[..4], [LogTab::ROOT, LogTab::of(317), LogTab::of(44), LogTab::of(1)]);
     assert_eq!(order.len(), cluster::RANKS + 2, "each once");
     assert!(pane(&state, Pane::Log, 200, 60).contains("✗317 node39"));
     let devices = pane(&state, Pane::Devices, 200, 60);
     assert!(devices.contains("✗node39") && devices.contains("✗node05") && devices.contains(" node06"), "{devices}");
     // A host by its name: the rank that failed there.
     go_to(&mut state, "node39");
-    assert_eq!(state.log.tab, LogTab::Process(317));
+    assert_eq!(state.log.tab, LogTab::of(317));
     state.windows.show(Details { run: RunId(1), is_training: true });
     let details = window(&state, 120, 140);
     let at = |words: &str| details.find(words).unwrap_or_else(|| panic!("no {words} in {details}"));

@@ -183,24 +183,24 @@ fn tabs_that_have_no_room_are_counted_and_can_be_reached() {
 fn the_log_opens_where_the_ranks_print() {
     let without = |step| StepSet::ALL.without(step);
     for (steps, np, tab) in [
-        (StepSet::ALL, 2, LogTab::Root),
-        (without(Step::VerboseOnRoot), 2, LogTab::All),
-        (without(Step::InitAndPin), 2, LogTab::All),
-        (without(Step::VerboseOnRoot), 1, LogTab::Root),
+        (StepSet::ALL, 2, LogTab::ROOT),
+        (without(Step::VerboseOnRoot), 2, LogTab::ALL),
+        (without(Step::InitAndPin), 2, LogTab::ALL),
+        (without(Step::VerboseOnRoot), 1, LogTab::ROOT),
     ] {
         assert_eq!(of_steps(steps, np).log.tab, tab, "{steps} on {np}");
         // One that was started a moment ago comes into the list later.
         let mut state = samples::never_used();
         update(&mut state, Message::Started(RunId(9)));
-        assert_eq!(state.log.tab, LogTab::Root);
+        assert_eq!(state.log.tab, LogTab::ROOT);
         let listed = of_steps(steps, np).shared.runs;
         update(&mut state, Message::Runs(listed.clone()));
         assert_eq!(state.log.tab, tab);
         // What one has turned to stays.
         press(&mut state, KeyCode::Tab);
-        state.log.tab = LogTab::Launcher;
+        state.log.tab = LogTab::LAUNCHER;
         update(&mut state, Message::Runs(listed));
-        assert_eq!(state.log.tab, LogTab::Launcher);
+        assert_eq!(state.log.tab, LogTab::LAUNCHER);
     }
 }
 
@@ -214,8 +214,8 @@ fn a_rank_that_prints_nothing_says_why() {
         printed.answer(&mut state, vec![Effect::ReadLog(RunId(9), request)]);
         pane(&state, Pane::Log, 200, 60)
     };
-    assert!(said(StepSet::ALL, LogTab::Process(1)).contains("rank 1 prints nothing: step 2 is on"));
-    assert!(!said(StepSet::ALL, LogTab::Root).contains("prints nothing"));
-    let all_print = said(StepSet::ALL.without(Step::VerboseOnRoot), LogTab::Process(1));
+    assert!(said(StepSet::ALL, LogTab::of(1)).contains("rank 1 prints nothing: step 2 is on"));
+    assert!(!said(StepSet::ALL, LogTab::ROOT).contains("prints nothing"));
+    let all_print = said(StepSet::ALL.without(Step::VerboseOnRoot), LogTab::of(1));
     assert!(all_print.contains("nothing printed yet") && !all_print.contains("step 2 is on"), "{all_print}");
 }
