@@ -8,7 +8,6 @@ use super::lane::{DeviceRow, Identity, Seat, count, lanes};
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 use crate::domain::event::TopologyReport;
 use crate::telemetry::History;
-use crate::tui::actions::cycle;
 
 /// Points kept a device: the graphs' two minutes, with a little to spare, at two samples a second.
 const POINTS: usize = 260;
@@ -16,42 +15,16 @@ const POINTS: usize = 260;
 /// From this number of devices on, a cell for each shows more than lines that scroll away.
 pub const PACKED_FROM: usize = 33;
 
-/// In what order devices are shown; missing figures come last.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DeviceOrder {
-    #[default]
-    Index,
-    Use,
-    Memory,
-    Power,
-    Temperature,
-}
+type Figure = fn(&DeviceSample) -> Option<f64>;
 
-impl DeviceOrder {
-    const ALL: [DeviceOrder; 5] =
-        [DeviceOrder::Index, DeviceOrder::Use, DeviceOrder::Memory, DeviceOrder::Power, DeviceOrder::Temperature];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            DeviceOrder::Index => "index",
-            DeviceOrder::Use => "load",
-            DeviceOrder::Memory => "memory",
-            DeviceOrder::Power => "power",
-            DeviceOrder::Temperature => "temperature",
-        }
-    }
-
-    fn figure(self, device: &DeviceSample) -> f64 {
-        let figure = match self {
-            DeviceOrder::Index => None,
-            DeviceOrder::Use => device.utilization_percent.value().copied(),
-            DeviceOrder::Memory => device.memory_used_bytes.value().map(|&bytes| bytes as f64),
-            DeviceOrder::Power => device.power_watts.value().copied(),
-            DeviceOrder::Temperature => device.temperature_celsius.value().copied(),
-        };
-        figure.unwrap_or(f64::NEG_INFINITY)
-    }
-}
+/// In what order devices are shown: its name, and the figure whose highest value comes first. Missing figures come last.
+pub const ORDERS: [(&str, Figure); 5] = [
+    ("index", |_| None),
+    ("load", |device| device.utilization_percent.value().copied()),
+    ("memory", |device| device.memory_used_bytes.value().map(|&bytes| bytes as f64)),
+    ("power", |device| device.power_watts.value().copied()),
+    ("temperature", |device| device.temperature_celsius.value().copied()),
+];
 
 /// What the graphs show beside the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +41,8 @@ pub struct Devices {
     /// The ranks of the run on the screen, by their host.
     seats: HashMap<String, Vec<Seat>>,
     pub history: History,
-    pub order: DeviceOrder,
+    /// Which of [`ORDERS`].
+    pub order: usize,
     pub filter: String,
     pub beside: Option<Beside>,
     /// The field under the cursor, counted in [`DeviceSample::facts`].
@@ -83,7 +57,7 @@ impl Default for Devices {
             others: Vec::new(),
             seats: HashMap::new(),
             history: History::new(POINTS),
-            order: DeviceOrder::Index,
+            order: 0,
             filter: String::new(),
             beside: None,
             field: 0,
@@ -170,9 +144,8 @@ impl Devices {
         for sample in self.hosts() {
             let mut of_host = lanes(sample, self.seats_of(sample), by_rank);
             of_host.retain(|row| filter.is_empty() || row.contains(filter));
-            if self.order != DeviceOrder::Index {
-                of_host.sort_by(|a, b| self.order.figure(&b.device).total_cmp(&self.order.figure(&a.device)));
-            }
+            let figure = |row: &DeviceRow| ORDERS[self.order].1(&row.device).unwrap_or(f64::NEG_INFINITY);
+            of_host.sort_by(|a, b| figure(b).total_cmp(&figure(a)));
             rows.extend(of_host);
         }
         rows
@@ -235,7 +208,7 @@ impl Devices {
         if self.chosen.is_none() {
             self.choose(0);
         }
-        self.order = cycle(&DeviceOrder::ALL, self.order, 1);
+        self.order = (self.order + 1) % ORDERS.len();
     }
 }
 
@@ -270,7 +243,7 @@ mod tests {
         view.choose(2);
         for order in ["load", "memory", "power", "temperature", "index"] {
             view.reorder();
-            assert_eq!(view.order.name(), order);
+            assert_eq!(ORDERS[view.order].0, order);
             assert_eq!(view.chosen().unwrap().device.index, 2, "{order}");
         }
         view.reorder();

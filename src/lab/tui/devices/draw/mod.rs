@@ -17,7 +17,7 @@ use steps::Steps;
 use crate::columns::{self, cut};
 use crate::domain::device::Reading;
 use crate::tui::devices::lane::DeviceRow;
-use crate::tui::devices::state::{DeviceOrder, PACKED_FROM};
+use crate::tui::devices::state::{ORDERS, PACKED_FROM};
 use crate::tui::widgets::Theme;
 
 mod brief;
@@ -221,8 +221,8 @@ fn heading(view: View, width: usize) -> Vec<Span<'static>> {
         more => format!(" and {more} more"),
     };
     let order = match view.devices.order {
-        DeviceOrder::Index => String::new(),
-        order => format!("· by {} ", order.name()),
+        0 => String::new(),
+        order => format!("· by {} ", ORDERS[order].0),
     };
     // Borders, the pane's own name, and what stands around the host's.
     let host = cut(&first.host, width.saturating_sub(21 + more.len() + order.len()));
