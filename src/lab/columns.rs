@@ -1,4 +1,4 @@
-//! Text by the columns that a terminal gives it: measured, cut, filled up and broken into lines.
+//! Text by the columns that a terminal gives it: measured, cut, filled up and broken into lines; and begun as a sentence is.
 //!
 //! Never splits what is one sign to the eye: a wide sign has two columns or none, and a mark stays on its letter. What it makes
 //! holds nothing but what can be read.
@@ -109,6 +109,12 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// With a large letter, as a sentence begins.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 fn is_plain(text: &[u8]) -> bool {

@@ -5,6 +5,7 @@
 use super::log::Log;
 use super::player::Player;
 use super::show::Show;
+use crate::columns::capital;
 use crate::domain::collective::{Algorithm, Shape};
 use crate::domain::job::RunSpec;
 use crate::domain::measured::{Comparison, Measured};
@@ -107,10 +108,4 @@ impl Collectives {
         let sizes = self.measured.sizes();
         self.size.filter(|size| sizes.contains(size)).or(sizes.last().copied())
     }
-}
-
-/// With a large letter, as a sentence begins.
-pub fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

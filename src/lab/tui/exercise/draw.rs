@@ -4,7 +4,7 @@ use super::state::{Exercise, tracks_in_order};
 use crate::tui::widgets::{Sheet, Theme};
 use ratatui::text::{Line, Span};
 
-use crate::columns::{left, wrap};
+use crate::columns::{capital, left, wrap};
 use crate::course::{Level, Practised};
 use crate::domain::step::{Step, StepSet};
 use crate::exercise::{Diff, Language, Track};
@@ -55,12 +55,6 @@ pub fn reset_question(exercise: &Exercise, number: usize) -> Vec<String> {
     let name = exercise.track.file().split('.').next().unwrap_or_default();
     question.push(format!("What you have now is kept beside it, as {name}.NUMBER.bak."));
     question
-}
-
-/// The text with a capital letter.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// The hints for the place that the learner is at, as far as they were asked for.

@@ -6,6 +6,7 @@ use crossterm::event::KeyCode as K;
 
 use super::draw::lines;
 use super::update::cancel;
+use crate::columns::capital;
 use crate::course::Next;
 use crate::tui::state::{Outcome, Page, State, View, Window};
 
@@ -36,7 +37,7 @@ impl Window for Turns {
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
         let (series, shared) = (&state.series, &state.shared);
-        let title = series.series.as_ref().map_or(String::new(), |series| sentence(&series.name()));
+        let title = series.series.as_ref().map_or(String::new(), |series| capital(&series.name()));
         Some(Page::view(title, columns, 110, |width| lines(series, shared, width)))
     }
 
@@ -54,10 +55,4 @@ impl Window for Turns {
     fn scrolls(&self) -> bool {
         true
     }
-}
-
-/// With a capital.
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }

@@ -13,8 +13,8 @@ use ratatui::text::{Line, Span};
 
 use super::crossing::is_reference;
 use super::show::Show;
-use super::state::{Collectives, capital};
-use crate::columns::{cut, wrap};
+use super::state::Collectives;
+use crate::columns::{capital, cut, wrap};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::tui::shared::Shared;
