@@ -74,8 +74,10 @@ pub enum Command {
     AllSteps,
     /// All steps but one, in turn.
     Ablation,
-    /// The previous or next value.
-    Change(Direction),
+    /// The next value, or the previous one.
+    Change {
+        up: bool,
+    },
 
     // The log.
     /// Type a search or a filter.
@@ -181,12 +183,6 @@ impl Command {
         matches!(self, C::Run | C::StartRun | C::Stop | C::Continue | C::Guided | C::Ablation | C::Again | C::Make | C::Measure)
             || matches!(self, C::Edit | C::Mine | C::Reset | C::Open("exercise" | "benchmark" | "photos" | "program" | "faults"))
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    Down,
-    Up,
 }
 
 /// What is typed below the log.

@@ -13,7 +13,7 @@ pub mod pane;
 
 pub use action::Action;
 pub use change::{Change, Changed, Undo};
-pub use command::{Command, Direction, Move, Prompt, Typing, cycle};
+pub use command::{Command, Move, Prompt, Typing, cycle};
 pub use effect::{Effect, TerminalOrder};
 pub use keys::{BACKSPACE, Binding, DOWN, ENTER, ESCAPE, LEFT, On, RIGHT, UP, row};
 pub use news::ExerciseNews;

@@ -147,7 +147,7 @@ fn click(state: &mut State, pane: Pane, area: Rect, at: Position, focus: Focus, 
                 let is_second = std::mem::replace(&mut state.next_run.field, field) == field && was_focused;
                 is_second.then_some(Command::Accept)
             }
-            Setting::Change(direction) => Some(Command::Change(direction)),
+            Setting::Change { up } => Some(Command::Change { up }),
         },
         Pane::Runs => match runs::draw::hit(&state.runs, shared, inner, at)? {
             runs::draw::Hit::Run(run) => return Some(click_run(state, run, was_focused)),

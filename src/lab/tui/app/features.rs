@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 
 use super::screen;
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, Command as C, Direction, ESCAPE, On, Pane, keys};
+use crate::tui::actions::{Action, Binding, Command, Command as C, ESCAPE, On, Pane, keys};
 use crate::tui::next_run::fields::Field;
 use crate::tui::state::State;
 use crate::tui::widgets::Focus;
@@ -58,9 +58,8 @@ pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('E')], C::Open("exercise"), ("E", ""), "your own trainer: result of your last build", exercise::windows::show),
     row(&[Char('d')], C::Diff, ("d", ""), "what the chosen step changes in the program", exercise::windows::show_diff),
     row(&[Char('G')], C::Results, ("G", ""), "show the last before/after or ablation", series::turns::show),
-    row(&[Char('+'), Char('=')], C::MoreRanks, ("+ -", "np"), "more or fewer ranks", |state| ranks(state, Direction::Up))
-        .ranked(5),
-    row(&[Char('-'), Char('_')], C::FewerRanks, ("", ""), "", |state| ranks(state, Direction::Down)),
+    row(&[Char('+'), Char('=')], C::MoreRanks, ("+ -", "np"), "more or fewer ranks", |state| ranks(state, true)).ranked(5),
+    row(&[Char('-'), Char('_')], C::FewerRanks, ("", ""), "", |state| ranks(state, false)),
     row(&[Code(K::Tab)], C::NextPane, ("Tab", "pane"), "next pane; Shift-Tab the one before", |state| {
         screen::turn_focus(state, 1)
     })
@@ -106,8 +105,8 @@ pub fn find(command: Command) -> Option<&'static AppKey> {
     APP_KEYS.iter().find(|row| row.binding.command == command)
 }
 
-fn ranks(state: &mut State, direction: Direction) -> Vec<Action> {
-    next_run::update::change(&mut state.shared, Field::Of("np"), direction);
+fn ranks(state: &mut State, up: bool) -> Vec<Action> {
+    next_run::update::change(&mut state.shared, Field::Of("np"), up);
     Vec::new()
 }
 

@@ -6,7 +6,6 @@ use crate::domain::job::{Resources, TrainingJob};
 use crate::domain::setting::next_name;
 use crate::domain::settings::setting;
 use crate::launch::Preset;
-use crate::tui::actions::Direction;
 
 /// A line of the settings: the preset, or one row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +63,7 @@ impl Field {
     }
 
     /// The next value up or down; values at the end of a scale stay, lists and switches go round.
-    pub fn step(self, spec: &mut TrainingJob, preset: &mut String, presets: &[Preset], direction: Direction) {
-        let up = direction == Direction::Up;
+    pub fn step(self, spec: &mut TrainingJob, preset: &mut String, presets: &[Preset], up: bool) {
         match self {
             Field::Preset => {
                 let names: Vec<&str> = presets.iter().map(|preset| preset.name.as_str()).collect();
@@ -124,10 +122,10 @@ mod tests {
         for field in Field::ALL {
             let presets = samples::presets();
             let (mut spec, mut preset) = (presets[0].spec.clone(), presets[0].name.clone());
-            for direction in [Direction::Up, Direction::Down] {
+            for up in [true, false] {
                 for _ in 0..40 {
                     let before = field.value(&spec, &preset);
-                    field.step(&mut spec, &mut preset, &presets, direction);
+                    field.step(&mut spec, &mut preset, &presets, up);
                     assert_eq!(spec.problem(), None, "{field:?}");
                     let shown = field.value(&spec, &preset);
                     field.parse(&shown, &mut spec, &mut preset, &presets).unwrap();
@@ -168,7 +166,7 @@ mod tests {
         let presets = samples::presets();
         let (mut spec, mut preset) = (presets[0].spec.clone(), presets[0].name.clone());
         spec.workload.steps = "1,3".parse().unwrap();
-        Field::Preset.step(&mut spec, &mut preset, &presets, Direction::Up);
+        Field::Preset.step(&mut spec, &mut preset, &presets, true);
         assert_eq!((preset.as_str(), spec.workload.steps), ("gpu", "1,3".parse().unwrap()));
     }
 }

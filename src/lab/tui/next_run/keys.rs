@@ -1,7 +1,7 @@
 //! The keys of the panes Steps and Next run.
 
 use crate::tui::actions::On::{Char, Code};
-use crate::tui::actions::{Binding, Command, DOWN, Direction, ENTER, LEFT, Move, RIGHT, UP, row};
+use crate::tui::actions::{Binding, Command, DOWN, ENTER, LEFT, Move, RIGHT, UP, row};
 use crossterm::event::KeyCode as K;
 
 use crate::tui::actions::keys::SPACE;
@@ -23,9 +23,9 @@ pub static STEPS: &[Binding] = &[
 pub static SETTINGS: &[Binding] = &[
     row(UP, C::Move(Move::Up), "↑↓", "choose", "choose a setting"),
     row(DOWN, C::Move(Move::Down), "", "", ""),
-    row(LEFT, C::Change(Direction::Down), "←→", "change", "previous or next value").ranked(2),
-    row(RIGHT, C::Change(Direction::Up), "", "", ""),
-    row(SPACE, C::Change(Direction::Up), "", "", ""),
+    row(LEFT, C::Change { up: false }, "←→", "change", "previous or next value").ranked(2),
+    row(RIGHT, C::Change { up: true }, "", "", ""),
+    row(SPACE, C::Change { up: true }, "", "", ""),
     row(ENTER, C::Accept, "Enter", "type", "type a value").ranked(2),
     row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),
     row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),

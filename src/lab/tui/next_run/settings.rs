@@ -3,7 +3,7 @@
 //! Never shows a value that the run would not use.
 
 use super::state::NextRun;
-use crate::tui::actions::{Direction, Pane};
+use crate::tui::actions::Pane;
 use crate::tui::shared::Shared;
 use crate::tui::widgets::frame::{self, Focus};
 use ratatui::Frame;
@@ -44,7 +44,9 @@ fn visible(next_run: &NextRun, list: Rect) -> impl Iterator<Item = &'static Fiel
 pub enum Hit {
     Field(Field),
     /// An arrow beside the value of the chosen setting.
-    Change(Direction),
+    Change {
+        up: bool,
+    },
 }
 
 pub fn hit(
@@ -62,9 +64,8 @@ pub fn hit(
         let value = cut(&field.value(&shared.spec, &shared.preset), (list.width as usize).saturating_sub(LABEL + 6));
         let left = inner.x + LABEL as u16 + 2;
         let right = left + Span::raw(value).width() as u16 + 3;
-        let arrows = [(left, Direction::Down), (right, Direction::Up)];
-        if let Some((_, direction)) = arrows.into_iter().find(|(x, _)| *x == at.x) {
-            return Some(Hit::Change(direction));
+        if at.x == left || at.x == right {
+            return Some(Hit::Change { up: at.x == right });
         }
     }
     Some(Hit::Field(field))

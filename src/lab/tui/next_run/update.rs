@@ -4,7 +4,7 @@ use super::edit::{Edit, data_changed};
 use super::fields::Field;
 use crate::domain::job::TrainingJob;
 use crate::domain::step::{Step, StepSet};
-use crate::tui::actions::{Action, Command, Direction};
+use crate::tui::actions::{Action, Command};
 use crate::tui::shared::Shared;
 use crate::tui::state::State;
 
@@ -29,8 +29,8 @@ pub fn settings(state: &mut State, command: Command) -> Vec<Action> {
     let before = shared.spec.clone();
     let field = next_run.field;
     match command {
-        Command::Change(direction) => change(shared, field, direction),
-        Command::Accept if field.is_choice() => change(shared, field, Direction::Up),
+        Command::Change { up } => change(shared, field, up),
+        Command::Accept if field.is_choice() => change(shared, field, true),
         Command::Accept => {
             let text = field.value(&shared.spec, &shared.preset);
             windows.show(Edit { field, text, error: None, untouched: true });
@@ -56,10 +56,10 @@ fn set_steps(shared: &mut Shared, steps: StepSet) {
     shared.spec.workload.steps = steps;
 }
 
-pub fn change(shared: &mut Shared, field: Field, direction: Direction) {
+pub fn change(shared: &mut Shared, field: Field, up: bool) {
     shared.touched = true;
     let before = shared.spec.clone();
-    field.step(&mut shared.spec, &mut shared.preset, &shared.presets, direction);
+    field.step(&mut shared.spec, &mut shared.preset, &shared.presets, up);
     if field == Field::Preset {
         tell_preset(shared, &before);
     }
