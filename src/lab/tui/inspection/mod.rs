@@ -31,7 +31,7 @@ pub struct Findings {
 /// Of the run on the screen.
 pub fn open(state: &mut State) -> Vec<Action> {
     let State { shared, windows, .. } = state;
-    let run = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
+    let run = shared.summary_on_screen();
     match run.map(|run| (run.id, run.record.as_ref().is_some_and(|record| inspected(record).is_some()))) {
         Some((run, true)) => windows.show(Findings { run, chosen: 0 }),
         Some((run, false)) => {

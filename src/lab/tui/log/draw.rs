@@ -199,7 +199,7 @@ fn names(log: &Log, shared: &Shared, tabs: &[LogTab], width: usize) -> Vec<Strin
     let failed = ranks::failed(shared);
     let host = shared.watched.as_ref().filter(|watched| watched.has_several_hosts());
     let host = host.zip(log.tab.process()).and_then(|(watched, process)| watched.host(process));
-    let launcher = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id)).and_then(|run| run.record.as_ref());
+    let launcher = shared.summary_on_screen().and_then(|run| run.record.as_ref());
     let named = |tab: &LogTab| {
         let mark = if tab.process().is_some_and(|process| failed.contains(&process)) { "✗" } else { "" };
         let host = host.filter(|_| *tab == log.tab).map(|host| format!(" {}", cut(host, width.saturating_sub(12) / 2)));
@@ -301,7 +301,7 @@ fn highlighted(log: &Log, line: &LogLine, row: &Row, style: Style) -> Vec<Span<'
 /// Since the launch that it belongs to: `0:12.3`, `1:02:03`.
 fn time(shared: &Shared, line: &LogLine) -> String {
     let Some(time_s) = line.time_s else { return "--".to_owned() };
-    let record = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id)).and_then(|run| run.record.as_ref());
+    let record = shared.summary_on_screen().and_then(|run| run.record.as_ref());
     let attempts = record.iter().flat_map(|record| &record.attempts).map(|attempt| attempt.started_s);
     let start = attempts.filter(|start| *start <= time_s).fold(record.map_or(time_s, |record| record.created_s), f64::max);
     let seconds = (time_s - start).max(0.0);

@@ -7,7 +7,7 @@ use crate::tui::shared::Shared;
 
 /// Without one it says how to get one.
 pub fn chosen(shared: &mut Shared) -> Option<RunSummary> {
-    let run = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id)).cloned();
+    let run = shared.summary_on_screen().cloned();
     if run.is_none() {
         shared.inform("no run yet: r starts one");
     }

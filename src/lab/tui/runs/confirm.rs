@@ -168,7 +168,7 @@ pub fn quit(state: &mut State) -> Vec<Action> {
 /// Asks for how long the chosen run should go on.
 pub fn continue_run(state: &mut State) -> Vec<Action> {
     let State { shared, windows, .. } = state;
-    let Some(run) = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id)) else {
+    let Some(run) = shared.summary_on_screen() else {
         shared.inform("no run to continue yet: r starts one");
         return Vec::new();
     };

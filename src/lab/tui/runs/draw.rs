@@ -311,7 +311,7 @@ fn row(
 
 /// On the lower border the name of the chosen run, where the table has no room for names.
 fn below(frame: &mut Frame, area: Rect, shared: &Shared, has_names: bool) {
-    let chosen = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
+    let chosen = shared.summary_on_screen();
     let name = chosen.and_then(|run| run.record.as_ref()).map(name).filter(|name| !has_names && !name.is_empty());
     let Some(name) = name.filter(|_| area.height >= 2 && area.width >= 8) else { return };
     let line = Line::styled(format!(" {} ", cut(&name, area.width as usize - 6)), shared.theme.strong());

@@ -23,7 +23,8 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         Command::Compare => return compare::open(state),
         Command::Export => ask::export(state),
         Command::Again => return again(shared),
-        Command::Accept if watches_collectives(shared) => return vec![Action::Collectives],
+        // Messages and times, rather than a page.
+        Command::Accept if shared.summary_on_screen().is_some_and(is_of_collectives) => return vec![Action::Collectives],
         Command::Accept => return details::open(state),
         _ => {}
     }
@@ -72,11 +73,6 @@ fn again(shared: &mut Shared) -> Vec<Action> {
             Vec::new()
         }
     }
-}
-
-/// The run on the screen has messages and times to show, rather than a page.
-fn watches_collectives(shared: &Shared) -> bool {
-    shared.watched.as_ref().and_then(|watched| shared.summary(watched.id)).is_some_and(is_of_collectives)
 }
 
 /// A change has been made.

@@ -10,16 +10,14 @@ use crate::runs::RunRecord;
 
 /// Ranks that were asked for, or that have reported.
 pub fn count(shared: &Shared) -> usize {
-    let watched = shared.watched.as_ref();
-    let record = watched.and_then(|watched| shared.summary(watched.id)).and_then(|run| run.record.as_ref());
-    let (np, seen) = (record.map_or(1, RunRecord::np), watched.map_or(1, Watched::processes));
+    let record = shared.summary_on_screen().and_then(|run| run.record.as_ref());
+    let (np, seen) = (record.map_or(1, RunRecord::np), shared.watched.as_ref().map_or(1, Watched::processes));
     np.max(seen).clamp(1, MAX_RANKS)
 }
 
 /// Whether every rank of a training prints, or only the root; `None` of other runs.
 pub fn all_print(shared: &Shared) -> Option<bool> {
-    let run = shared.summary(shared.watched.as_ref()?.id)?;
-    Some(!run.record.as_ref()?.training()?.steps.is_effective(Step::VerboseOnRoot))
+    Some(!shared.summary_on_screen()?.record.as_ref()?.training()?.steps.is_effective(Step::VerboseOnRoot))
 }
 
 /// The first to fail comes first.

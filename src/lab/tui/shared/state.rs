@@ -208,7 +208,7 @@ impl Shared {
     /// shown run does, for a training gains nothing over a benchmark.
     pub fn baseline(&self) -> Option<&RunSummary> {
         let measured = |run: &&RunSummary| run.figures.images_per_sec.is_some();
-        let shown = self.watched.as_ref().and_then(|watched| self.summary(watched.id)).filter(|run| measured(run));
+        let shown = self.summary_on_screen().filter(|run| measured(run));
         let shown = shown.or_else(|| self.runs.iter().rev().find(measured)).and_then(kind_of);
         let alike = |run: &&RunSummary| measured(run) && kind_of(run) == shown;
         self.baseline.and_then(|id| self.summary(id)).or_else(|| runs::baseline(self.runs.iter().filter(alike)))

@@ -124,8 +124,7 @@ fn curves<'a>(chart: &'a Chart, shared: &'a Shared) -> Vec<ShownRun<'a>> {
 /// Which two graphs go together: the rate of a benchmark, or of a training on photos, stands beside its loss, for nothing is
 /// validated.
 fn order(shared: &Shared) -> [Graph; 4] {
-    let watched = shared.watched.as_ref().and_then(|watched| shared.summary(watched.id));
-    let record = watched.and_then(|run| run.record.as_ref());
+    let record = shared.summary_on_screen().and_then(|run| run.record.as_ref());
     match record.is_some_and(|record| record.request.spec.benchmark().is_some() || record.request.spec.nvcnn().is_some()) {
         true => [Graph::Loss, Graph::ImagesPerSec, Graph::Accuracy, Graph::LearningRate],
         false => Graph::ALL,
