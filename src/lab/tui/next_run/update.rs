@@ -15,7 +15,6 @@ pub fn steps(shared: &mut Shared, command: Command) -> Vec<Action> {
         Command::AllSteps if shared.spec.workload.steps == StepSet::ALL => set_steps(shared, StepSet::NONE),
         Command::AllSteps => set_steps(shared, StepSet::ALL),
         Command::Move(by) => shared.step = Step::ALL[by.within(shared.step.number() - 1, Step::ALL.len())],
-        Command::Lesson => return vec![Action::Lesson],
         Command::Guided => return vec![Action::Guided],
         Command::Ablation => return vec![Action::Ablation],
         _ => {}

@@ -2,7 +2,7 @@
 
 use super::chosen::chosen;
 use super::state::{Runs, order_of};
-use super::{ask, compare, confirm, details};
+use super::{ask, confirm, details};
 use crate::runs::{RunId, RunSummary, SortKey};
 use crate::tui::actions::{Action, Change, Changed, Command, Effect, Move};
 use crate::tui::shared::{Shared, is_of_collectives, repeatable};
@@ -20,7 +20,6 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         Command::Name | Command::Note => ask::annotate(state, command),
         Command::Delete => confirm::delete(state),
         Command::Undo => return vec![Effect::Change(Change::Undo(runs.undo())).into()],
-        Command::Compare => return compare::open(state),
         Command::Export => ask::export(state),
         Command::Again => return again(shared),
         // Messages and times, rather than a page.
