@@ -171,11 +171,7 @@ impl<'a> Lecture<'a> {
     fn gained(&self, gain: &Gain, width: usize) -> Vec<Line<'static>> {
         let (shared, theme) = (self.shared, self.shared.theme);
         let ranks = shared.summary(gain.baseline).map_or(1, |run| run.figures.np);
-        let efficiency = match &gain.efficiency {
-            Ok(part) => format!("{} efficiency", units::percent(*part)),
-            Err(reason) => format!("efficiency –, {reason}"),
-        };
-        let efficiency = format!("{} against {ranks}: {efficiency}", units::counted(gain.np, "rank"));
+        let efficiency = format!("{} against {ranks}: {}", units::counted(gain.np, "rank"), gain.efficiency_in_words());
         let of = format!(" {} of {}", gain.times(), gain.of());
         let [full, rest] =
             theme.gauge(gain.speedup / gain.ideal, width.saturating_sub(of.chars().count()), self.colour(gain.run));

@@ -138,12 +138,8 @@ fn headline(page: &mut Sheet, shared: &Shared, run: &RunSummary, baseline: &RunS
                 (np, before) if np == before => format!("on as many ranks ({np})"),
                 (np, before) => format!("on {} instead of {before}", units::counted(np, "rank")),
             };
-            let efficiency = match gain.efficiency {
-                Ok(part) => format!("{} efficiency", units::percent(part)),
-                Err(reason) => format!("efficiency –, {reason}"),
-            };
-            let text =
-                format!("Run {id} {trains} {} as many images per second as run {with}, {ranks}: {efficiency}.", gain.times());
+            let (times, efficiency) = (gain.times(), gain.efficiency_in_words());
+            let text = format!("Run {id} {trains} {times} as many images per second as run {with}, {ranks}: {efficiency}.");
             page.text(&text, page.theme.key());
         }
         Err(reason) => page.text(&format!("! Run {id} cannot be compared with run {with}: {reason}."), page.theme.warn()),

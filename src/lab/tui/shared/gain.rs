@@ -113,6 +113,14 @@ impl Gain {
     pub fn on(&self) -> String {
         format!("on {}", units::counted(self.np, "rank"))
     }
+
+    /// `96 % efficiency`, or why there is none.
+    pub fn efficiency_in_words(&self) -> String {
+        match self.efficiency {
+            Ok(part) => format!("{} efficiency", units::percent(part)),
+            Err(reason) => format!("efficiency –, {reason}"),
+        }
+    }
 }
 
 /// The words of a reason that is too long, without what stands in parentheses.
