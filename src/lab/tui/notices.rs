@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::actions::On::{Char, Code, Ctrl};
 use super::actions::{Action, Binding, Command, row};
-use super::state::{Outcome, Page, State, View, Window};
+use super::state::{Page, State, View, Window};
 use crate::columns::wrap;
 use crate::domain::units;
 
@@ -27,10 +27,6 @@ impl Window for Notices {
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
         Some(Page::view("What was said", columns, 92, |width| lines(state, width)))
-    }
-
-    fn press(&mut self, _: &mut State, _: Command) -> Outcome {
-        Outcome::CLOSE
     }
 
     fn scrolls(&self) -> bool {

@@ -7,10 +7,13 @@ pub mod typed_line;
 use std::any::Any;
 use std::fmt::Debug;
 
+use crossterm::event::KeyCode as K;
+
 use super::actions::action::Action;
 use super::actions::command::Command;
 use super::actions::effect::Effect;
-use super::actions::keys::Binding;
+use super::actions::keys::On::{Char, Code, Ctrl};
+use super::actions::keys::{Binding, row};
 use super::actions::pane::Pane;
 use super::chart::state::Chart;
 use super::collectives::state::Collectives;
@@ -93,16 +96,23 @@ impl State {
     }
 }
 
+pub static CLOSE: &[Binding] =
+    &[row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
+
 /// A window in front of the panes: its keys, what they do, and what it shows.
 pub trait Window: Any + Debug + Boxed {
-    /// The keys that it knows now: dispatch, footer and help read them here.
-    fn keys(&self, state: &State) -> &'static [Binding];
+    /// The keys that it knows now: dispatch, footer and help read them here. Those of a window of lines alone close it.
+    fn keys(&self, _state: &State) -> &'static [Binding] {
+        CLOSE
+    }
 
     /// What it shows when `columns` are available.
     fn view(&self, state: &State, columns: u16) -> Option<View>;
 
     /// Follows one of its keys. It is not among the open windows meanwhile.
-    fn press(&mut self, state: &mut State, command: Command) -> Outcome;
+    fn press(&mut self, _state: &mut State, _command: Command) -> Outcome {
+        Outcome::CLOSE
+    }
 
     /// Whether a key would do nothing now; `None` where the same is true of the panes.
     fn is_idle(&self, _state: &State, _command: Command) -> Option<bool> {

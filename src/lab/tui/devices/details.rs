@@ -2,38 +2,24 @@
 //!
 //! Reasons are shown in full.
 
-use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
 use super::lane::DeviceRow;
 use crate::domain::device::{DeviceProcess, DeviceSample, Reading};
 use crate::domain::units;
-use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Binding, Command, row};
-use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::state::{Page, State, View, Window};
 use crate::tui::widgets::{Sheet, Theme};
 
 /// All about the device under the cursor.
 #[derive(Clone, Debug)]
 pub struct Details;
 
-pub static KEYS: &[Binding] =
-    &[row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
-
 impl Window for Details {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
-    }
-
     fn view(&self, state: &State, columns: u16) -> Option<View> {
         let (devices, shared) = (&state.devices, &state.shared);
         let row = devices.chosen()?;
         let title = format!("{} on {}", row.title(), row.sample.host);
         Some(Page::view(title, columns, 90, |width| lines(&row, shared.theme, width)))
-    }
-
-    fn press(&mut self, _: &mut State, _: Command) -> Outcome {
-        Outcome::CLOSE
     }
 
     fn scrolls(&self) -> bool {

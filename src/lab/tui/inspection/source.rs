@@ -1,13 +1,10 @@
 //! The lines of the user's own program around one of them, where there is no editor to open it.
 
-use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
 use crate::columns::cut;
 use crate::domain::printable;
-use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Binding, Command, row};
-use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::state::{Page, State, View, Window};
 
 /// Lines that are shown before the one that is meant, and behind it.
 const BEFORE: usize = 8;
@@ -31,14 +28,7 @@ pub fn show(state: &mut State, file: &str, line: usize, lines: &[String]) {
     state.windows.show_over(Source { title, lines: around, line });
 }
 
-pub static KEYS: &[Binding] =
-    &[row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
-
 impl Window for Source {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
-    }
-
     fn view(&self, state: &State, columns: u16) -> Option<View> {
         let theme = state.shared.theme;
         let row = |(number, text): &(usize, String), width| {
@@ -47,10 +37,6 @@ impl Window for Source {
             Line::styled(cut(&format!("{sign}{number:>5}  {text}"), width), style)
         };
         Some(Page::view(self.title.clone(), columns, 120, |width| self.lines.iter().map(|line| row(line, width)).collect()))
-    }
-
-    fn press(&mut self, _: &mut State, _: Command) -> Outcome {
-        Outcome::CLOSE
     }
 
     fn scrolls(&self) -> bool {

@@ -10,7 +10,7 @@ use crate::columns::{left, width as width_of, wrap};
 use crate::launch::{DeviceState, SharedMachine};
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, Effect, row};
-use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::state::{Page, State, View, Window};
 use crate::tui::widgets::Theme;
 
 /// The state of the machine: outer `None` until it has been read, inner `None` if the machine is not shared.
@@ -34,10 +34,6 @@ impl Window for Queue {
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
         Some(Page::view("Shared machine", columns, 92, |width| lines(self.machine.as_ref(), state.shared.theme, width)))
-    }
-
-    fn press(&mut self, _: &mut State, _: Command) -> Outcome {
-        Outcome::CLOSE
     }
 
     fn each_second(&self) -> Option<Effect> {
