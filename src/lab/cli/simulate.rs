@@ -14,7 +14,7 @@ use crate::domain::model::ModelSpec;
 use crate::host::read;
 use crate::runs::{RunId, RunStore};
 use crate::simulate::{
-    Cluster, Engine, Layers, MAX_RANKS, Method, Own, OwnError, Predicted, Scaling, Simulation, Terms, Validation, numbers,
+    Engine, Layers, MAX_RANKS, Method, Own, OwnError, Predicted, Scaling, Simulation, Terms, Validation, numbers,
 };
 
 mod table;
@@ -247,11 +247,7 @@ fn simulated(args: &Args) -> anyhow::Result<Simulated> {
     let (within, network) = (args.within.as_deref().unwrap_or(usual), args.network.as_deref().unwrap_or(USUAL_NETWORK));
     let nics = args.nics.unwrap_or(1);
     let simulation = Simulation {
-        cluster: Cluster {
-            within: numbers.network(within, true).map_err(Usage)?.link(1),
-            between: numbers.network(network, false).map_err(Usage)?.link(nics),
-            per_node: args.per_node.unwrap_or(8),
-        },
+        cluster: numbers.cluster(within, (network, nics), args.per_node.unwrap_or(8)).map_err(Usage)?,
         method: Method {
             engine: args.engine,
             fusion: !args.no_fusion,

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::allreduce::Link;
+use super::allreduce::{Cluster, Link};
 use super::constants::Constants;
 use super::engine::Engine;
 use super::layers::Layers;
@@ -110,6 +110,15 @@ impl Numbers {
             let place = if within { "within a node" } else { "between nodes" };
             format!("`{name}` is not a network {place}: use {}", names.join(", "))
         })
+    }
+
+    /// Nodes of GPUs, on networks by their names: within a node, and between nodes with so many cards each.
+    ///
+    /// # Errors
+    /// As [`Numbers::network`].
+    pub fn cluster(&self, within: &str, (between, cards): (&str, usize), per_node: usize) -> Result<Cluster, String> {
+        let (within, between) = (self.network(within, true)?.link(1), self.network(between, false)?.link(cards));
+        Ok(Cluster { within, between, per_node })
     }
 
     /// The published rate of a GPU, of this batch if there is one.

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::allreduce::Cluster;
 use super::engine::Method;
 use super::numbers::{Numbers, Published};
 use super::step::{Simulation, Terms};
@@ -54,11 +53,7 @@ fn check(numbers: &Numbers, row: &Published) -> Result<Checked, String> {
         layers: numbers.layers(&row.model)?,
         batch: row.batch,
         images_per_s: numbers.rate(&row.gpu, &row.model, Some(row.batch))?.images_per_s,
-        cluster: Cluster {
-            within: numbers.network(&row.within, true)?.link(1),
-            between: numbers.network(&row.network, false)?.link(row.nics),
-            per_node: row.per_node,
-        },
+        cluster: numbers.cluster(&row.within, (&row.network, row.nics), row.per_node)?,
         method: Method { hierarchical: row.hierarchical, ..Method::of(row.engine) },
         terms: Terms::new(&numbers.constants),
     };

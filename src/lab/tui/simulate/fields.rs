@@ -5,7 +5,7 @@
 use crate::domain::model::ModelSpec;
 use crate::domain::run::RunState;
 use crate::runs::RunId;
-use crate::simulate::{Cluster, Engine, Method, Numbers, Scaling, Simulation, Terms, numbers};
+use crate::simulate::{Engine, Method, Numbers, Scaling, Simulation, Terms, numbers};
 use crate::tui::shared::Shared;
 
 /// A row of the form.
@@ -136,11 +136,7 @@ impl Machine {
             Source::Measured { model, batch, images_per_s, .. } => (model.to_string(), *batch, *images_per_s),
         };
         let simulation = Simulation {
-            cluster: Cluster {
-                within: numbers.network(&self.within, true)?.link(1),
-                between: numbers.network(&self.network, false)?.link(self.cards),
-                per_node: self.per_node,
-            },
+            cluster: numbers.cluster(&self.within, (&self.network, self.cards), self.per_node)?,
             method: self.method,
             layers: numbers.layers(&model)?,
             batch,
