@@ -2,6 +2,7 @@
 //!
 //! `app::features` says which keys open the windows.
 
+pub mod form;
 pub mod typed_line;
 
 use std::any::Any;

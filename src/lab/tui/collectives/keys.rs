@@ -1,7 +1,7 @@
 //! The keys of the window of the collectives.
 
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Binding, Command, DOWN, ENTER, LEFT, Move, RIGHT, UP, row};
+use crate::tui::actions::{Binding, Command, DOWN, ENTER, LEFT, Move, RIGHT, Typing, UP, row};
 use crossterm::event::KeyCode as K;
 
 use crate::tui::actions::keys::SPACE;
@@ -57,7 +57,7 @@ pub static FORM: &[Binding] = &[
     row(&[Char('x')], C::Stop, "x", "stop", "").ranked(0),
     row(LEFT, C::Move(Move::Left), "←→", "change", "").ranked(1),
     row(RIGHT, C::Move(Move::Right), "", "", ""),
-    row(SPACE, C::Play, "Space", "on/off", "").ranked(2),
+    row(SPACE, C::Type(Typing::Insert(' ')), "Space", "on/off", "").ranked(2),
     row(UP, C::Move(Move::Up), "↑↓", "setting", "").ranked(1),
     row(DOWN, C::Move(Move::Down), "", "", ""),
     row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),

@@ -1,14 +1,13 @@
 //! The window of the collectives: over all panes, with the keys of what it shows.
 
 use super::draw;
-use super::form::{Form, usual};
+use super::form::{form, usual};
 use super::keys::{CHART, HELP, PLAYER};
 use super::show::Show;
 use super::state::{Collectives, LEAST_RANKS};
 use crate::runs::RunId;
 use crate::tui::actions::{Action, Binding, Command, Move, cycle};
 use crate::tui::shared::Shared;
-use crate::tui::shared::run_form::RunForm;
 use crate::tui::state::{FRAME, Outcome, Page, State, View, Window};
 
 /// Rows of the screen's header and footer, and of the frame.
@@ -52,7 +51,7 @@ impl Window for Stage {
                 let cores = shared.hardware.as_ref().map_or(0, |hardware| hardware.cores);
                 let np = shared.spec.resources.np.max(cores.clamp(2, LEAST_RANKS));
                 let spec = own.asked.clone().unwrap_or_else(|| usual(np));
-                windows.show_over(Form(RunForm::new(spec)));
+                windows.show_over(form(spec));
             }
             // The question, or the help, takes the place of the window.
             Command::Stop => {

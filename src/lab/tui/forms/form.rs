@@ -3,23 +3,19 @@
 //! No letter means anything but itself: folders are typed.
 
 use crate::tui::actions::On::{Code, Ctrl, Text};
-use crate::tui::actions::{Action, BACKSPACE, Binding, Command, Command as C, ENTER, Effect, Move, Typing, row};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command as C, ENTER, Move, Typing, row};
 use crate::tui::shared::Shared;
 use crossterm::event::KeyCode as K;
 use ratatui::style::Style;
 
-use super::state::Forms;
 use crate::domain::benchmark::{BenchmarkSpec, Style as Script};
 use crate::domain::job::{Job, Resources, RunSpec, Workload};
 use crate::domain::model::ModelSpec;
 use crate::domain::nvcnn::NvcnnSpec;
 use crate::domain::settings::without_flags;
 use crate::tui::shared::run_form::{RunForm, busy};
-use crate::tui::state::{Outcome, Page, State, View, Window};
-
-/// What the next benchmark, or the next training on photos, does.
-#[derive(Clone, Debug)]
-pub struct Form(pub RunForm);
+use crate::tui::state::State;
+use crate::tui::state::form::Form;
 
 /// The form of the next benchmark, as it was left.
 pub fn benchmark(state: &mut State) -> Vec<Action> {
@@ -42,7 +38,8 @@ fn of(shared: &Shared, workload: Workload) -> RunSpec {
 
 /// The form with these settings.
 pub fn open(state: &mut State, spec: RunSpec) -> Vec<Action> {
-    state.windows.show(Form(RunForm::new(spec)));
+    let title = if spec.nvcnn().is_some() { "Train on photos (hvd-lab nvcnn)" } else { "Benchmark (hvd-lab bench)" };
+    state.windows.show(Form { run: RunForm::new(spec), title, keys: KEYS, said, left });
     Vec::new()
 }
 
@@ -60,50 +57,14 @@ pub static KEYS: &[Binding] = &[
     row(&[Text], C::Type(Typing::Insert(' ')), "", "", ""),
 ];
 
-impl Window for Form {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
-    }
-
-    fn view(&self, state: &State, columns: u16) -> Option<View> {
-        let title = if self.0.spec.nvcnn().is_some() { "Train on photos (hvd-lab nvcnn)" } else { "Benchmark (hvd-lab bench)" };
-        let shared = &state.shared;
-        Some(Page::view(title, columns, 84, |width| self.0.lines(shared, &said(&self.0, shared), width)))
-    }
-
-    fn press(&mut self, state: &mut State, command: Command) -> Outcome {
-        match command {
-            Command::Back => {
-                keep(&mut state.forms, self.0.spec.clone());
-                return Outcome::CLOSE;
-            }
-            Command::StartRun => return start(&self.0, &mut state.forms, &mut state.shared),
-            Command::Move(by) => self.0.go(by, &state.shared),
-            Command::Type(typing) => self.0.take_key(typing, &state.shared),
-            _ => {}
-        }
-        Outcome::STAY
-    }
-}
-
-fn keep(forms: &mut Forms, spec: RunSpec) {
+/// It opens as it was left.
+fn left(State { forms, .. }: &mut State, spec: &RunSpec, _: bool) {
     let kept = if spec.nvcnn().is_some() { &mut forms.photos } else { &mut forms.benchmark };
-    *kept = Some(spec);
-}
-
-/// As the verb starts it, and refuses it.
-fn start(form: &RunForm, forms: &mut Forms, shared: &mut Shared) -> Outcome {
-    if let Some(refusal) = form.refusal(shared) {
-        shared.error(refusal);
-        return Outcome::STAY;
-    }
-    keep(forms, form.spec.clone());
-    shared.starting.run = true;
-    Outcome::Close(vec![Effect::StartOther(Box::new(form.spec.clone())).into()])
+    *kept = Some(spec.clone());
 }
 
 /// What is wrong with it, else what to know of it.
-fn said(form: &RunForm, shared: &Shared) -> Vec<(String, Style)> {
+fn said(form: &RunForm, State { shared, .. }: &State) -> Vec<(String, Style)> {
     let theme = shared.theme;
     let verb = if form.spec.nvcnn().is_some() { "nvcnn" } else { "bench" };
     let help = || format!("`hvd-lab {verb} --help` says what each setting does. The run shows up in the table of runs.");

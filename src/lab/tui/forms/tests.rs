@@ -8,10 +8,10 @@ use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::command::CommandSpec;
 use crate::domain::job::{RunSpec, Workload};
 use crate::tui::app::update::update;
-use crate::tui::forms::form::Form;
 use crate::tui::message::Message;
 use crate::tui::shared::run_form::RunRow;
 use crate::tui::state::State;
+use crate::tui::state::form::Form;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
 
@@ -23,7 +23,7 @@ fn opened(key: &str) -> State {
 }
 
 fn spec(state: &State) -> RunSpec {
-    state.windows.get::<Form>().unwrap().0.spec.clone()
+    state.windows.get::<Form>().unwrap().run.spec.clone()
 }
 
 #[test]

@@ -18,6 +18,7 @@ use crate::tui::runs::confirm::{Confirm, What};
 use crate::tui::shared::Playing;
 use crate::tui::shared::run_form::RunRow;
 use crate::tui::state::State;
+use crate::tui::state::form::Form;
 use crate::tui::testing::samples;
 use crate::tui::tests::{press, text, type_text, window};
 
@@ -51,7 +52,7 @@ fn the_form_looks_as_it_did() {
 #[test]
 fn one_key_opens_it_and_one_starts_what_it_says() {
     let mut state = asked((80, 24));
-    assert!(state.windows.get::<crate::tui::collectives::form::Form>().is_some());
+    assert!(state.windows.get::<Form>().is_some());
     let (spec, collectives) = started(&press(&mut state, KeyCode::Enter));
     assert_eq!((spec.resources.np, spec.problem(), collectives.methods.len()), (2, None, 7));
     assert_eq!((collectives.min_bytes, collectives.max_bytes, collectives.log_bytes), (1 << 10, 1 << 24, Some(1 << 16)));
@@ -107,9 +108,7 @@ fn what_cannot_run_is_said_and_not_started() {
     }
     assert!(text(&state, 80, 24).contains("Cannot start: the largest size"), "{}", text(&state, 80, 24));
     assert_eq!(press(&mut state, KeyCode::Enter), []);
-    assert!(
-        state.shared.notice.as_ref().unwrap().is_error && state.windows.get::<crate::tui::collectives::form::Form>().is_some()
-    );
+    assert!(state.shared.notice.as_ref().unwrap().is_error && state.windows.get::<Form>().is_some());
     // More ranks than cores are allowed, and it says what that means.
     let mut state = asked((80, 24));
     for _ in 0..40 {
