@@ -181,7 +181,8 @@ impl Command {
     pub fn starts_or_stops(self) -> bool {
         use Command as C;
         matches!(self, C::Run | C::StartRun | C::Stop | C::Continue | C::Guided | C::Ablation | C::Again | C::Make | C::Measure)
-            || matches!(self, C::Edit | C::Mine | C::Reset | C::Open("exercise" | "benchmark" | "photos" | "program" | "faults"))
+            || matches!(self, C::RunBefore | C::RunAfter | C::Edit | C::Mine | C::Reset)
+            || matches!(self, C::Open("exercise" | "benchmark" | "photos" | "program" | "faults"))
     }
 }
 

@@ -17,18 +17,18 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
     if command == Command::Suspend {
         return vec![Effect::Terminal(TerminalOrder::Suspend)];
     }
+    if state.shared.replay.is_some() && command.starts_or_stops() {
+        let is_own = matches!(command, Command::Edit | Command::Mine | Command::Reset | Command::Open("exercise"));
+        let what = if is_own { "your own trainer is not part of it" } else { "nothing starts or stops here" };
+        state.shared.inform(format!("this is a recording: {what}. q leaves it, and `hvd-lab` opens your own lab"));
+        return Vec::new();
+    }
     lay_out_log(state);
     if !state.windows.is_empty() {
         let actions = windows::press(state, command);
         return act(state, actions);
     }
     hint::note(&mut state.hints, command);
-    if state.shared.replay.is_some() && command.starts_or_stops() {
-        let is_own = matches!(command, Command::Edit | Command::Open("exercise"));
-        let what = if is_own { "your own trainer is not part of it" } else { "nothing starts or stops here" };
-        state.shared.inform(format!("this is a recording: {what}. q leaves it, and `hvd-lab` opens your own lab"));
-        return Vec::new();
-    }
     // The lecture view shows neither the settings nor all steps.
     let unseen = state.projector.then(|| state.shared.spec.clone());
     let actions = match command {
@@ -69,10 +69,6 @@ fn act_on(state: &mut State, action: Action) -> Vec<Effect> {
             return perform(state, command);
         }
         Action::Keys(title) => help::windows::show_keys_of(state, title),
-        Action::Stop if state.shared.replay.is_some() => {
-            state.shared.inform("this is a recording: nothing stops here. q leaves it, and `hvd-lab` opens your own lab");
-            return Vec::new();
-        }
         Action::Stop => runs::confirm::stop(state),
         Action::AskAnyway(why, start) => {
             next_run::confirm_start::ask_anyway(state, why, start);

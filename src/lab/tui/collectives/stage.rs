@@ -42,9 +42,6 @@ impl Window for Stage {
             Command::Move(Move::Left) => turn(own, Show::ALL.len() - 1),
             Command::Move(Move::Right) => turn(own, 1),
             Command::Move(by) => own.scroll = by.within(own.scroll, rows(own)),
-            Command::Measure if shared.replay.is_some() => {
-                shared.inform("this is a recording: nothing starts here. q leaves it, and `hvd-lab` runs your own");
-            }
             Command::Measure => {
                 own.player.pause();
                 // The form, as it was left.

@@ -168,9 +168,6 @@ impl Window for Diff {
                 self.number = number;
                 return Outcome::TOP;
             }
-            Command::Mine | Command::Reset if shared.replay.is_some() => {
-                shared.inform("this is a recording: your own trainer is not part of it");
-            }
             Command::Mine if of == Track::Collectives => {
                 shared.inform("this exercise has no places: this is yours against the solution")
             }

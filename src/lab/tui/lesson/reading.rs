@@ -122,9 +122,6 @@ impl Window for Reading {
                     return Outcome::TOP;
                 }
             }
-            Command::RunBefore | Command::RunAfter if shared.replay.is_some() => {
-                shared.inform("this is a recording: nothing starts here, and the settings stay the same");
-            }
             Command::RunBefore | Command::RunAfter => match read.run {
                 Some(run) => {
                     shared.touched = true;

@@ -207,9 +207,6 @@ impl RunForm {
         if let Some(problem) = self.spec.problem() {
             return Some(problem);
         }
-        if shared.replay.is_some() {
-            return Some("this is a recording: nothing starts here. q leaves it".to_owned());
-        }
         if shared.is_starting() {
             return Some("a run is starting already: wait until it appears".to_owned());
         }
