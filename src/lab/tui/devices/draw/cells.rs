@@ -30,27 +30,21 @@ fn figure<T>(theme: Theme, reading: &Reading<T>, width: usize, style: Style, sho
     }]
 }
 
+/// As it stands in [`DeviceSample::facts`].
+pub fn fact(theme: Theme, facts: &[(&str, Reading<String>)], name: &str, width: usize) -> Vec<Span<'static>> {
+    let fact = facts.iter().find(|(fact, _)| *fact == name);
+    fact.map_or(Vec::new(), |(_, fact)| figure(theme, fact, width, theme.text(), String::clone))
+}
+
 pub fn name(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
     let mark = if device.is_slice() { "└ " } else { "" };
     vec![left(&format!("{mark}{}", short_name(&device.name)), width, theme.text())]
-}
-
-pub fn bus(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
-    figure(theme, &device.bus_id, width, theme.text(), String::clone)
-}
-
-pub fn fan(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
-    figure(theme, &device.fan_percent, width, theme.text(), |percent| format!("{percent:.0} %"))
 }
 
 pub fn temperature(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
     let hot = device.temperature_celsius.value().is_some_and(|&celsius| celsius >= HOT_CELSIUS);
     let style = if hot { theme.warn() } else { theme.text() };
     figure(theme, &device.temperature_celsius, width, style, |celsius| format!("{celsius:.0} C"))
-}
-
-pub fn performance(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
-    figure(theme, &device.performance_state, width, theme.text(), String::clone)
 }
 
 pub fn power(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
@@ -112,10 +106,6 @@ pub fn throttled(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<
     vec![left(&columns::cut(why, width), width, if why == "no" { theme.text() } else { theme.warn() })]
 }
 
-pub fn bandwidth(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
-    figure(theme, &device.memory_bandwidth_percent, width, theme.text(), |percent| format!("{percent:.0} %"))
-}
-
 /// Errors where ECC counts them, as nvidia-smi does.
 pub fn ecc(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
     if device.ecc_enabled == Reading::Value(false) {
@@ -123,10 +113,6 @@ pub fn ecc(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'stati
     }
     let style = if device.ecc_errors.value().is_some_and(|&errors| errors > 0) { theme.warn() } else { theme.text() };
     figure(theme, &device.ecc_errors, width, style, u64::to_string)
-}
-
-pub fn mig(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
-    figure(theme, &device.mig_enabled, width, theme.text(), |on| if *on { "on" } else { "off" }.to_owned())
 }
 
 /// Ranks by number, and how many processes are not ranks.

@@ -21,7 +21,7 @@ struct Column {
     /// The lowest stay longest.
     rank: u8,
     right: bool,
-    /// How the figure is drawn; `None` for the load of the last two minutes.
+    /// How the figure is drawn, where it is not its fact alone.
     cell: Option<Cell>,
 }
 
@@ -38,18 +38,18 @@ const fn column(
 }
 
 static NAME: Column = column("GPU", "", 10, 28, 9, false, Some(cells::name));
-static BUS: Column = column("bus", "bus", 16, 16, 10, true, Some(cells::bus));
-static FAN: Column = column("fan", "fan", 5, 5, 8, true, Some(cells::fan));
+static BUS: Column = column("bus", "bus", 16, 16, 10, true, None);
+static FAN: Column = column("fan", "fan", 5, 5, 8, true, None);
 static TEMPERATURE: Column = column("temp", "temperature", 5, 5, 5, true, Some(cells::temperature));
-static PERFORMANCE: Column = column("perf", "state", 4, 4, 7, true, Some(cells::performance));
+static PERFORMANCE: Column = column("perf", "state", 4, 4, 7, true, None);
 static POWER: Column = column("power", "power", 9, 10, 6, true, Some(cells::power));
 static UTIL: Column = column("GPU-Util", "GPU-Util", 10, 24, 1, false, Some(cells::utilisation));
 static MEMORY: Column = column("memory", "memory", 13, 25, 2, false, Some(cells::memory));
 static HISTORY: Column = column("2 min", "", 6, 24, 4, false, None);
 static COMPUTE: Column = column("compute", "compute mode", 10, 10, 11, true, Some(cells::compute));
 static ECC: Column = column("ECC", "ECC errors", 4, 4, 12, true, Some(cells::ecc));
-static MIG: Column = column("MIG", "MIG", 4, 4, 13, true, Some(cells::mig));
-static BANDWIDTH: Column = column("mem bw", "mem bandwidth", 6, 6, 14, true, Some(cells::bandwidth));
+static MIG: Column = column("MIG", "MIG", 4, 4, 13, true, None);
+static BANDWIDTH: Column = column("mem bw", "mem bandwidth", 6, 6, 14, true, None);
 static THROTTLED: Column = column("throttled", "throttled", 9, 20, 15, false, Some(cells::throttled));
 static RANKS: Column = column("ranks", "", 7, 20, 3, false, Some(cells::ranks));
 
@@ -179,10 +179,12 @@ impl Table {
             Some(why) if line == 0 => spans.push(cells::left(&format!("✗ {why}"), self.width() - INDEX, theme.warn())),
             Some(_) => {}
             None => {
+                let facts = device.facts();
                 for (column, width) in &self.lines[line] {
                     spans.extend(match column.cell {
                         Some(cell) => cell(theme, device, *width),
-                        None => vec![graph::small(view, row, *width)],
+                        None if column.fact.is_empty() => vec![graph::small(view, row, *width)],
+                        None => cells::fact(theme, &facts, column.fact, *width),
                     });
                     spans.push(Span::raw(" "));
                 }
