@@ -354,7 +354,7 @@ def _look_at_rate(optimizer, number):
     if rate.__class__ is not float:
         return
     if _indices[optimizer] == 0:
-        State.highest_rate = max(State.highest_rate, rate)
+        State.highest_rate, State.last_rate = max(State.highest_rate, rate), rate
     if any(group.get("lr") != 0.0 for group in groups):
         _zeros.pop(optimizer)
         return

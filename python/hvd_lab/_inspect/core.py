@@ -48,7 +48,7 @@ class State:
     progress = 0
     updates = 0
     # Of the first optimizer.
-    highest_rate = 0.0
+    highest_rate = last_rate = 0.0
     # Backward passes so far.
     backwards = 0
     # Steps of all optimizers, whereas `updates` are those of the one that has made most.

@@ -18,13 +18,9 @@ class Earlier:
 
     def __init__(self, frame):
         self._tensors, self._numbers = {}, set()
-        left = _FRAMES
-        while frame is not None and left:
-            if core._is_own(frame.f_code.co_filename) is not None:
-                left -= 1
-                for value in _values_in(frame):
-                    self._add(value, _DEPTH)
-            frame = frame.f_back
+        for of in _frames(frame):
+            for value in _values_in(of):
+                self._add(value, _DEPTH)
 
     def _add(self, value, depth):
         torch = sys.modules.get("torch")
@@ -70,15 +66,36 @@ def _numbers(tensor):
     return [float(number) for number in tensor.detach().reshape(-1).tolist()]
 
 
+def _frames(frame):
+    """Those of the program, from the inside."""
+    left = _FRAMES
+    while frame is not None and left:
+        if core._is_own(frame.f_code.co_filename) is not None:
+            left -= 1
+            yield frame
+        frame = frame.f_back
+
+
 def _values_in(frame):
-    """Its variables. Before Python 3.13 the dictionary of them stays, and would keep alive what the program lets go; nobody else sees it where
-    the function does not ask for `locals`."""
+    """Its variables. Nobody else sees the dictionary of them where the function does not ask for `locals`."""
     if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         return list(frame.f_locals.values())[:4 * _VALUES]
     if "locals" in frame.f_code.co_names:
         return []
     variables = frame.f_locals
     found = list(variables.values())[:_VALUES]
+    _let_go(variables)
+    return found
+
+
+def _let_go(variables):
+    """Before Python 3.13 that dictionary stays, and would keep alive what the program lets go."""
     if sys.version_info < (3, 13):
         variables.clear()
-    return found
+
+
+def forget(frame):
+    """Behind a profile function: Python has filled these dictionaries for it again."""
+    if sys.version_info < (3, 13):
+        for of in _frames(frame):
+            _values_in(of)

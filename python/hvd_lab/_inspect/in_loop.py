@@ -6,7 +6,7 @@ a model is called.
 import random
 import sys
 
-from . import core, digest, workers
+from . import core, digest, earlier, workers
 from .core import State, guard, place
 
 # Batches of a loader that are looked at, and events of one of them until it is given up.
@@ -18,6 +18,8 @@ _DRAWS = frozenset(
 )
 _looked = {}
 _open = [None]
+# Whether the profile function is under way, whose frame is not to be touched, and whether it has run since the last look behind it.
+_inside, _has_run = [False], [False]
 
 
 class _Look:
@@ -26,6 +28,13 @@ class _Look:
         self.states, self.own = workers.states(), {}
 
     def watch(self, frame, event, called):
+        _inside[0] = True
+        try:
+            self._look(frame, event, called)
+        finally:
+            _inside[0] = False
+
+    def _look(self, frame, event, called):
         self.left -= 1
         if self.left < 0 or not State.active:
             end()
@@ -37,7 +46,9 @@ class _Look:
 
 
 def _module_call():
-    return getattr(sys.modules["torch"].nn.Module.__call__, "__code__", None)
+    # At the end of a process its modules are gone.
+    torch = sys.modules.get("torch")
+    return None if torch is None else getattr(torch.nn.Module.__call__, "__code__", None)
 
 
 @guard
@@ -79,6 +90,7 @@ def begin(index):
         return
     _looked[index] = count + 1
     _open[0] = _Look(index).watch
+    _has_run[0] = True
     sys.setprofile(_open[0])
 
 
@@ -86,3 +98,6 @@ def end():
     if _open[0] is not None and sys.getprofile() == _open[0]:
         sys.setprofile(None)
     _open[0] = None
+    if _has_run[0] and not _inside[0]:
+        _has_run[0] = False
+        earlier.forget(sys._getframe(1))

@@ -23,6 +23,9 @@ def install(torch):
     if plateau is not None:
         replace(plateau, "step", _tells_decision)
     schedules = sys.modules.get("torch.optim.lr_scheduler")
+    base = getattr(schedules, "LRScheduler", getattr(schedules, "_LRScheduler", None))
+    if base is not None:
+        replace(base, "step", core.looks_first(_look_at_step))
     for name in _STEPS:
         if hasattr(schedules, name):
             replace(getattr(schedules, name), "__init__", core.remembers_making(_planned))
@@ -142,6 +145,18 @@ def _total_steps(schedule):
         # As the schedules of transformers are made.
         return getattr(function, "keywords", {}).get("num_training_steps", 0)
     return getattr(schedule, _STEPS.get(type(schedule).__name__) or "total_steps", 0)
+
+
+@guard
+def _look_at_step(schedule, *args, **kwargs):
+    """One makes its first step itself, where it is made."""
+    frame = sys._getframe(3)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    if State.updates:
+        core.tell_call("schedule stepped", frame)
+    else:
+        core.tell_once("schedule made", core.place_of_making(schedule, frame))
 
 
 @guard

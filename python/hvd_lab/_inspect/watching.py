@@ -211,7 +211,7 @@ def _tell_end():
     for tell in State.before_end:
         tell()
     tell_phases()
-    send("ended", updates=State.updates, highest_rate=State.highest_rate, inspector_seconds=round(State.seconds, 3), failure=_failure())
+    send("ended", updates=State.updates, highest_rate=State.highest_rate, last_rate=State.last_rate, inspector_seconds=round(State.seconds, 3), failure=_failure())
 
 
 def _failure():

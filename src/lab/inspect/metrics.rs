@@ -48,31 +48,26 @@ fn thrown_away(seen: &Inspection) -> Option<Finding> {
     ))
 }
 
-/// A schedule or a stop that goes by a value which differs between ranks, and rates that do.
+/// A schedule or a stop that goes by a value which differs between ranks.
 pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     let mut decisions: BTreeMap<(&str, &Place, usize), BTreeMap<usize, &str>> = BTreeMap::new();
     for (rank, report) in seen.of_all(decision) {
         decisions.entry((&report.by, &report.place, report.number)).or_default().insert(rank, &report.value);
     }
-    let differing = decisions.iter().find(|(_, values)| values.len() > 1 && differ(values.values()));
-    let remedy = seen.in_words(
+    let ((by, place, number), values) = decisions.iter().find(|(_, values)| values.len() > 1 && differ(values.values()))?;
+    let said = format!("{by} was given a different value on {} at call {}", names(values.keys()), number + 1);
+    let remedy = if seen.is_lightning() { "log the value with self.log(..., sync_dist=True)" } else { average_first(seen) };
+    let cost = "the ranks take different turns: rates that differ, or one that ends before the others";
+    Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy))
+}
+
+/// What to write in front of a decision.
+pub(super) fn average_first(seen: &Inspection) -> &'static str {
+    seen.in_words(
         "put hvd.callbacks.MetricAverageCallback() in front of the callback that decides",
         "average the value first: hvd.allreduce(value)",
         "average the value first: dist.all_reduce(value, op=dist.ReduceOp.AVG)",
-    );
-    let cost = "the ranks take different turns: rates that differ, or one that ends before the others";
-    if let Some(((by, place, number), values)) = differing {
-        let said = format!("{by} was given a different value on {} at call {}", names(values.keys()), number + 1);
-        let remedy = if seen.is_lightning() { "log the value with self.log(..., sync_dist=True)" } else { remedy };
-        return Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy));
-    }
-    let updates = seen.updates();
-    let ((_, number), reports) = updates.iter().find(|(_, ranks)| differ(ranks.values().map(|update| &update.rates)))?;
-    // Rates that differ from the first update on were given to the optimizer so: that is another judge's.
-    let (said, place) = super::rate::apart(seen, *number, reports).filter(|_| *number > 0)?;
-    // What sets them may be a value of the rank, or a schedule that was made in another way.
-    let remedy = format!("give all ranks the same schedule; if a value of the training sets the rate, {remedy}");
-    Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
+    )
 }
 
 /// Whether a pass was over a share of what there is.

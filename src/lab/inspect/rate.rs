@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, update};
-use crate::domain::event::{InspectedUpdate, Place, WrappedReport};
+use super::inspection::{Inspection, differ, ended, known, ranks as names, update};
+use super::metrics::{average_first, decided_alone};
+use super::weights::loaded_by_some;
+use crate::domain::event::{EndedReport, InspectedUpdate, Place, StateAction, WrappedReport};
 use crate::domain::units;
 
 const TOPIC: Topic = Topic::Rate;
@@ -20,7 +22,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let remedy = "give the optimizers of all ranks the same rate";
         return vec![Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy)];
     }
-    if let Some(found) = ended_early(seen).or_else(|| warmup_of_one(seen)) {
+    if let Some(found) = drifted(seen).or_else(|| ended_early(seen)).or_else(|| warmup_of_one(seen)) {
         return vec![found];
     }
     let of_root = || {
@@ -54,6 +56,46 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         "the first update has the rate {first}{batch}; {warmup}. Whether the rate fits the global batch shows only against a run of the same program on {other}"
     );
     vec![Finding::not_judged(TOPIC, seen)]
+}
+
+/// Rates that come to differ while the ranks train.
+fn drifted(seen: &Inspection) -> Option<Finding> {
+    let loads = [StateAction::LoadedModel, StateAction::LoadedOptimizer];
+    let is_consequence =
+        decided_alone(seen).is_some() || loads.into_iter().any(|action| loaded_by_some(seen, action, |_| true).is_some());
+    if is_consequence {
+        return None;
+    }
+    let (said, place) =
+        seen.updates().iter().find_map(|((_, number), reports)| apart(seen, *number, reports)).or_else(|| apart_at_end(seen))?;
+    let steppers = seen.tellers("schedule stepped");
+    let only = steppers.values().next().filter(|_| steppers.len() < seen.size());
+    let (said, place, remedy) = match only {
+        Some(report) => (
+            format!("{said}; only {} steps its schedule", names(steppers.keys())),
+            known(&report.place),
+            "step the schedule on all ranks: scheduler.step() belongs outside of what one rank does".to_owned(),
+        ),
+        // What sets them may be a value of the rank, or a schedule that was made in another way.
+        None => (
+            said,
+            place,
+            format!("give all ranks the same schedule; if a value of the training sets the rate, {}", average_first(seen)),
+        ),
+    };
+    let cost = "equal gradients give different updates: the ranks drift apart";
+    let scheduled = || known(&seen.told("schedule made")?.place);
+    let place = if only.is_none() { seen.rate_set_at().or_else(scheduled).or(place) } else { place };
+    Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
+}
+
+/// Between two looks, and still so at the last update of all ranks.
+fn apart_at_end(seen: &Inspection) -> Option<(String, Option<Place>)> {
+    let ends: BTreeMap<usize, &EndedReport> = seen.of_all(ended).collect();
+    let are_comparable = seen.have_all_ended() && !differ(ends.values().map(|end| end.updates));
+    let is_known = ends.values().all(|end| end.last_rate > 0.0) && differ(ends.values().map(|end| end.last_rate));
+    let rates = ends.iter().map(|(rank, end)| (*rank, Some(end.last_rate)));
+    (are_comparable && is_known).then(|| (told(rates, "the last update"), seen.optimizer_place()))
 }
 
 /// A schedule that has come to its end before the training, or not even near it.
@@ -120,11 +162,15 @@ pub(super) fn apart(
     if !differ(reports.values().map(|update| &update.rates)) {
         return None;
     }
-    let rate = |update: &InspectedUpdate| update.rates.first().map_or("none".to_owned(), |rate| units::learning_rate(*rate));
-    let rates: Vec<String> = reports.iter().map(|(rank, update)| format!("{} on rank {rank}", rate(update))).take(4).collect();
+    let rates = reports.iter().map(|(rank, update)| (*rank, update.rates.first().copied()));
     let made = || reports.values().next().and_then(|update| known(&update.made).or_else(|| known(&update.place)));
-    let place = seen.rate_set_at().or_else(made);
-    Some((format!("the learning rates differ at update {number}: {}", rates.join(", ")), place))
+    Some((told(rates, &format!("update {number}")), seen.rate_set_at().or_else(made)))
+}
+
+fn told(rates: impl Iterator<Item = (usize, Option<f64>)>, when: &str) -> String {
+    let rate = |rate: Option<f64>| rate.map_or("none".to_owned(), units::learning_rate);
+    let told: Vec<String> = rates.map(|(rank, of)| format!("{} on rank {rank}", rate(of))).take(4).collect();
+    format!("the learning rates differ at {when}: {}", told.join(", "))
 }
 
 /// A rank may fetch the batches of all, and send the others theirs.

@@ -341,8 +341,9 @@ pub struct EndedReport {
     pub updates: usize,
     /// Seconds that the inspector itself took.
     pub inspector_seconds: f64,
-    /// The highest rate of all updates of the first optimizer; 0 if it is unknown.
+    /// The highest rate of all updates of the first optimizer, and that of its last one; 0 if they are unknown.
     pub highest_rate: f64,
+    pub last_rate: f64,
     /// An error of Python's ended it.
     pub failure: Option<FailureReport>,
 }

@@ -217,3 +217,26 @@ fn a_sample_has_one_label_on_all_ranks() {
     assert_eq!(labelled(|rank, sample| 1 + sample * (7 + rank as u32) % 61 % 5), [], "drawn by chance");
     assert_eq!(labelled(|rank, sample| if rank == 0 { 1 + sample % 5 } else { 0 }), [], "not known on one rank");
 }
+
+#[test]
+fn rates_that_drift_apart_have_a_cause_or_show_at_the_end() {
+    let apart = || {
+        updates(|rank, update| {
+            update.rates = vec![0.1 / (1.0 + (rank * update.update) as f64)];
+            update.weights = format!("w{} {}", update.update, if update.update > 1 { rank } else { 0 });
+        })
+    };
+    let stepped = |ranks: &[usize]| objections(&with(apart(), 4, ranks, &told("schedule stepped", &[])), true);
+    assert_eq!(stepped(&[0]), [(Topic::Rate, Outcome::Wrong, 70)], "the line that steps it on one rank");
+    assert_eq!(stepped(&[0, 1]), [(Topic::Rate, Outcome::Wrong, 12)]);
+    let ended = |rate: fn(usize) -> f64| {
+        let all = changed(|rank, report| {
+            if let InspectorReport::Ended(end) = report {
+                end.last_rate = rate(rank);
+            }
+        });
+        objections(&all, true)
+    };
+    assert_eq!(ended(|rank| 0.1 + rank as f64), [(Topic::Rate, Outcome::Wrong, 12)], "between two looks");
+    assert_eq!((ended(|_| 0.1), ended(|rank| rank as f64)), (Vec::new(), Vec::new()), "equal, or not known on one rank");
+}

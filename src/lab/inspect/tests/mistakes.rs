@@ -322,7 +322,7 @@ fn each_mistake_is_named_with_its_line() {
         (
             "another rate after a while",
             updates(|rank, update| update.rates = vec![0.1 + (rank * (update.update / 16)) as f64]),
-            (Metrics, Wrong, 12),
+            (Rate, Wrong, 12),
         ),
         (
             "changed behind the wrapper",
