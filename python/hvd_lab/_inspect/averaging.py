@@ -163,6 +163,8 @@ def _digest(module):
 def _tell_wrapper(wrapped, module, before):
     averaged = [p for p in getattr(wrapped, "_module_parameters", None) or module.parameters() if p.requires_grad]
     wrappers.append(Wrapper(wrapped, averaged))
+    # All ranks meet there.
+    State.calls += 1
     settings = ["%s=True" % name for name in ("find_unused_parameters", "static_graph") if getattr(wrapped, name, False)]
     send("wrapped", by="DistributedDataParallel", place=core.place_of_making(wrapped, sys._getframe(3)), before=before or "", after=digest.of_tensors(module.parameters()),
          tensors=len(averaged), shares_buffers=bool(getattr(wrapped, "broadcast_buffers", False)), settings=settings)
@@ -354,7 +356,8 @@ def _look_at_rate(optimizer, number):
     if rate.__class__ is not float:
         return
     if _indices[optimizer] == 0:
-        State.highest_rate, State.last_rate = max(State.highest_rate, rate), rate
+        State.highest_rate = max(State.highest_rate, rate)
+    State.last_rate = rate
     if any(group.get("lr") != 0.0 for group in groups):
         _zeros.pop(optimizer)
         return

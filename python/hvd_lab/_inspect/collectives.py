@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from . import averaging, core, digest, scaling
+from . import averaging, core, digest, scaling, sums
 from .core import State, guard, place, replace, sampled, send
 
 _NAMES = (
@@ -153,6 +153,8 @@ def _after(name, args, kwargs, began, is_changed):
         return
     if name == "all_reduce" and State.updates and averaging.are_weights(tensor):
         core.tell_once("averaged weights", place(sys._getframe(3)))
+    if name == "all_reduce" and State.behind_validation and "SUM" in str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper():
+        sums.remember(tensor, place(sys._getframe(3)))
     if len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
     if not (tensor.is_sparse or tensor.is_meta):

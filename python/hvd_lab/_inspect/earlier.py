@@ -4,7 +4,7 @@ import sys
 import types
 import weakref
 
-from . import core
+from . import core, digest
 
 # Functions of the program on the stack, and values of one, that are looked at; and how deep.
 _FRAMES, _VALUES, _DEPTH = 12, 64, 2
@@ -31,7 +31,7 @@ class Earlier:
             version = _version(value)
             if 0 < value.numel() <= _FEW and version is not None:
                 self._tensors[id(value)] = weakref.ref(value), version
-                self._numbers.update(number for number in _numbers(value) if not number.is_integer())
+                self._numbers.update(number for number in digest.of_few(value, _FEW) if not number.is_integer())
         elif depth and isinstance(value, (list, tuple, dict)):
             if len(value) <= _VALUES:
                 for item in list(value.values() if isinstance(value, dict) else value):
@@ -47,7 +47,7 @@ class Earlier:
         there, version = self._tensors.get(id(tensor), (None, None))
         if there is not None and there() is tensor and version == _version(tensor):
             return True
-        new = [number for number in _numbers(tensor) if not number.is_integer()]
+        new = [number for number in digest.of_few(tensor, _FEW) if not number.is_integer()]
         return bool(new) and all(any(abs(number - known) <= _CLOSE * abs(known) for known in self._numbers) for number in new)
 
 
@@ -57,13 +57,6 @@ def _version(tensor):
     except RuntimeError:
         # Tensors of inference mode count no changes.
         return None
-
-
-def _numbers(tensor):
-    """What a small tensor on the CPU holds; one on a GPU would have to be waited for."""
-    if tensor.device.type != "cpu" or not tensor.is_floating_point() or not 0 < tensor.numel() <= _FEW:
-        return []
-    return [float(number) for number in tensor.detach().reshape(-1).tolist()]
 
 
 def _frames(frame):

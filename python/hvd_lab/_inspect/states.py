@@ -7,12 +7,15 @@ import os
 import re
 import sys
 
-from . import core, digest
+from . import core, digest, sums
 from .core import State, guard, place, replace, sampled, send
 
 
 def install(torch):
     replace(torch, "save", tells_file("torch.save", 1))
+    replace(torch, "load", core.looks_first(_tell_read))
+    for name in ("replace", "rename"):
+        replace(os, name, core.looks_first(_tell_moved))
     replace(torch.nn.Module, "load_state_dict", _tells_load("loaded_model"))
     replace(torch.optim.Optimizer, "load_state_dict", _tells_load("loaded_optimizer"))
     numpy = sys.modules.get("numpy")
@@ -53,7 +56,38 @@ def tells_file(by, at):
 def _tell_file(by, file):
     path = file if isinstance(file, (str, os.PathLike)) else getattr(file, "name", None)
     if isinstance(path, (str, os.PathLike)) and core.may_speak() and not _is_left_to_another(sys._getframe(3)):
-        send("state", action="written", by=by, path=os.path.abspath(os.fspath(path)), place=place(sys._getframe(3)), updates=State.updates)
+        _send_written(by, os.path.abspath(os.fspath(path)), place(sys._getframe(3)))
+
+
+def _send_written(by, path, where):
+    if by == "torch.save" and len(_written) < _MOST_READ:
+        _written[path] = where
+    send("state", action="written", by=by, path=path, place=where, updates=State.updates, meetings=(State.steps, State.calls))
+
+
+@guard
+def _tell_moved(file, to, *args, **kwargs):
+    """A file that was written under another name first, so that nobody finds half of it."""
+    where = _written.pop(os.path.abspath(os.fspath(file)), None) if _written and isinstance(file, (str, os.PathLike)) else None
+    if where is not None and isinstance(to, (str, os.PathLike)) and core.may_speak():
+        _send_written("torch.save", os.path.abspath(os.fspath(to)), where)
+
+
+# Files that are remembered: data are read without number. And the lines that wrote some.
+_MOST_READ = 64
+_read, _written = set(), {}
+
+
+@guard
+def _tell_read(file=None, *args, **kwargs):
+    path = kwargs.get("f", file)
+    path = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", None)
+    if not isinstance(path, (str, os.PathLike)) or not core.may_speak():
+        return
+    path = os.path.abspath(os.fspath(path))
+    if (path, State.updates) not in _read and len(_read) < _MOST_READ:
+        _read.add((path, State.updates))
+        send("state", action="read", by="torch.load", path=path, place=place(sys._getframe(3)), updates=State.updates, meetings=(State.steps, State.calls))
 
 
 def _is_left_to_another(frame):
@@ -209,12 +243,18 @@ def told_print(old):
 @guard
 def _tell_print(args, separator):
     frame = sys._getframe(3)
+    if sums.are_there():
+        sums.look(_text(args, separator), place(frame))
     times = _count((frame.f_code, frame.f_lineno))
     if sampled(times - 1) and (times > 1 or State.updates) and core.may_speak() and State.has_spoken:
-        text = (" " if separator is None else separator).join(map(str, args))
+        text = _text(args, separator)
         # What is printed only once is of interest if it is a result of the training.
         if times > 1 or _RESULTS.search(text):
             _tell_line(text, place(frame), times)
+
+
+def _text(args, separator):
+    return (" " if separator is None else separator).join(map(str, args))
 
 
 def _told_record(old):
@@ -229,6 +269,8 @@ def _told_record(old):
 @guard
 def _tell_record(record):
     file = core._is_own(record.pathname)
+    if sums.are_there():
+        sums.look(record.getMessage(), {"file": record.pathname, "line": record.lineno})
     times = _count((record.pathname, record.lineno))
     if times > 1 and sampled(times - 1) and core.may_speak() and State.has_spoken:
         where = {"file": file, "line": record.lineno} if file else place(sys._getframe(3))

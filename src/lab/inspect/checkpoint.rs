@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, group, known, ranks as names, state};
 use super::weights::loaded_by_some;
-use crate::domain::event::{PassReport, Place, StateAction};
+use crate::domain::event::{PassReport, Place, StateAction, StateReport};
 
 const TOPIC: Topic = Topic::Checkpoint;
 
@@ -24,8 +24,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("write it on one rank: {}{as_callback}", seen.on_root()),
         )];
     }
-    if let Some(resumed) = resumed(seen) {
-        return vec![resumed];
+    if let Some(found) = resumed(seen).or_else(|| read_too_early(seen)) {
+        return vec![found];
     }
     if let Some((writers, place, which)) = shared(&written(seen, |by| by == "append")) {
         return vec![Finding::objection(
@@ -95,6 +95,39 @@ fn name(path: &str) -> &str {
 /// A file by its name, and the line that writes it.
 fn at_line(path: &str, place: &Place) -> String {
     if place.file.is_empty() { name(path).to_owned() } else { format!("{} (line {})", name(path), place.line) }
+}
+
+/// A file that one rank reads while another may still write it: nothing has brought the two together in between.
+fn read_too_early(seen: &Inspection) -> Option<Finding> {
+    let of = |action: StateAction| seen.of_all(state).filter(move |(_, report)| report.action == action);
+    let hosts: BTreeMap<usize, &str> = seen.of_all(group).map(|(rank, group)| (rank, group.host.as_str())).collect();
+    let (writer, written, reader, read) = of(StateAction::Written).find_map(|(writer, written)| {
+        let is_early = |(reader, read): &(usize, &StateReport)| {
+            let is_same = read.path == written.path && hosts.get(reader) == hosts.get(&writer) && *reader != writer;
+            is_same && read.meetings == written.meetings && read.meetings != (0, 0)
+        };
+        let (reader, read) = of(StateAction::Read).find(is_early)?;
+        Some((writer, written, reader, read))
+    })?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!(
+            "rank {reader} reads {} while rank {writer} may still write it, at line {}",
+            name(&read.path),
+            written.place.line
+        ),
+        known(&read.place),
+        "it gets an older file or half of one, and the ranks go on from different weights",
+        seen.in_words(
+            "wait for the rank that writes: hvd.broadcast what it has, or hvd.barrier() between the two",
+            "wait for the rank that writes: hvd.barrier() between the two",
+            if seen.is_accelerate() {
+                "write accelerator.wait_for_everyone() between the two"
+            } else {
+                "write dist.barrier() between the two"
+            },
+        ),
+    ))
 }
 
 /// Ranks that begin with different epochs.

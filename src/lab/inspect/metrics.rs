@@ -18,10 +18,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return Vec::new();
     }
-    let found: Vec<Finding> = [decided_alone(seen), thrown_away(seen).or_else(|| share_told(seen)).or_else(|| padded(seen))]
-        .into_iter()
-        .flatten()
-        .collect();
+    let found: Vec<Finding> =
+        [decided_alone(seen), thrown_away(seen).or_else(|| share_told(seen)).or_else(|| sum_told(seen)).or_else(|| padded(seen))]
+            .into_iter()
+            .flatten()
+            .collect();
     let validates = seen
         .ranks
         .values()
@@ -45,6 +46,23 @@ fn thrown_away(seen: &Inspection) -> Option<Finding> {
         known(&report.place),
         "what is printed or decided by later is of one rank's share, and told as the whole",
         format!("keep what it returns: value = {call}(value)"),
+    ))
+}
+
+/// An accuracy above 1 that is printed as it comes from a sum over the ranks.
+fn sum_told(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("sum printed")?;
+    let [printed, line] = &report.settings[..] else { return None };
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!("an accuracy of {printed} is printed at {line}: it is the sum over the ranks, and nothing divides it"),
+        known(&report.place),
+        "what is printed or decided by is the number of ranks times too large",
+        seen.in_words(
+            "leave op=hvd.Sum out: hvd.allreduce averages",
+            "leave op=hvd.Sum out: hvd.allreduce averages",
+            "divide by dist.get_world_size() behind it, or add up hits and samples and divide these",
+        ),
     ))
 }
 

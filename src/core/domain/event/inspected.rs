@@ -235,6 +235,8 @@ pub struct CollectiveReport {
 #[serde(rename_all = "snake_case")]
 pub enum StateAction {
     Written,
+    /// A file was read: `torch.load`.
+    Read,
     /// Into a model.
     LoadedModel,
     /// Into an optimizer.
@@ -258,6 +260,9 @@ pub struct StateReport {
     #[serde(default)]
     pub digest: String,
     pub updates: usize,
+    /// Updates of all optimizers and collective calls of the process so far: at each the ranks meet.
+    #[serde(default)]
+    pub meetings: (usize, usize),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -341,7 +346,7 @@ pub struct EndedReport {
     pub updates: usize,
     /// Seconds that the inspector itself took.
     pub inspector_seconds: f64,
-    /// The highest rate of all updates of the first optimizer, and that of its last one; 0 if they are unknown.
+    /// The highest rate of all updates of the first optimizer, and that of the last update of any; 0 if they are unknown.
     pub highest_rate: f64,
     pub last_rate: f64,
     /// An error of Python's ended it.

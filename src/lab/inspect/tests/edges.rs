@@ -71,6 +71,7 @@ fn weights_that_one_rank_loads_at_the_end_are_not_those_of_the_others() {
         place: at(60),
         digest: "d".into(),
         updates: 32,
+        meetings: (0, 0),
     });
     let found = |of: &[usize]| {
         let mut all = right();
@@ -239,4 +240,25 @@ fn rates_that_drift_apart_have_a_cause_or_show_at_the_end() {
     };
     assert_eq!(ended(|rank| 0.1 + rank as f64), [(Topic::Rate, Outcome::Wrong, 12)], "between two looks");
     assert_eq!((ended(|_| 0.1), ended(|rank| rank as f64)), (Vec::new(), Vec::new()), "equal, or not known on one rank");
+}
+
+#[test]
+fn a_file_is_read_behind_the_call_at_which_the_ranks_meet() {
+    let read_at = |meetings| {
+        let file = |action, line, meetings| {
+            InspectorReport::State(StateReport {
+                action,
+                by: "torch".into(),
+                path: "/work/best.pt".into(),
+                place: at(line),
+                digest: String::new(),
+                updates: 32,
+                meetings,
+            })
+        };
+        let written = with(right(), 8, &[0], &file(StateAction::Written, 71, (32, 5)));
+        objections(&with(written, 8, &[1], &file(StateAction::Read, 72, meetings)), true)
+    };
+    assert_eq!(read_at((32, 5)), [(Topic::Checkpoint, Outcome::Look, 72)]);
+    assert_eq!((read_at((32, 6)), read_at((31, 5))), (Vec::new(), Vec::new()), "behind a barrier, or before the training");
 }

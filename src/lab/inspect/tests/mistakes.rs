@@ -16,6 +16,7 @@ fn each_mistake_is_named_with_its_line() {
             place: at(20),
             digest: "d".into(),
             updates,
+            meetings: (0, 0),
         })
     };
     let written = |by: &str, place: usize| {
@@ -26,6 +27,7 @@ fn each_mistake_is_named_with_its_line() {
             place: at(place),
             digest: String::new(),
             updates: 16,
+            meetings: (0, 0),
         })
     };
     let printed = |names_rank| {
@@ -343,6 +345,7 @@ fn each_mistake_is_named_with_its_line() {
                         place: at(50),
                         digest: String::new(),
                         updates: 16,
+                        meetings: (0, 0),
                     }),
                 )])
                 .collect(),

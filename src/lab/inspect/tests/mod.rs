@@ -134,6 +134,7 @@ fn rank(rank: usize) -> Vec<EventLine> {
                 place: at(50),
                 digest: String::new(),
                 updates: 16 * (epoch + 1),
+                meetings: (0, 0),
             }));
         }
     }

@@ -21,6 +21,7 @@ fn written(by: &str, path: &str) -> InspectorReport {
         place: at(71),
         digest: String::new(),
         updates: 4,
+        meetings: (0, 0),
     })
 }
 
@@ -52,6 +53,7 @@ fn what_a_rank_tells_is_judged_with_its_line() {
         (each(unmet(), "logged alone: val_loss", words), (Topic::Metrics, Wrong, 70)),
         (with(right(), 4, &[0, 1], &told("thrown away", &["hvd.allreduce"])), (Topic::Metrics, Wrong, 70)),
         (with(right(), 4, &[0, 1], &told("progress bar", &[])), (Topic::Prints, Look, 70)),
+        (with(right(), 4, &[0, 1], &told("sum printed", &["1.62", "train.py:9"])), (Topic::Metrics, Wrong, 70)),
     ];
     for (lines, expected) in mistakes {
         assert_eq!(objections(&lines, true), [expected]);
@@ -89,6 +91,7 @@ fn steps_that_change_weights_behind_a_broadcast_are_named_rather_than_the_loadin
             place: at(place),
             digest,
             updates: 0,
+            meetings: (0, 0),
         })
     };
     let apart = || {

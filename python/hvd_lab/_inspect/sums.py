@@ -1,0 +1,39 @@
+"""An accuracy that is printed as the sum over the ranks, which nobody has divided: it is above 1, or above 100 %."""
+import re
+
+from . import core, digest
+from .core import State
+
+# Of the last ones behind a validation: what came out, and the line.
+_MOST = 32
+_sums = []
+_ACCURACY = re.compile(r"(?<![a-z])(acc\w*|top.?1|f1|auc|precision|recall)(?![a-z])", re.I)
+_NUMBER = re.compile(r"(?<![\w.])\d+\.(\d+)(?![\w.]*\d)")
+
+
+def remember(tensor, where):
+    """What a sum over all ranks has left in a small tensor."""
+    numbers = digest.of_few(tensor)
+    if any(1 < number <= State.size or 100 < number <= 100 * State.size for number in numbers):
+        _sums.extend((number, where) for number in numbers)
+        del _sums[:-_MOST]
+
+
+def are_there():
+    """Whether a print may tell one."""
+    if not State.behind_validation:
+        del _sums[:]
+    return bool(_sums)
+
+
+def look(text, where):
+    """A line that is about to be printed."""
+    if not _ACCURACY.search(text):
+        return
+    for found in _NUMBER.finditer(text):
+        printed, digits = float(found.group()), len(found.group(1))
+        for number, made in _sums:
+            is_it = abs(printed - number) <= 0.51 * 10.0 ** -digits and digits >= 2
+            if is_it and (1 < number <= State.size or 100 < number <= 100 * State.size):
+                core.tell_once("sum printed", made, (found.group(), "%s:%d" % (where["file"].rsplit("/", 1)[-1], where["line"])))
+                return
