@@ -38,6 +38,10 @@ def install(torch):
     for owner in (builtins, io):
         replace(owner, "open", _tells_open)
     replace(logging.StreamHandler, "emit", _told_record)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # As programs draw a line over itself. `print` and loggers write by it too, and have been looked at.
+            replace(stream, "write", _told_write)
 
 
 def tells_file(by, at):
@@ -235,14 +239,46 @@ def told_print(old):
         file = kwargs.get("file")
         if State.active and (file is None or file is sys.stdout or file is sys.stderr):
             _tell_print(args, kwargs.get("sep"))
-        return old(*args, **kwargs)
+        return _quietly(old, args, kwargs)
 
     return print
 
 
+# What writes has been looked at already.
+_is_known = [False]
+
+
+def _quietly(old, args, kwargs):
+    before, _is_known[0] = _is_known[0], True
+    try:
+        return old(*args, **kwargs)
+    finally:
+        _is_known[0] = before
+
+
+def _told_write(old):
+    def write(text):
+        if State.active and not _is_known[0]:
+            _tell_write(text)
+        return old(text)
+
+    return write
+
+
+@guard
+def _tell_write(text):
+    # Python itself writes an error that nobody catches.
+    frame = sys._getframe(2).f_back
+    if frame is not None and text.__class__ is str and not text.isspace() and core._is_own(frame.f_code.co_filename) is not None:
+        _tell_text(frame, (text,), "")
+
+
 @guard
 def _tell_print(args, separator):
-    frame = sys._getframe(3)
+    _tell_text(sys._getframe(3), args, separator)
+
+
+def _tell_text(frame, args, separator):
     if sums.are_there():
         sums.look(_text(args, separator), place(frame))
     times = _count((frame.f_code, frame.f_lineno))
@@ -261,7 +297,7 @@ def _told_record(old):
     def emit(self, record):
         if getattr(self, "stream", None) in (sys.stdout, sys.stderr):
             _tell_record(record)
-        return old(self, record)
+        return _quietly(old, (self, record), {})
 
     return emit
 

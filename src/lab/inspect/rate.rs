@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, ended, known, ranks as names, update};
+use super::inspection::{Inspection, differ, ended, known, pass, ranks as names, update};
 use super::metrics::{average_first, decided_alone};
 use super::weights::loaded_by_some;
-use crate::domain::event::{EndedReport, InspectedUpdate, Place, StateAction, WrappedReport};
+use crate::domain::event::{EndedReport, InspectedUpdate, PassReport, Place, StateAction, WrappedReport};
 use crate::domain::units;
 
 const TOPIC: Topic = Topic::Rate;
@@ -101,6 +101,11 @@ fn apart_at_end(seen: &Inspection) -> Option<(String, Option<Place>)> {
 /// A schedule that has come to its end before the training, or not even near it.
 fn ended_early(seen: &Inspection) -> Option<Finding> {
     let number = |report: &WrappedReport, at: usize| report.settings.get(at).and_then(|text| text.parse::<usize>().ok());
+    let is_prepared = |pass: &PassReport| pass.replicas.is_some() || pass.sampler.is_empty();
+    if seen.is_accelerate() && !seen.of_all(pass).filter(|(_, pass)| pass.trains).all(|(_, pass)| is_prepared(pass)) {
+        // A pass over all samples makes more steps than were planned: the loader is to be prepared.
+        return None;
+    }
     if let Some(report) = seen.told("rate 0") {
         let remedy = if seen.uses(&["accelerate"]) {
             "a scheduler from accelerator.prepare() steps once for each process: plan it for the steps of one rank times the number of processes"
