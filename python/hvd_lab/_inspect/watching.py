@@ -239,5 +239,6 @@ def _collective(code):
     if code.co_name in _WAITING:
         return _WAITING[code.co_name]
     is_library = any(os.sep + part + os.sep in code.co_filename for part in ("torch/distributed", "horovod"))
-    # Its decorators are called `wrapper`.
-    return code.co_name if is_library and code.co_name.strip("_") and not code.co_name.startswith("wrap") else ""
+    # Its decorators are called `wrapper`, and within a step of Horovod's optimizer comes what waits.
+    is_name = code.co_name.strip("_") and code.co_name != "step" and not code.co_name.startswith("wrap")
+    return code.co_name if is_library and is_name else ""
