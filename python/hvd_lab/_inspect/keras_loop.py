@@ -47,8 +47,9 @@ class _Loop:
 
     def begin(self):
         number = self.updates
-        # A first update comes before Horovod's broadcast, where a model is built by its first batch.
-        self.before = keras_hooks.weights_of(self.variables) if number > 0 and sampled(number) else ""
+        # A model may be built by its first batch.
+        is_looked_at = sampled(number) and (number > 0 or _can_be_read(self.variables))
+        self.before = keras_hooks.weights_of(self.variables) if is_looked_at else ""
         self.rates = keras_hooks.rate_of(self.optimizer()) if self.before else []
 
     def end(self):
@@ -70,6 +71,17 @@ def _is_within():
     import tensorflow
 
     return tensorflow.inside_function()
+
+
+def _is_eager():
+    import tensorflow
+
+    return tensorflow.executing_eagerly()
+
+
+def _can_be_read(variables):
+    """Whether variables have values: those that are made within a graph get them when it runs."""
+    return _is_eager() and all(variable.is_initialized() for variable in variables)
 
 
 def _applies(old):
@@ -95,7 +107,8 @@ def _begin_update(optimizer, pairs):
         keras_hooks.alone[optimizer] = is_alone
         return None
     loop = _loops.get(optimizer)
-    if loop is None:
+    is_new = loop is None
+    if is_new:
         loop = _loops[optimizer] = _Loop(optimizer, [variable for _, variable in pairs], place(sys._getframe(3)))
     if _is_within():
         _look_at_clipping(pairs)
@@ -105,9 +118,19 @@ def _begin_update(optimizer, pairs):
         if _calls:
             known = _of_function.get(_calls[0], [])
             _of_function[_calls[0]] = known if loop in known else known + [loop]
+        if is_new:
+            _begin_outside(loop)
         return None
     loop.begin()
     return loop
+
+
+def _begin_outside(loop):
+    """The first update of a graph, which is built here, and does not run yet."""
+    import tensorflow
+
+    with tensorflow.init_scope():
+        loop.begin()
 
 
 def _place_in_graph():

@@ -18,6 +18,14 @@ fn differing<'a>(
     updates.iter().filter(move |(_, ranks)| differ(ranks.values().map(|update| digest(update))))
 }
 
+/// All updates, but for a first one that Keras makes with other weights on each rank: the usual place of Horovod's broadcast is behind it.
+fn behind_broadcast(seen: &Inspection) -> BTreeMap<(usize, usize), Reports<'_>> {
+    let mut updates = seen.updates();
+    let is_before = seen.is_keras() && differing(&updates, |update| &update.weights).any(|((_, number), _)| *number == 0);
+    updates.retain(|(_, number), _| !is_before || *number > 0);
+    updates
+}
+
 /// What cannot be compared, and why.
 fn why_not(seen: &Inspection, topic: Topic) -> Option<Finding> {
     if seen.size() < 2 {
@@ -31,7 +39,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if let Some(why) = why_not(seen, topic) {
         return vec![why];
     }
-    let updates = seen.updates();
+    let updates = behind_broadcast(seen);
     let Some(first) = updates.keys().map(|(_, number)| *number).min() else {
         return vec![Finding::not_judged(topic, no_update(seen))];
     };
@@ -270,7 +278,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     if seen.has("ZeroRedundancyOptimizer") {
         return vec![Finding::not_judged(topic, "with ZeroRedundancyOptimizer each rank remembers other things on purpose")];
     }
-    let updates = seen.updates();
+    let updates = behind_broadcast(seen);
     // Once weights or gradients differ, so does all that comes of them.
     let are_equal = |reports: &Reports<'_>| !differ(reports.values().map(|update| (&update.weights, &update.gradients)));
     let apart = updates.iter().filter(|(_, reports)| !are_equal(reports)).map(|((_, number), _)| *number).min();

@@ -3,6 +3,7 @@
 mod bounds;
 mod edges;
 mod endings;
+mod horovod;
 mod mistakes;
 mod right;
 mod told;

@@ -1,0 +1,46 @@
+//! Programs on Horovod: what their reports show, and the words of their remedies.
+
+use super::*;
+
+/// The reports of a program that trains with Keras, or else with PyTorch, on Horovod. Nothing has wrapped its optimizer.
+fn on_horovod(mut all: Vec<EventLine>, is_keras: bool) -> Vec<EventLine> {
+    all.retain(|line| !matches!(&line.event, Event::Inspected(report) if is_wrapped(report)));
+    for line in &mut all {
+        let Event::Inspected(report) = &mut line.event else { continue };
+        match report.as_mut() {
+            InspectorReport::Looking(looking) if is_keras => looking.framework = "keras".into(),
+            InspectorReport::Group(group) => group.by = "horovod".into(),
+            _ => {}
+        }
+    }
+    all
+}
+
+fn finding(lines: &[EventLine], is_over: bool, topic: Topic) -> Option<Finding> {
+    judged(lines, is_over).into_iter().find(|finding| finding.topic == topic)
+}
+
+/// Gradients of each rank alone from the first update on, and so other weights from the second.
+fn drifting() -> Vec<EventLine> {
+    updates(|rank, update| {
+        update.gradients = format!("g{} of {rank}", update.update);
+        update.unwrapped = update.tensors;
+        if update.update > 0 {
+            update.weights = format!("w{} of {rank}", update.update);
+        }
+    })
+}
+
+#[test]
+fn weights_that_drift_from_an_equal_start_are_no_mistake_of_the_broadcast() {
+    let weights = |all: Vec<EventLine>| finding(&on_horovod(all, true), true, Topic::Weights).map(|finding| finding.outcome);
+    assert_eq!(weights(drifting()), Some(Outcome::NotJudged));
+    let behind_the_first_batch = updates(|rank, update| {
+        if update.update == 0 {
+            update.weights = format!("of {rank}");
+        }
+    });
+    assert_eq!(weights(behind_the_first_batch), Some(Outcome::Ok));
+    let never = updates(|rank, update| update.weights = format!("w{} of {rank}", update.update));
+    assert_eq!(weights(never), Some(Outcome::Wrong));
+}
