@@ -16,6 +16,8 @@ _RETURN = ("allreduce", "grouped_allreduce", "allgather", "broadcast")
 _joined = [False]
 # A graph averages something by itself, which may be the gradients.
 reduces_in_graph = [False]
+# Weights of TensorFlow that the program has asked Horovod to leave to each rank.
+left_local = core.Marks()
 
 
 def install(module):
@@ -34,6 +36,11 @@ def settings(module, given):
     # Horovod's operations are numbers.
     operations = {getattr(module, name): name for name in ("Average", "Sum", "Adasum") if hasattr(module, name)}
     return ["%s=%s" % (name, operations.get(value, value) if name == "op" else value) for name, value in found]
+
+
+def leave_local(references):
+    for reference in references:
+        left_local[reference.deref()] = True
 
 
 def look_for_nothing(weights, where):

@@ -14,7 +14,6 @@ def install(module):
     keras_loop.install(tensorflow)
     for name in ("DistributedGradientTape", "DistributedOptimizer"):
         replace(module, name, functools.partial(_tells, module, "horovod." + name))
-    replace(module, "PartialDistributedGradientTape", core.looks_first(_leave_some))
     replace(module, "broadcast_variables", _tells_broadcast)
 
 
@@ -28,10 +27,6 @@ def _tells(module, by, old):
         return result
 
     return make
-
-
-def _leave_some(*args, **kwargs):
-    keras_loop.leaves_some[0] = True
 
 
 def _tells_broadcast(old):

@@ -8,8 +8,6 @@ from .core import NO_PLACE, State, guard, place, replace, sampled, send
 
 # Horovod has put itself around a tape or an optimizer.
 averages = [False]
-# The program has asked Horovod to leave some gradients to each rank.
-leaves_some = [False]
 # Calls of `tf.function` that are under way, and the loops of those that apply gradients.
 _calls = []
 _of_function = core.Marks()
@@ -24,6 +22,7 @@ def install(tensorflow):
     for owner in (optimizers, getattr(optimizers, "legacy", None)):
         if hasattr(owner, "Optimizer"):
             replace(owner.Optimizer, "apply_gradients", lambda old: unread(_applies(old)))
+    replace(tensorflow.GradientTape, "gradient", lambda old: unread(_gives_gradients(old)))
     replace(type(tensorflow.function(lambda: None)), "__call__", _calls_function)
     replace(tensorflow.data.Dataset, "__iter__", _begins_pass)
     replace(tensorflow.data.Dataset, "shard", _remembers_shard)
@@ -84,6 +83,21 @@ def _can_be_read(variables):
     return _is_eager() and all(variable.is_initialized() for variable in variables)
 
 
+def _gives_gradients(old):
+    def gradient(self, *args, **kwargs):
+        result = old(self, *args, **kwargs)
+        _note_gradients(self, result)
+        return result
+
+    return gradient
+
+
+@guard
+def _note_gradients(tape, result):
+    """Horovod's tapes have a method of their own, which calls this one and averages what it gives."""
+    horovod_common.leave_local(getattr(tape, "_local_sources", ()))
+
+
 def _applies(old):
     def apply_gradients(self, grads_and_vars, *args, **kwargs):
         pairs = list(grads_and_vars)
@@ -100,6 +114,7 @@ def _applies(old):
 def _begin_update(optimizer, pairs):
     if not core.may_speak():
         return None
+    horovod_common.leave_local(getattr(optimizer, "_local_vars", ()))
     is_alone = _is_within() and not horovod_common.reduces_in_graph[0] and not _averages_inside(optimizer) and not _may_be_averaged(pairs)
     if is_alone and (averages[0] or keras_hooks.averages(optimizer)):
         core.tell_once("gradients of one rank", _place_in_graph() or place(sys._getframe(3)))
@@ -181,9 +196,10 @@ def _may_be_averaged(pairs):
 
 def _count_alone(pairs):
     """Gradients in a graph that do not come from Horovod, though others do."""
-    if not averages[0] or leaves_some[0] or len(pairs) > _MOST_GRADIENTS:
+    if not averages[0] or len(pairs) > _MOST_GRADIENTS:
         return 0
-    return sum(gradient is not None and not _may_be_averaged([(gradient, variable)]) for gradient, variable in pairs)
+    shared = [pair for pair in pairs if pair[0] is not None and pair[1] not in horovod_common.left_local]
+    return sum(not _may_be_averaged([pair]) for pair in shared)
 
 
 def _look_at_clipping(pairs):
