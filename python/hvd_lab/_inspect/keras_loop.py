@@ -3,11 +3,13 @@ import sys
 import time
 import weakref
 
-from . import core, horovod_common, keras_data, keras_hooks
+from . import core, digest, horovod_common, keras_data, keras_hooks
 from .core import NO_PLACE, State, guard, place, replace, sampled, send
 
 # Horovod has put itself around a tape or an optimizer.
 averages = [False]
+# Gradients outside of a graph as the program's own tape gave them: those of this rank.
+_of_one_rank = core.Marks()
 # Calls of `tf.function` that are under way, and the loops of those that apply gradients.
 _calls = []
 _of_function = core.Marks()
@@ -43,6 +45,8 @@ class _Loop:
         # Of those that do, the number that does not.
         self.alone = 0
         self.updates, self.before, self.rates = 0, "", []
+        # A digest of the gradients, where they can be read.
+        self.gradients = ""
 
     def begin(self):
         number = self.updates
@@ -50,6 +54,19 @@ class _Loop:
         is_looked_at = sampled(number) and (number > 0 or _can_be_read(self.variables))
         self.before = keras_hooks.weights_of(self.variables) if is_looked_at else ""
         self.rates = keras_hooks.rate_of(self.optimizer()) if self.before else []
+
+    def look(self, pairs, is_direct):
+        """At gradients outside of a graph."""
+        optimizer = self.optimizer()
+        # Those that Horovod adds up over several batches are of this rank until the last of them.
+        if _averages_inside(optimizer) or getattr(optimizer, "_agg_helper", None) is not None or not _is_eager():
+            return
+        pairs = [(gradient, variable) for gradient, variable in pairs if gradient is not None and variable not in horovod_common.left_local]
+        self.alone = sum(gradient in _of_one_rank for gradient, _ in pairs)
+        if not self.alone and is_direct and not averages[0] and not State.meetings:
+            # They were changed on their way, and nothing has averaged anything.
+            self.alone = len(pairs)
+        self.gradients = _digest_of(pairs) if sampled(self.updates) else ""
 
     def end(self):
         number, self.updates = self.updates, self.updates + 1
@@ -62,7 +79,7 @@ class _Loop:
         is_averaged = not self.is_alone and not self.alone and (averages[0] or horovod_common.reduces_in_graph[0] or keras_hooks.averages(optimizer))
         send("update", update=number, optimizer=keras_hooks._name_of(optimizer), index=self.index, place=self.where,
              made=keras_hooks._made_of(optimizer) or self.where, rates=self.rates, weights=self.before,
-             gradients="" if is_averaged else keras_hooks.weights_of(self.variables), buffers="", state="", tensors=count,
+             gradients=self.gradients or ("" if is_averaged else keras_hooks.weights_of(self.variables)), buffers="", state="", tensors=count,
              unwrapped=self.alone or (0 if is_averaged else count), forwards=1, samples=_batch[0])
 
 
@@ -83,6 +100,17 @@ def _can_be_read(variables):
     return _is_eager() and all(variable.is_initialized() for variable in variables)
 
 
+def _digest_of(pairs):
+    import numpy
+
+    known = digest.hasher()
+    for gradient, _ in pairs:
+        for part in (getattr(gradient, "values", gradient), getattr(gradient, "indices", None)):
+            if part is not None:
+                known.update(numpy.asarray(part).tobytes())
+    return known.hexdigest()
+
+
 def _gives_gradients(old):
     def gradient(self, *args, **kwargs):
         result = old(self, *args, **kwargs)
@@ -96,6 +124,25 @@ def _gives_gradients(old):
 def _note_gradients(tape, result):
     """Horovod's tapes have a method of their own, which calls this one and averages what it gives."""
     horovod_common.leave_local(getattr(tape, "_local_sources", ()))
+    if _is_within() or not core.may_speak():
+        return
+    import tensorflow
+
+    for gradient in tensorflow.nest.flatten(result):
+        if gradient is not None:
+            _of_one_rank[gradient] = True
+
+
+def _is_called_by_program(frame):
+    """Whether the program itself calls `apply_gradients`, rather than `minimize` of Keras, which is where Horovod's optimizer averages."""
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        # AutoGraph, Horovod's optimizer and the one that scales a loss hand the call on.
+        is_handed_on = name.startswith(("tensorflow.", "horovod.", __package__)) and not name.startswith("tensorflow.python.keras.")
+        if not is_handed_on and ".mixed_precision." not in name:
+            return not name.startswith(("keras.", "tensorflow."))
+        frame = frame.f_back
+    return False
 
 
 def _applies(old):
@@ -116,7 +163,8 @@ def _begin_update(optimizer, pairs):
         return None
     horovod_common.leave_local(getattr(optimizer, "_local_vars", ()))
     is_alone = _is_within() and not horovod_common.reduces_in_graph[0] and not _averages_inside(optimizer) and not _may_be_averaged(pairs)
-    if is_alone and (averages[0] or keras_hooks.averages(optimizer)):
+    is_direct = _is_called_by_program(sys._getframe(3))
+    if is_alone and is_direct:
         core.tell_once("gradients of one rank", _place_in_graph() or place(sys._getframe(3)))
     if keras_hooks._within_fit[0]:
         keras_hooks.alone[optimizer] = is_alone
@@ -136,6 +184,9 @@ def _begin_update(optimizer, pairs):
         if is_new:
             _begin_outside(loop)
         return None
+    loop.look(pairs, is_direct)
+    if loop.alone and is_direct:
+        core.tell_once("gradients of one rank", place(sys._getframe(3)))
     loop.begin()
     return loop
 

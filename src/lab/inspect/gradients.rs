@@ -130,6 +130,11 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             let remedy = "average the gradients of all parameters between backward and optimizer.step(), and put the averages into their place";
             return Some((what, known(&one.place), remedy.to_owned()));
         }
+        if let Some(report) = seen.told("gradients of one rank") {
+            let what = "those that apply_gradients gets are of one rank, and nothing averages them";
+            let remedy = "write tape = hvd.DistributedGradientTape(tape) before tape.gradient(): a distributed optimizer averages only in minimize()";
+            return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
+        }
         let (what, remedy) = (
             seen.in_words(
                 "the optimizer is no hvd.DistributedOptimizer",

@@ -32,6 +32,22 @@ fn drifting() -> Vec<EventLine> {
 }
 
 #[test]
+fn gradients_of_a_plain_tape_need_a_distributed_one_where_they_are_applied() {
+    let plain = on_horovod(drifting(), true);
+    let found = finding(&plain, true, Topic::Gradients).unwrap();
+    assert_eq!(found.place, Some(at(12)), "nothing is known of a call: the optimizer can be wrapped");
+    let found =
+        |all: Vec<EventLine>| finding(&with(all, 2, &[0, 1], &told("gradients of one rank", &[])), true, Topic::Gradients);
+    let alone = found(plain.clone()).unwrap();
+    assert_eq!((alone.outcome, alone.place), (Outcome::Wrong, Some(at(70))));
+    assert!(alone.remedy.contains("tape = hvd.DistributedGradientTape(tape)"), "{}", alone.remedy);
+    let wrapped = with(plain, 2, &[0, 1], &told("horovod.DistributedOptimizer", &[]));
+    let wrapped = found(wrapped).unwrap();
+    assert_eq!((wrapped.outcome, wrapped.place), (Outcome::Wrong, Some(at(70))));
+    assert!(wrapped.seen.contains("of one rank"), "{}", wrapped.seen);
+}
+
+#[test]
 fn weights_that_drift_from_an_equal_start_are_no_mistake_of_the_broadcast() {
     let weights = |all: Vec<EventLine>| finding(&on_horovod(all, true), true, Topic::Weights).map(|finding| finding.outcome);
     assert_eq!(weights(drifting()), Some(Outcome::NotJudged));
