@@ -206,6 +206,11 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             (made, "wrap this optimizer as well: hvd.DistributedOptimizer(optimizer, named_parameters=...)")
         } else if unwrapped >= one.tensors {
             (made, "give the optimizer the parameters of the wrapped model; if it trains another model, wrap that one as well")
+        } else if seen.is_horovod() {
+            (
+                wrapper_place,
+                "make hvd.DistributedOptimizer again after requires_grad = True, or after what else adds parameters: it averages those that need gradients when it is made. Or freeze them only after it is made",
+            )
         } else {
             (wrapper_place, "wrap the model when it is complete: what is added later is not averaged")
         };

@@ -60,3 +60,15 @@ fn weights_that_drift_from_an_equal_start_are_no_mistake_of_the_broadcast() {
     let never = updates(|rank, update| update.weights = format!("w{} of {rank}", update.update));
     assert_eq!(weights(never), Some(Outcome::Wrong));
 }
+
+#[test]
+fn what_the_wrapper_does_not_know_is_said_of_horovod() {
+    let unfrozen = updates(|rank, update| {
+        update.gradients = format!("g{} of {rank}", update.update);
+        update.unwrapped = 2;
+    });
+    let unfrozen = with(on_horovod(unfrozen, false), 2, &[0, 1], &told("horovod.DistributedOptimizer", &[]));
+    let found = finding(&unfrozen, true, Topic::Gradients).unwrap();
+    assert_eq!(found.place, Some(at(70)));
+    assert!(found.remedy.contains("requires_grad = True"), "{}", found.remedy);
+}
