@@ -41,7 +41,7 @@ pub(super) fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding
         return Some(Finding { outcome: Outcome::Wrong, cost: WAITS.to_owned(), ..found });
     }
     let counted = |pass: &PassReport| if pass.is_whole { pass.batches.to_string() } else { format!("at least {}", pass.batches) };
-    different_numbers(reports.iter().map(|(rank, pass)| (*rank, counted(pass))), made(reports))
+    different_numbers(seen, reports.iter().map(|(rank, pass)| (*rank, counted(pass))), made(reports))
 }
 
 /// Batches that are larger on some ranks.
@@ -89,16 +89,20 @@ pub(super) fn unequal(seen: &Inspection) -> Option<Finding> {
         return None;
     }
     let place = reports.values().find_map(|update| known(&update.loader_made));
-    different_numbers(reports.iter().map(|(rank, update)| (*rank, update.batches.to_string())), place)
+    different_numbers(seen, reports.iter().map(|(rank, update)| (*rank, update.batches.to_string())), place)
 }
 
-fn different_numbers(batches: impl Iterator<Item = (usize, String)>, place: Option<Place>) -> Option<Finding> {
+fn different_numbers(seen: &Inspection, batches: impl Iterator<Item = (usize, String)>, place: Option<Place>) -> Option<Finding> {
     let counts: Vec<String> = batches.map(|(rank, count)| format!("{count} on rank {rank}")).take(8).collect();
     wrong(
         format!("a pass has different numbers of batches: {}", counts.join(", ")),
         place,
         WAITS,
-        "make shares and batch sizes equal: DistributedSampler pads shares, drop_last=True cuts them, and model.join() covers for ranks that are done",
+        seen.in_words(
+            "give all ranks as many batches: dataset.repeat().take(n) with the same n, drop_remainder=True where only the last batch is missing; or call hvd.join() behind the loop on ranks that are done",
+            "make shares and batch sizes equal: DistributedSampler pads shares, drop_last=True cuts them, and hvd.join() behind the loop covers for ranks that are done",
+            "make shares and batch sizes equal: DistributedSampler pads shares, drop_last=True cuts them, and model.join() covers for ranks that are done",
+        ),
     )
 }
 

@@ -72,3 +72,20 @@ fn what_the_wrapper_does_not_know_is_said_of_horovod() {
     assert_eq!(found.place, Some(at(70)));
     assert!(found.remedy.contains("requires_grad = True"), "{}", found.remedy);
 }
+
+#[test]
+fn different_numbers_of_batches_have_a_remedy_of_the_same_library() {
+    let uneven = || {
+        let mut all = passes(|rank, pass| pass.batches += 2 * rank);
+        all.push(line(1, stalled("hvd.allreduce", 60)));
+        all
+    };
+    for (is_keras, word) in [(true, "dataset.repeat().take(n)"), (false, "hvd.join()")] {
+        let found = finding(&on_horovod(uneven(), is_keras), true, Topic::Data).unwrap();
+        assert!(found.remedy.contains(word) && !found.remedy.contains("model.join()"), "{}", found.remedy);
+    }
+}
+
+fn stalled(within: &str, place: usize) -> InspectorReport {
+    InspectorReport::Stalled(StalledReport { place: at(place), within: within.into(), calls: 1, updates: 32, seconds: 12.0 })
+}
