@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, ended, known, pass, update};
-use crate::domain::event::{PassReport, Place};
+use crate::domain::event::{InspectorReport, PassReport, Place};
 
 pub(super) const TOPIC: Topic = Topic::Data;
 /// Samples that a sampler repeats to make shares equal.
@@ -30,7 +30,7 @@ pub(super) fn sampler_made(reports: &Reports<'_>) -> Option<Place> {
 /// Ranks that have different numbers of batches.
 pub(super) fn uneven(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     // One that was left by an error has not ended, but may have come further already than one that has.
-    let are_whole = reports.values().all(|pass| pass.is_whole) || seen.has_stood();
+    let are_whole = reports.values().all(|pass| pass.is_whole) || has_stood(seen);
     let least = reports.values().filter(|pass| pass.is_whole).map(|pass| pass.batches).min();
     let goes_on = |pass: &PassReport| least.is_some_and(|least| pass.batches > least);
     let meet = seen.wrappers().next().is_some() || seen.has_exchanged();
@@ -106,9 +106,16 @@ fn different_numbers(seen: &Inspection, batches: impl Iterator<Item = (usize, St
     )
 }
 
+/// Whether a rank has stood still and has not gone on since, as one does that is only slow to start.
+fn has_stood(seen: &Inspection) -> bool {
+    let is_still =
+        |reports: &Vec<InspectorReport>| matches!(reports.last(), Some(InspectorReport::Stalled(_) | InspectorReport::Ended(_)));
+    seen.has_stood() && (seen.is_over || seen.ranks.values().any(is_still))
+}
+
 /// Whether ranks that are done early wait for no one, or it is not clear yet: DDP's `join` lets them end after fewer updates.
 fn is_covered(seen: &Inspection) -> bool {
-    let has_stood = seen.has_stood();
+    let has_stood = has_stood(seen);
     let end_apart = seen.have_all_ended() && differ(seen.ended()) && !has_stood;
     seen.has("join") || end_apart || !(seen.have_all_ended() || has_stood)
 }
