@@ -104,7 +104,9 @@ def _before(name, args, kwargs):
         core.tell_once("thrown away", where, ("hvd." + name,))
     if name == "join":
         core.tell_once("join", where)
-    State.within = ("hvd." + name, where)
+    given = kwargs.get("name")
+    # Horovod knows calls by their names: ranks that wait for different ones never meet.
+    State.within = ("hvd.%s of %.80r" % (name, given) if isinstance(given, str) else "hvd." + name, where)
     collectives.count("hvd." + name, where, _numbers(args, kwargs))
     return where
 

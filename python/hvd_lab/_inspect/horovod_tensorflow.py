@@ -32,11 +32,35 @@ def _tells(module, by, old):
 def _tells_broadcast(old):
     @functools.wraps(old)
     def broadcast_variables(variables, *args, **kwargs):
-        result = old(variables, *args, **kwargs)
+        is_told = _tell_names(variables)
+        try:
+            result = old(variables, *args, **kwargs)
+        finally:
+            if is_told:
+                State.within = None
         _tell_broadcast(variables)
         return result
 
     return broadcast_variables
+
+
+# Names of tensors that one broadcast tells, and broadcasts that tell them.
+_MOST_NAMES, _MOST_TOLD = 512, 16
+_told = [0]
+
+
+@guard
+def _tell_names(variables):
+    """The names by which Horovod knows what it broadcasts: ranks that wait for different ones never meet."""
+    if not hasattr(variables, "__len__") or keras_loop._is_within() or not core.may_speak() or State.within is not None:
+        return False
+    where = place(sys._getframe(3))
+    if _told[0] < _MOST_TOLD:
+        _told[0] += 1
+        names = [str(getattr(variable, "name", ""))[:80] for variable in list(variables)[:_MOST_NAMES]]
+        send("wrapped", by="names to broadcast", place=where, settings=names)
+    State.within = ("hvd.broadcast_variables", where)
+    return True
 
 
 @guard

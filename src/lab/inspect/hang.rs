@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, ended, known, line, ranks as names, wrapped};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport, WrappedReport};
+use crate::domain::units;
 
 const TOPIC: Topic = Topic::Hang;
 
 const ALIKE: &str = "let all ranks decide alike: by a value that is the same on all of them, or broadcast the decision";
+
+const SAME_ORDER: &str = "make these calls in the same order on all ranks, with the same names: the order of a set of strings is another one in each \
+                          process, sorted(names) is not";
 
 /// Seconds after which a rank that does something else is missing.
 const PATIENCE: f64 = 60.0;
@@ -123,9 +127,20 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
                 format!("{said}; before that rank {rank} made a {} at {}, and rank {peer} did not", call.name, line(&call.place));
             return vec![Finding { place: known(&call.place), ..objection(wrong, said, report) }];
         }
+        if report.place == there.place && call_of(report) == call_of(there) {
+            if report.calls != there.calls && !seen.is_over {
+                // One may have come there later, while the other has gone on since.
+                return Vec::new();
+            }
+            let said = format!("{said}: they wait for different tensors");
+            return vec![Finding { remedy: SAME_ORDER.to_owned(), ..objection(wrong, said, report) }];
+        }
         return vec![objection(wrong, said, report)];
     }
     let missing = others.iter().find(|(_, other)| !matches!(other, Elsewhere::Busy)).or_else(|| others.iter().next());
+    if let Some(found) = missing.is_none().then(|| names_apart(seen, report)).flatten() {
+        return vec![found];
+    }
     let who = names(waiting.keys());
     match missing {
         // It waits for its own data, or works in a library.
@@ -178,9 +193,34 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
             format!("all ranks have waited for {:.0} s in {}", report.seconds, report.within),
             known(&report.place),
             "the training stands still",
-            "look for a network that is slow or blocked, and for an earlier collective that not all ranks made",
+            if seen.is_horovod() {
+                "look for a call that gives its tensor another name on each rank, or comes in another order there: Horovod waits until all ranks have named the same tensor; then for a network that is slow or blocked"
+            } else {
+                "look for a network that is slow or blocked, and for an earlier collective that not all ranks made"
+            },
         )],
     }
+}
+
+/// Ranks that wait in one broadcast of variables, whose names are not the same on all of them.
+fn names_apart(seen: &Inspection, report: &StalledReport) -> Option<Finding> {
+    let is_it = |told: &&WrappedReport| told.by == "names to broadcast" && told.place == report.place;
+    let last = |rank: &usize| Some((*rank, seen.of_rank(*rank, wrapped).filter(is_it).last()?));
+    let told: Vec<(usize, &WrappedReport)> = seen.ranks.keys().map(last).collect::<Option<_>>()?;
+    let (first, one) = *told.first().filter(|_| told.len() == seen.size() && report.seconds > 0.0)?;
+    let (rank, other) = *told.iter().find(|(_, other)| other.settings != one.settings)?;
+    let lacks =
+        |of: &WrappedReport, there: &WrappedReport| of.settings.iter().find(|name| !there.settings.contains(name)).cloned();
+    let named = |rank: usize, of: &WrappedReport, name: Option<String>| match name {
+        Some(name) => format!("{name} on rank {rank}"),
+        None => format!("{} on rank {rank}", units::counted(of.settings.len(), "tensor")),
+    };
+    let (own, its) = (named(first, one, lacks(one, other)), named(rank, other, lacks(other, one)));
+    let said =
+        format!("all ranks have waited for {:.0} s in {}, for different tensors: {own}, {its}", report.seconds, report.within);
+    let remedy = "build the same model and optimizer on all ranks before the broadcast, for Horovod matches tensors by their names: load a whole \
+                  model on all ranks, or only its weights on the root";
+    Some(Finding { remedy: remedy.to_owned(), ..objection((TOPIC, Outcome::Wrong), said, report) })
 }
 
 /// A wrapped model with buffers that only some ranks call without gradients: its forward pass sends them, and meets another collective of
@@ -310,14 +350,19 @@ fn waits(who: &str, report: &StalledReport) -> String {
     }
 }
 
+/// The call that the rank is in, without the name of its tensor.
+fn call_of(report: &StalledReport) -> &str {
+    report.within.split(" of '").next().unwrap_or_default()
+}
+
 /// Whether the rank waits for others, rather than for its own data, a file or another program.
 fn is_waiting(report: &StalledReport) -> bool {
-    WAITS.iter().any(|part| report.within.contains(part))
+    WAITS.iter().any(|part| call_of(report).contains(part))
 }
 
 /// Whether the rank may work there, rather than wait.
 fn may_compute(report: &StalledReport) -> bool {
-    COMPUTES.iter().any(|part| report.within.contains(part))
+    COMPUTES.iter().any(|part| call_of(report).contains(part))
 }
 
 /// Whether another rank has got on since, which it cannot while this one waits for it.

@@ -101,3 +101,30 @@ fn ranks_that_are_slow_to_start_do_not_stand_at_the_end_of_a_pass() {
 fn stalled(within: &str, place: usize) -> InspectorReport {
     InspectorReport::Stalled(StalledReport { place: at(place), within: within.into(), calls: 1, updates: 32, seconds: 12.0 })
 }
+
+/// Both ranks stand in the same line, in these calls.
+fn standing(calls: [&str; 2]) -> Vec<EventLine> {
+    let mut all = on_horovod(without(|_, report| matches!(report, InspectorReport::Ended(_))), true);
+    all.extend((0..2).map(|rank| line(rank, stalled(calls[rank], 70))));
+    all
+}
+
+#[test]
+fn ranks_that_wait_for_tensors_of_different_names_never_meet() {
+    let alike = ["hvd.allreduce of 'loss'"; 2];
+    let found = finding(&standing(alike), false, Topic::Hang).unwrap();
+    assert_eq!(found.outcome, Outcome::Look, "it may be the network");
+    let found = finding(&standing(["hvd.allreduce of 'backward'", "hvd.allreduce of 'loss'"]), false, Topic::Hang).unwrap();
+    assert_eq!((found.outcome, found.place), (Outcome::Wrong, Some(at(70))));
+    assert!(found.seen.contains("'backward'") && found.seen.contains("for different tensors"), "{}", found.seen);
+    let sent = |names: [&[&str]; 2]| {
+        let all = standing(["hvd.broadcast_variables"; 2]);
+        let all = (0..2).fold(all, |all, rank| with(all, 2, &[rank], &told("names to broadcast", names[rank])));
+        finding(&all, false, Topic::Hang).unwrap()
+    };
+    assert_eq!(sent([&["a", "b"], &["a", "b"]]).outcome, Outcome::Look);
+    let found = sent([&["a", "b"], &["a", "SGD/b"]]);
+    assert_eq!(found.outcome, Outcome::Wrong);
+    assert!(found.seen.contains("b on rank 0, SGD/b on rank 1"), "{}", found.seen);
+    assert!(sent([&["a"], &["a", "b"]]).seen.contains("1 tensor on rank 0, b on rank 1"));
+}
