@@ -2,8 +2,8 @@
 import functools
 import sys
 
-from . import collectives, core, source
-from .core import State, guard, place, replace, send
+from . import averaging, collectives, core, digest, source
+from .core import State, guard, place, replace, sampled, send
 
 _NAMES = (
     "allreduce", "allreduce_", "allreduce_async", "allreduce_async_", "grouped_allreduce", "grouped_allreduce_", "allgather", "allgather_async",
@@ -12,6 +12,7 @@ _NAMES = (
 )
 # Those that leave what they are given as it is.
 _RETURN = ("allreduce", "grouped_allreduce", "allgather", "broadcast")
+_AVERAGES = ("allreduce", "allreduce_", "grouped_allreduce", "grouped_allreduce_")
 # One binding imports the others: each name is told by the binding that the program calls.
 _joined = [False]
 # A graph averages something by itself, which may be the gradients.
@@ -83,9 +84,12 @@ def _told(name, old):
     def call(*args, **kwargs):
         where = _before(name, args, kwargs)
         try:
-            return old(*args, **kwargs)
+            result = old(*args, **kwargs)
         finally:
             _after(where)
+        if name in _AVERAGES and where is not None:
+            _note_average(args[0] if args else kwargs.get("tensor", kwargs.get("tensors")), result)
+        return result
 
     return call
 
@@ -116,6 +120,25 @@ def _module_of(frame):
     while frame is not None and frame.f_globals.get("__name__", "").startswith(("tensorflow.", __package__)):
         frame = frame.f_back
     return frame.f_globals.get("__name__", "") if frame is not None else ""
+
+
+# Addresses of the gradients of PyTorch's optimizers, and the passes and steps so far when they were looked for.
+_gradients = [(0, 0), frozenset()]
+
+
+@guard
+def _note_average(given, result):
+    """Gradients of PyTorch that the program averages by itself: what comes back may take their place."""
+    if "torch" not in sys.modules or len(averaging.by_hand) > 10_000 or not sampled(State.updates):
+        return
+    now = State.backwards, State.steps
+    if _gradients[0] != now:
+        parameters = [parameter for optimizer in averaging._made for parameter in averaging._parameters(optimizer)]
+        _gradients[:] = now, frozenset(digest.address(parameter.grad) for parameter in parameters if parameter.grad is not None)
+    pairs = zip(given, result) if isinstance(given, (list, tuple)) else [(given, result)]
+    for tensor, averaged in pairs:
+        if hasattr(averaged, "data_ptr") and digest.address(tensor) in _gradients[1]:
+            averaging.by_hand[digest.address(averaged)] = collectives.Call("all_reduce", (), {"op": "AVERAGE"}, averaged, True)
 
 
 @guard
