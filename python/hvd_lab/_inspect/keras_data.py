@@ -1,12 +1,18 @@
 """What a Keras `fit` or `evaluate` goes over: its samples, its batches, and which share of a data set it is. Reads no sample out of turn."""
 import inspect
 
-from . import core, digest
+from . import core, digest, workers
 
-# Where shards were made.
+# Where shards and iterators of ImageDataGenerator were made.
 made = core.Marks()
 # Steps from a data set of tf.data back to what it is made of.
 _DEPTH = 40
+
+
+def install(keras):
+    images = getattr(getattr(keras, "preprocessing", None), "image", None)
+    if hasattr(images, "Iterator"):
+        core.replace(images.Iterator, "__init__", core.remembers_making(made))
 
 
 def look(data, batch_size, steps):
@@ -68,6 +74,25 @@ def _sequence(data, fields):
     if held is not None:
         fields["content"] = content(held)
     fields["shuffles"] = bool(getattr(data, "shuffle", False))
+
+
+# Settings of an ImageDataGenerator that change images at random, with what leaves them as they are.
+_CHANGES = ("rotation_range", "width_shift_range", "height_shift_range", "shear_range", "channel_shift_range", "horizontal_flip", "vertical_flip", "brightness_range")
+_AS_IT_IS = (1, 1)
+
+
+def tell_seed(data, loader, where):
+    """The seed that an iterator of ImageDataGenerator was given: it sets NumPy's random state before each batch. Returns whether there
+    is one from which images are changed."""
+    generator, seed = getattr(data, "image_data_generator", None), getattr(data, "seed", None)
+    if generator is None or not isinstance(seed, int) or not hasattr(data, "total_batches_seen"):
+        return False
+    if not any(getattr(generator, name, None) for name in _CHANGES) and tuple(getattr(generator, "zoom_range", _AS_IT_IS)) == _AS_IT_IS:
+        return False
+    where = made.get(data) or where
+    core.tell_once("seed of an image generator", where, (str(seed),))
+    workers.tell_states(loader, where, [{"states": {"numpy": digest.of_text("seed %d" % seed)}, "draws": {"numpy": True}}])
+    return True
 
 
 def _chain(data, fields):

@@ -36,6 +36,7 @@ def install(keras, tensorflow):
     for owner in (callbacks.Callback, getattr(optimizers, "Optimizer", None), getattr(getattr(optimizers, "legacy", None), "Optimizer", None)):
         if owner is not None:
             replace(owner, "__init__", core.remembers_making(_made))
+    keras_data.install(keras)
     replace(callbacks.ModelCheckpoint, "_save_model", _names_checkpoint)
     replace(callbacks.CSVLogger, "on_train_begin", _tells_csv)
     replace(callbacks.TensorBoard, "on_train_begin", core.looks_first(_tell_curves))
@@ -136,6 +137,7 @@ def _watch_class():
             # Sequences draw in threads of Keras, which run ahead of the first batch.
             is_sequence = hasattr(given.get("x"), "__getitem__") and not hasattr(given.get("x"), "shape")
             self.states = workers.states() if is_sequence else None
+            self.drawn_from = given.get("x") if is_sequence else None
             self.data = guard(keras_data.look)(given.get("x"), given.get("batch_size"), given.get("steps_per_epoch"))
             validation = given.get("validation_data")
             size = given.get("validation_batch_size") or given.get("batch_size")
@@ -176,6 +178,8 @@ def _watch_class():
 
         def _tell_draws(self):
             states, self.states = self.states, None
+            if states and keras_data.tell_seed(self.drawn_from, self.loader, self.where):
+                return
             drawn = workers.drawn(states) if states else None
             if drawn and drawn["draws"].get("numpy"):
                 # Keras shuffles by Python's numbers, and its shares are the program's.

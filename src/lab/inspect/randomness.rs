@@ -47,7 +47,12 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
                 // A loader gives its workers all three states, from a number that it draws from PyTorch's.
                 let has_workers = seen.of_all(pass).any(|(_, pass)| pass.loader == loader && pass.workers > 0);
                 let seed = if has_workers { kinds[2].1 } else { seed };
-                let remedy = if seen.is_accelerate() {
+                let of_flow = seen.told("seed of an image generator").and_then(|report| report.settings.first());
+                let remedy = if let Some(given) = of_flow {
+                    format!("add the rank to the seed: seed={given} + hvd.rank()")
+                } else if seen.is_keras() {
+                    format!("add the rank to the seed, after the model is made: {}", seed.replace("rank", "hvd.rank()"))
+                } else if seen.is_accelerate() {
                     "give accelerate's set_seed device_specific=True".to_owned()
                 } else if has_workers && seen.is_lightning() {
                     "give seed_everything workers=True, or add the rank to the seed in worker_init_fn".to_owned()

@@ -128,3 +128,23 @@ fn ranks_that_wait_for_tensors_of_different_names_never_meet() {
     assert!(found.seen.contains("b on rank 0, SGD/b on rank 1"), "{}", found.seen);
     assert!(sent([&["a"], &["a", "b"]]).seen.contains("1 tensor on rank 0, b on rank 1"));
 }
+
+#[test]
+fn equal_random_numbers_of_keras_have_a_remedy_without_workers() {
+    let drawn = InspectorReport::Workers(WorkersReport {
+        loader: 0,
+        made: at(15),
+        numpy: vec!["equal".into()],
+        python: Vec::new(),
+        torch: Vec::new(),
+        draws_numpy: true,
+        draws_python: false,
+        draws_torch: false,
+    });
+    let drawn = with(on_horovod(right(), true), 2, &[0, 1], &drawn);
+    let found = finding(&drawn, true, Topic::Randomness).unwrap();
+    assert!(found.remedy.contains("seed + hvd.rank()") && !found.remedy.contains("worker_init_fn"), "{}", found.remedy);
+    let of_generator = with(drawn, 2, &[0, 1], &told("seed of an image generator", &["42"]));
+    let found = finding(&of_generator, true, Topic::Randomness).unwrap();
+    assert!(found.remedy.contains("seed=42 + hvd.rank()"), "{}", found.remedy);
+}
