@@ -427,6 +427,8 @@ def _tell_update(optimizer, number):
     calls_by_hand = [by_hand[digest.address(parameter.grad)] for parameter in exchanged]
     for call in calls_by_hand:
         core.tell_once("async_op" if call.is_async else "averaged by hand", call.place)
+        if call.backwards < State.backwards:
+            core.tell_once("backward behind the average", scaling.last_backward())
     if clipped[1] is not None:
         calls = calls_by_hand or _sums_of_all(with_gradient)
         if calls and all(call.number > clipped[0] for call in calls):

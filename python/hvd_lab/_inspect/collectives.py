@@ -81,13 +81,13 @@ def _before(name, args, kwargs):
     where = place(caller)
     State.within = (name, where)
     tensor = _tensor(args, kwargs)
-    count(name, where, None if tensor is None else tensor.numel(), not _is_inside(caller), _is_count(tensor), _is_earlier(tensor))
+    count(name, where, None if tensor is None else tensor.numel(), not _is_inside(caller), _is_count(tensor), is_earlier(tensor))
     if tensor is not None and name == "all_reduce":
         scaling.before_sum(tensor)
     return _has_changed(tensor)
 
 
-def _is_earlier(tensor):
+def is_earlier(tensor):
     """Whether what is brought together was there before the last validation."""
     return State.behind_validation and State.earlier is not None and tensor is not None and State.earlier.has(tensor)
 
@@ -169,6 +169,7 @@ class Call:
 
     def __init__(self, name, args, kwargs, tensor, is_changed):
         self.name, self.place, self.steps, self.number = name, place(sys._getframe(4)), State.steps, State.calls
+        self.backwards = State.backwards
         self.is_async = bool(kwargs.get("async_op") or len(args) > 3 and args[3])
         is_whole = name == "all_reduce" and not self.is_async
         op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()

@@ -1,5 +1,6 @@
 """Values that were there before a validation: a collective that brings only those together says nothing of its results."""
 import inspect
+import math
 import sys
 import types
 import weakref
@@ -25,13 +26,12 @@ class Earlier:
     def _add(self, value, depth):
         torch = sys.modules.get("torch")
         if type(value) is float:
-            if not value.is_integer():
-                self._numbers.add(value)
+            self._know([value])
         elif torch is not None and torch.is_tensor(value):
             version = _version(value)
             if 0 < value.numel() <= _FEW and version is not None:
                 self._tensors[id(value)] = weakref.ref(value), version
-                self._numbers.update(number for number in digest.of_few(value, _FEW) if not number.is_integer())
+                self._know(digest.of_few(value, _FEW))
         elif depth and isinstance(value, (list, tuple, dict)):
             if len(value) <= _VALUES:
                 for item in list(value.values() if isinstance(value, dict) else value):
@@ -41,6 +41,10 @@ class Earlier:
             if type(attributes) is dict and len(attributes) <= _VALUES:
                 for item in list(attributes.values()):
                     self._add(item, depth - 1)
+
+    def _know(self, numbers):
+        """Neither counts nor what stands for no number yet, as the best loss before the first."""
+        self._numbers.update(number for number in numbers if math.isfinite(number) and not number.is_integer())
 
     def has(self, tensor):
         """Whether all that this tensor says was there already. Whole numbers count samples, and say nothing alone."""

@@ -2,7 +2,7 @@
 import functools
 import sys
 
-from . import averaging, collectives, core, digest, source
+from . import averaging, collectives, core, digest, source, sums
 from .core import State, guard, place, replace, sampled, send
 
 _NAMES = (
@@ -89,6 +89,8 @@ def _told(name, old):
             _after(where)
         if name in _AVERAGES and where is not None:
             _note_average(args[0] if args else kwargs.get("tensor", kwargs.get("tensors")), result)
+        if kwargs.get("op") is not None and kwargs["op"] == getattr(sys.modules.get(old.__module__), "Sum", None):
+            _note_sum(result, where)
         return result
 
     return call
@@ -111,7 +113,9 @@ def _before(name, args, kwargs):
     given = kwargs.get("name")
     # Horovod knows calls by their names: ranks that wait for different ones never meet.
     State.within = ("hvd.%s of %.80r" % (name, given) if isinstance(given, str) else "hvd." + name, where)
-    collectives.count("hvd." + name, where, _numbers(args, kwargs))
+    tensor = args[0] if args else kwargs.get("tensor")
+    is_earlier = hasattr(tensor, "data_ptr") and collectives.is_earlier(tensor)
+    collectives.count("hvd." + name, where, _numbers(args, kwargs), is_earlier=is_earlier)
     return where
 
 
@@ -139,6 +143,12 @@ def _note_average(given, result):
     for tensor, averaged in pairs:
         if hasattr(averaged, "data_ptr") and digest.address(tensor) in _gradients[1]:
             averaging.by_hand[digest.address(averaged)] = collectives.Call("all_reduce", (), {"op": "AVERAGE"}, averaged, True)
+
+
+@guard
+def _note_sum(result, where):
+    if where is not None and State.behind_validation and hasattr(result, "data_ptr"):
+        sums.remember(result, where)
 
 
 @guard

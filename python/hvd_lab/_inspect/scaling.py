@@ -58,6 +58,11 @@ def before_backward(loss, frame):
         _passes.append((place(frame), State.batch, is_mean, scale, is_divided))
 
 
+def last_backward():
+    """The line of the last backward pass in front of this update."""
+    return _passes[-1][0] if _passes else core.NO_PLACE
+
+
 @guard
 def behind_backward():
     clear_numbers()

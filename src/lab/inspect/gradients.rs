@@ -240,6 +240,11 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             let remedy = "keep what all_reduce returns, and call wait() on each before optimizer.step()";
             return Some((what.to_owned(), Some(place), remedy.to_owned()));
         }
+        if let Some(place) = told("backward behind the average") {
+            let what = "the program averages them by itself, and a backward pass behind that adds to them";
+            let remedy = "average them behind the last backward pass, right in front of optimizer.step()";
+            return Some((what.to_owned(), Some(place), remedy.to_owned()));
+        }
         let by_hand = own().map(|update| update.averaged_by_hand).min().unwrap_or(0);
         let what = format!("the program averages {by_hand} of {} tensors by itself", one.tensors);
         let place = told("averaged by hand").or_else(|| known(&one.place));

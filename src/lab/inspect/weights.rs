@@ -334,7 +334,10 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
         Some(_) if seen.wrappers().any(|(_, report)| report.shares_buffers) => {
             Finding::ok(topic, "what the optimizer remembers was equal on all ranks, and the wrapper sends the buffers of rank 0")
         }
-        Some(_) => Finding::ok(topic, "what the optimizer remembers was equal on all ranks"),
+        Some(_) => Finding::ok(
+            topic,
+            "what the optimizer remembers was equal on all ranks; buffers, such as the statistics of batch norm, were not compared",
+        ),
         None => Vec::new(),
     }
 }
