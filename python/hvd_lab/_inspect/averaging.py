@@ -140,6 +140,14 @@ def are_weights(tensor):
     return parameter is not None and digest.address(parameter) == digest.address(tensor)
 
 
+def is_own_buffer(tensor):
+    """Whether it is one of a wrapped model whose ranks each keep their own."""
+    there = digest.address(tensor)
+    all_wrapped = [wrapper.wrapped() for wrapper in wrappers]
+    alone = [wrapped for wrapped in all_wrapped if wrapped is not None and not getattr(wrapped, "broadcast_buffers", True)]
+    return there is not None and any(digest.address(buffer) == there for wrapped in alone for buffer in wrapped.module.buffers())
+
+
 @guard
 def _tell_threads(*args, **kwargs):
     core.tell_call("set_num_threads", sys._getframe(3))

@@ -151,6 +151,8 @@ def _after(name, args, kwargs, began, is_changed):
     tensor = _tensor(args, kwargs)
     if tensor is None or name not in ("all_reduce", "broadcast"):
         return
+    if State.updates and averaging.is_own_buffer(tensor):
+        core.tell_once("buffers brought together", place(sys._getframe(3)))
     if name == "all_reduce" and State.updates and averaging.are_weights(tensor):
         core.tell_once("averaged weights", place(sys._getframe(3)))
     if name == "all_reduce" and State.behind_validation and "SUM" in str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper():

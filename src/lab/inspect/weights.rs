@@ -319,7 +319,8 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
             "broadcast them as well: hvd.broadcast_parameters(model.state_dict(), root_rank=0)",
         )];
     }
-    let own_buffers = seen.wrappers().find(|(_, report)| report.by == "DistributedDataParallel" && !report.shares_buffers);
+    let keeps_own = |report: &WrappedReport| report.by == "DistributedDataParallel" && !report.shares_buffers;
+    let own_buffers = seen.wrappers().find(|(_, report)| keeps_own(report)).filter(|_| !seen.has("buffers brought together"));
     let differ_later = differing(&updates, |update| &update.buffers).any(|((_, number), _)| *number > 0);
     if let Some((_, wrapper)) = own_buffers.filter(|_| differ_later) {
         return vec![Finding::objection(
