@@ -81,13 +81,13 @@ def _before(name, args, kwargs):
     where = place(caller)
     State.within = (name, where)
     tensor = _tensor(args, kwargs)
-    count(name, where, None if tensor is None else tensor.numel(), not _is_inside(caller), _is_count(tensor), is_earlier(tensor))
+    count(name, where, None if tensor is None else tensor.numel(), not _is_inside(caller), _is_count(tensor), was_there(tensor))
     if tensor is not None and name == "all_reduce":
         scaling.before_sum(tensor)
     return _has_changed(tensor)
 
 
-def is_earlier(tensor):
+def was_there(tensor):
     """Whether what is brought together was there before the last validation."""
     return State.behind_validation and State.earlier is not None and tensor is not None and State.earlier.has(tensor)
 
@@ -155,7 +155,7 @@ def _after(name, args, kwargs, began, is_changed):
         core.tell_once("buffers brought together", place(sys._getframe(3)))
     if name == "all_reduce" and State.updates and averaging.are_weights(tensor):
         core.tell_once("averaged weights", place(sys._getframe(3)))
-    if name == "all_reduce" and State.behind_validation and "SUM" in str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper():
+    if name == "all_reduce" and State.behind_validation and "SUM" in _operation(args, kwargs):
         sums.remember(tensor, place(sys._getframe(3)))
     if len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
@@ -166,6 +166,11 @@ def _after(name, args, kwargs, began, is_changed):
             averaging.summed.append((tensor.numel(), call.first, call))
 
 
+def _operation(args, kwargs):
+    """Of an `all_reduce`, by its name in PyTorch: `REDOPTYPE.SUM` in some versions."""
+    return str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()
+
+
 class Call:
     """A collective that changed a tensor, with what it left there."""
 
@@ -174,7 +179,7 @@ class Call:
         self.backwards = State.backwards
         self.is_async = bool(kwargs.get("async_op") or len(args) > 3 and args[3])
         is_whole = name == "all_reduce" and not self.is_async
-        op = str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()
+        op = _operation(args, kwargs)
         # What was changed in its place before, as by `grad.div_(size)`, may have been divided.
         self.is_sum = is_whole and "SUM" in op and "PRE" not in op and not is_changed
         # Of a part of the ranks it is no average of all.

@@ -47,7 +47,7 @@ class State:
     # Whatever moves: a standing process does not change it.
     progress = 0
     updates = 0
-    # Of the first optimizer.
+    # The highest rate of the first optimizer, and the rate of the last update of any.
     highest_rate = last_rate = 0.0
     # Backward passes so far.
     backwards = 0
@@ -416,6 +416,20 @@ def looks_first(look):
         def call(*args, **kwargs):
             look(*args, **kwargs)
             return old(*args, **kwargs)
+
+        return call
+
+    return make
+
+
+def looks_behind(look):
+    """The same with what the function has returned, in front of what it was given."""
+
+    def make(old):
+        def call(*args, **kwargs):
+            result = old(*args, **kwargs)
+            look(result, *args, **kwargs)
+            return result
 
         return call
 

@@ -88,7 +88,7 @@ def _told(name, old):
         finally:
             _after(where)
         if name in _AVERAGES and where is not None:
-            _note_average(args[0] if args else kwargs.get("tensor", kwargs.get("tensors")), result)
+            _note_average(_given(args, kwargs), result)
         if kwargs.get("op") is not None and kwargs["op"] == getattr(sys.modules.get(old.__module__), "Sum", None):
             _note_sum(result, where)
         return result
@@ -110,12 +110,12 @@ def _before(name, args, kwargs):
         core.tell_once("thrown away", where, ("hvd." + name,))
     if name == "join":
         core.tell_once("join", where)
-    given = kwargs.get("name")
+    named = kwargs.get("name")
     # Horovod knows calls by their names: ranks that wait for different ones never meet.
-    State.within = ("hvd.%s of %.80r" % (name, given) if isinstance(given, str) else "hvd." + name, where)
-    tensor = args[0] if args else kwargs.get("tensor")
-    is_earlier = hasattr(tensor, "data_ptr") and collectives.is_earlier(tensor)
-    collectives.count("hvd." + name, where, _numbers(args, kwargs), is_earlier=is_earlier)
+    State.within = ("hvd.%s of %.80r" % (name, named) if isinstance(named, str) else "hvd." + name, where)
+    given = _given(args, kwargs)
+    is_earlier = hasattr(given, "data_ptr") and collectives.was_there(given)
+    collectives.count("hvd." + name, where, _numbers(given), is_earlier=is_earlier)
     return where
 
 
@@ -158,8 +158,12 @@ def _after(where):
         State.progress += 1
 
 
-def _numbers(args, kwargs):
-    tensor = args[0] if args else kwargs.get("tensor", kwargs.get("value"))
+def _given(args, kwargs):
+    """The tensor, the tensors or the value of a call."""
+    return args[0] if args else next((kwargs[name] for name in ("tensor", "tensors", "value") if name in kwargs), None)
+
+
+def _numbers(tensor):
     for name in ("numel", "size"):
         found = getattr(tensor, name, None)
         found = found() if callable(found) else found

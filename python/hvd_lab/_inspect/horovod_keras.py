@@ -16,7 +16,7 @@ def install(module):
     callbacks = module.callbacks
     replace(callbacks.BroadcastGlobalVariablesCallback, "on_batch_end", _tells_broadcast)
     replace(callbacks.MetricAverageCallback, "on_epoch_end", _tells_average)
-    replace(callbacks.LearningRateWarmupCallback, "on_train_begin", functools.partial(_tells_warmup, module))
+    replace(callbacks.LearningRateWarmupCallback, "on_train_begin", core.looks_behind(functools.partial(_tell_warmup, module)))
 
 
 def _tells_optimizer(module, old):
@@ -89,17 +89,8 @@ def _tell_average(callback):
     State.within = ("hvd.metric_average", where)
 
 
-def _tells_warmup(module, old):
-    def on_train_begin(self, *args, **kwargs):
-        result = old(self, *args, **kwargs)
-        _tell_warmup(module, self)
-        return result
-
-    return on_train_begin
-
-
 @guard
-def _tell_warmup(module, callback):
+def _tell_warmup(module, result, callback, *args, **kwargs):
     """One that climbs to the rate of one rank, where the optimizer was made with that of all."""
     target, made = float(callback.initial_lr), keras_hooks.rate_of(callback.model.optimizer)
     if module.size() > 1 and made and made[0] > 0 and abs(target * module.size() / made[0] - 1) < 0.01:

@@ -31,7 +31,7 @@ def install(keras, tensorflow):
     replace(model, "evaluate", _evaluates)
     for name in ("save", "save_weights"):
         replace(model, name, functools.partial(_tells_file, "Model." + name))
-    replace(model, "load_weights", _tells_load)
+    replace(model, "load_weights", core.looks_behind(_tell_load))
     optimizers = keras.optimizers
     for owner in (callbacks.Callback, getattr(optimizers, "Optimizer", None), getattr(getattr(optimizers, "legacy", None), "Optimizer", None)):
         if owner is not None:
@@ -360,17 +360,8 @@ def _tell_curves(callback, *args, **kwargs):
     curves.tell(getattr(callback, "log_dir", None), "", None, _made.get(callback) or core.NO_PLACE)
 
 
-def _tells_load(old):
-    def load_weights(self, *args, **kwargs):
-        result = old(self, *args, **kwargs)
-        _tell_load(self)
-        return result
-
-    return load_weights
-
-
 @guard
-def _tell_load(model):
+def _tell_load(result, model, *args, **kwargs):
     if core.may_speak():
         send("state", action="loaded_model", place=place(sys._getframe(3)), digest=weights_of(model.variables), updates=State.updates)
 

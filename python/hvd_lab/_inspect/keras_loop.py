@@ -24,7 +24,7 @@ def install(tensorflow):
     for owner in (optimizers, getattr(optimizers, "legacy", None)):
         if hasattr(owner, "Optimizer"):
             replace(owner.Optimizer, "apply_gradients", lambda old: unread(_applies(old)))
-    replace(tensorflow.GradientTape, "gradient", lambda old: unread(_gives_gradients(old)))
+    replace(tensorflow.GradientTape, "gradient", lambda old: unread(core.looks_behind(_note_gradients)(old)))
     replace(type(tensorflow.function(lambda: None)), "__call__", _calls_function)
     replace(tensorflow.data.Dataset, "__iter__", _begins_pass)
     replace(tensorflow.data.Dataset, "shard", _remembers_shard)
@@ -111,17 +111,8 @@ def _digest_of(pairs):
     return known.hexdigest()
 
 
-def _gives_gradients(old):
-    def gradient(self, *args, **kwargs):
-        result = old(self, *args, **kwargs)
-        _note_gradients(self, result)
-        return result
-
-    return gradient
-
-
 @guard
-def _note_gradients(tape, result):
+def _note_gradients(result, tape, *args, **kwargs):
     """Horovod's tapes have a method of their own, which calls this one and averages what it gives."""
     horovod_common.leave_local(getattr(tape, "_local_sources", ()))
     if _is_within() or not core.may_speak():

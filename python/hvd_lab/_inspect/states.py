@@ -32,7 +32,7 @@ def install(torch):
     for name in _STEPS:
         if hasattr(schedules, name):
             replace(getattr(schedules, name), "__init__", core.remembers_making(_planned))
-            replace(getattr(schedules, name), "step", _counts_steps)
+            replace(getattr(schedules, name), "step", core.looks_behind(_count_step))
     State.before_end.append(_tell_planned)
     replace(builtins, "print", told_print)
     for owner in (builtins, io):
@@ -58,9 +58,15 @@ def tells_file(by, at):
 
 @guard
 def _tell_file(by, file):
+    path = _path_of(file)
+    if path and core.may_speak() and not _is_left_to_another(sys._getframe(3)):
+        _send_written(by, path, place(sys._getframe(3)))
+
+
+def _path_of(file):
+    """The absolute path of a file that is given by its path, or open; `None` of one without a path."""
     path = file if isinstance(file, (str, os.PathLike)) else getattr(file, "name", None)
-    if isinstance(path, (str, os.PathLike)) and core.may_speak() and not _is_left_to_another(sys._getframe(3)):
-        _send_written(by, os.path.abspath(os.fspath(path)), place(sys._getframe(3)))
+    return os.path.abspath(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else None
 
 
 def _send_written(by, path, where):
@@ -72,9 +78,10 @@ def _send_written(by, path, where):
 @guard
 def _tell_moved(file, to, *args, **kwargs):
     """A file that was written under another name first, so that nobody finds half of it."""
-    where = _written.pop(os.path.abspath(os.fspath(file)), None) if _written and isinstance(file, (str, os.PathLike)) else None
-    if where is not None and isinstance(to, (str, os.PathLike)) and core.may_speak():
-        _send_written("torch.save", os.path.abspath(os.fspath(to)), where)
+    where = _written.pop(_path_of(file), None) if _written else None
+    path = _path_of(to)
+    if where is not None and path and core.may_speak():
+        _send_written("torch.save", path, where)
 
 
 # Files that are remembered: data are read without number. And the lines that wrote some.
@@ -84,12 +91,8 @@ _read, _written = set(), {}
 
 @guard
 def _tell_read(file=None, *args, **kwargs):
-    path = kwargs.get("f", file)
-    path = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", None)
-    if not isinstance(path, (str, os.PathLike)) or not core.may_speak():
-        return
-    path = os.path.abspath(os.fspath(path))
-    if (path, State.updates) not in _read and len(_read) < _MOST_READ:
+    path = _path_of(kwargs.get("f", file))
+    if path and core.may_speak() and (path, State.updates) not in _read and len(_read) < _MOST_READ:
         _read.add((path, State.updates))
         send("state", action="read", by="torch.load", path=path, place=place(sys._getframe(3)), updates=State.updates, meetings=(State.steps, State.calls))
 
@@ -134,19 +137,11 @@ _opened = set()
 
 
 def _tells_load(action):
-    def make(old):
-        def load_state_dict(self, *args, **kwargs):
-            result = old(self, *args, **kwargs)
-            _tell_load(action, self)
-            return result
-
-        return load_state_dict
-
-    return make
+    return core.looks_behind(functools.partial(_tell_load, action))
 
 
 @guard
-def _tell_load(action, loaded):
+def _tell_load(action, result, loaded, *args, **kwargs):
     if not core.may_speak():
         return
     if action == "loaded_model":
@@ -161,16 +156,6 @@ _decisions = core.Marks()
 _STEPS = {"OneCycleLR": "total_steps", "CosineAnnealingLR": "T_max", "LinearLR": "total_iters", "PolynomialLR": "total_iters", "SequentialLR": "", "LambdaLR": ""}
 # Where schedules of so many steps were made; and of the last one that made a step: how many it has, how many it has made, and its class.
 _planned, _made_steps = core.Marks(), []
-
-
-def _counts_steps(old):
-    @functools.wraps(old)
-    def step(self, *args, **kwargs):
-        result = old(self, *args, **kwargs)
-        _count_step(self)
-        return result
-
-    return step
 
 
 def _total_steps(schedule):
@@ -189,7 +174,7 @@ def _total_steps(schedule):
 def _look_at_step(schedule, *args, **kwargs):
     """One makes its first step itself, where it is made."""
     frame = sys._getframe(3)
-    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+    while frame.f_back is not None and frame.f_globals.get("__name__") == core.__name__:
         frame = frame.f_back
     if State.updates:
         core.tell_call("schedule stepped", frame)
@@ -198,7 +183,7 @@ def _look_at_step(schedule, *args, **kwargs):
 
 
 @guard
-def _count_step(schedule):
+def _count_step(result, schedule, *args, **kwargs):
     """One that holds others comes last, behind the step of the one inside."""
     last = (getattr(schedule, "_schedulers", None) or [schedule])[-1]
     _made_steps[:] = _planned.get(last), _total_steps(schedule), schedule.last_epoch, type(last).__name__

@@ -13,10 +13,9 @@ _NUMBER = re.compile(r"(?<![\w.])\d+\.(\d+)(?![\w.]*\d)")
 
 def remember(tensor, where):
     """What a sum over all ranks has left in a small tensor."""
-    numbers = digest.of_few(tensor)
-    if any(1 < number <= State.size or 100 < number <= 100 * State.size for number in numbers):
-        _sums.extend((number, where) for number in numbers)
-        del _sums[:-_MOST]
+    too_high = [number for number in digest.of_few(tensor) if 1 < number <= State.size or 100 < number <= 100 * State.size]
+    _sums.extend((number, where) for number in too_high)
+    del _sums[:-_MOST]
 
 
 def are_there():
@@ -33,7 +32,6 @@ def look(text, where):
     for found in _NUMBER.finditer(text):
         printed, digits = float(found.group()), len(found.group(1))
         for number, made in _sums:
-            is_it = abs(printed - number) <= 0.51 * 10.0 ** -digits and digits >= 2
-            if is_it and (1 < number <= State.size or 100 < number <= 100 * State.size):
+            if digits >= 2 and abs(printed - number) <= 0.51 * 10.0 ** -digits:
                 core.tell_once("sum printed", made, (found.group(), "%s:%d" % (where["file"].rsplit("/", 1)[-1], where["line"])))
                 return

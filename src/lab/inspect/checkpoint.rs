@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, group, known, ranks as names, state};
-use super::weights::loaded_by_some;
+use super::weights::loaded_apart;
 use crate::domain::event::{PassReport, Place, StateAction, StateReport};
 
 const TOPIC: Topic = Topic::Checkpoint;
@@ -54,9 +54,14 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 /// By host and path: who writes a file, and the line.
 type Files<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<usize>, &'a Place)>;
 
+/// By rank.
+fn hosts(seen: &Inspection) -> BTreeMap<usize, &str> {
+    seen.of_all(group).map(|(rank, group)| (rank, group.host.as_str())).collect()
+}
+
 /// The files that ranks wrote in such a way.
 fn written(seen: &Inspection, is_such: fn(&str) -> bool) -> Files<'_> {
-    let hosts: BTreeMap<usize, &str> = seen.of_all(group).map(|(rank, group)| (rank, group.host.as_str())).collect();
+    let hosts = hosts(seen);
     let mut files = Files::new();
     for (rank, report) in seen
         .of_all(state)
@@ -100,7 +105,7 @@ fn at_line(path: &str, place: &Place) -> String {
 /// A file that one rank reads while another may still write it: nothing has brought the two together in between.
 fn read_too_early(seen: &Inspection) -> Option<Finding> {
     let of = |action: StateAction| seen.of_all(state).filter(move |(_, report)| report.action == action);
-    let hosts: BTreeMap<usize, &str> = seen.of_all(group).map(|(rank, group)| (rank, group.host.as_str())).collect();
+    let hosts = hosts(seen);
     let (writer, written, reader, read) = of(StateAction::Written).find_map(|(writer, written)| {
         let is_early = |(reader, read): &(usize, &StateReport)| {
             let is_same = read.path == written.path && hosts.get(reader) == hosts.get(&writer) && *reader != writer;
@@ -142,8 +147,7 @@ fn resumed(seen: &Inspection) -> Option<Finding> {
         .values()
         .map(|reports| (reports, epochs_of(reports)))
         .find(|(_, epochs)| epochs.len() > 1 && differ(epochs.iter().map(|(_, epoch)| epoch)))?;
-    let loads = [StateAction::LoadedModel, StateAction::LoadedOptimizer];
-    let place = loads.into_iter().find_map(|action| loaded_by_some(seen, action, |_| true)).and_then(|(_, place)| place);
+    let place = loaded_apart(seen).and_then(|(_, place)| place);
     let told: Vec<String> = epochs.iter().map(|(rank, epoch)| format!("rank {rank} with {epoch}")).collect();
     let remedy = seen.in_words(
         "broadcast the epoch: hvd.broadcast(epoch, 0)",

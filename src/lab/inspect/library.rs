@@ -23,33 +23,32 @@ impl Inspection {
         self.uses(&["accelerate"]) && !self.uses(&["transformers", "lightning", "pytorch_lightning"])
     }
 
-    /// What is true on one rank alone.
-    pub(super) fn is_root(&self) -> &'static str {
+    /// What is true on one rank alone, and its words where no `trainer` is at hand.
+    fn root(&self) -> (&'static str, &'static str) {
         if self.is_horovod() {
-            "hvd.rank() == 0"
+            ("hvd.rank() == 0", "")
         } else if self.is_accelerate() {
-            "accelerator.is_main_process"
+            ("accelerator.is_main_process", "")
         } else if self.is_fabric() {
-            "fabric.is_global_zero"
+            ("fabric.is_global_zero", "")
         } else if self.is_lightning() {
-            "trainer.is_global_zero"
+            ("trainer.is_global_zero", ", in a module self.trainer.is_global_zero")
         } else if self.uses(&["transformers"]) {
-            "trainer.is_world_process_zero()"
+            ("trainer.is_world_process_zero()", ", in a callback state.is_world_process_zero")
         } else {
-            "dist.get_rank() == 0"
+            ("dist.get_rank() == 0", "")
         }
     }
 
-    /// The line that lets one rank do something, and its words where no `trainer` is at hand.
+    /// What is true on one rank alone.
+    pub(super) fn is_root(&self) -> &'static str {
+        self.root().0
+    }
+
+    /// The line that lets one rank do something.
     pub(super) fn on_root(&self) -> String {
-        let elsewhere = if self.is_lightning() {
-            ", in a module self.trainer.is_global_zero"
-        } else if self.uses(&["transformers"]) {
-            ", in a callback state.is_world_process_zero"
-        } else {
-            ""
-        };
-        format!("`if {}:`{elsewhere}", self.is_root())
+        let (is_root, elsewhere) = self.root();
+        format!("`if {is_root}:`{elsewhere}")
     }
 
     /// What wraps the model where nothing does.

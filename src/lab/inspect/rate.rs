@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, ended, known, pass, ranks as names, update};
 use super::metrics::{average_first, decided_alone};
-use super::weights::loaded_by_some;
-use crate::domain::event::{EndedReport, InspectedUpdate, PassReport, Place, StateAction, WrappedReport};
+use super::weights::loaded_apart;
+use crate::domain::event::{EndedReport, InspectedUpdate, PassReport, Place, WrappedReport};
 use crate::domain::units;
 
 const TOPIC: Topic = Topic::Rate;
@@ -60,10 +60,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 
 /// Rates that come to differ while the ranks train.
 fn drifted(seen: &Inspection) -> Option<Finding> {
-    let loads = [StateAction::LoadedModel, StateAction::LoadedOptimizer];
-    let is_consequence =
-        decided_alone(seen).is_some() || loads.into_iter().any(|action| loaded_by_some(seen, action, |_| true).is_some());
-    if is_consequence {
+    if decided_alone(seen).is_some() || loaded_apart(seen).is_some() {
+        // They follow from that.
         return None;
     }
     let (said, place) =
@@ -79,13 +77,11 @@ fn drifted(seen: &Inspection) -> Option<Finding> {
         // What sets them may be a value of the rank, or a schedule that was made in another way.
         None => (
             said,
-            place,
+            seen.rate_set_at().or_else(|| known(&seen.told("schedule made")?.place)).or(place),
             format!("give all ranks the same schedule; if a value of the training sets the rate, {}", average_first(seen)),
         ),
     };
     let cost = "equal gradients give different updates: the ranks drift apart";
-    let scheduled = || known(&seen.told("schedule made")?.place);
-    let place = if only.is_none() { seen.rate_set_at().or_else(scheduled).or(place) } else { place };
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
 }
 

@@ -258,16 +258,18 @@ fn is_sent_behind_loads(seen: &Inspection) -> bool {
 }
 
 /// Ranks that loaded a state where others, which have got as far, did not. Only loads that `counts` accepts are looked at.
-pub(super) fn loaded_by_some(
-    seen: &Inspection,
-    action: StateAction,
-    counts: fn(&StateReport) -> bool,
-) -> Option<(String, Option<Place>)> {
+fn loaded_by_some(seen: &Inspection, action: StateAction, counts: fn(&StateReport) -> bool) -> Option<(String, Option<Place>)> {
     let loads = seen.of_all(state).filter(|(_, report)| report.action == action && counts(report));
     let loaded: BTreeMap<usize, &Place> = loads.map(|(rank, report)| (rank, &report.place)).collect();
     let trained: BTreeSet<usize> = seen.of_all(update).map(|(rank, _)| rank).collect();
     let place = loaded.values().next().copied()?;
     trained.iter().any(|rank| !loaded.contains_key(rank)).then(|| (names(loaded.keys()), known(place)))
+}
+
+/// A model or an optimizer that only some ranks loaded.
+pub(super) fn loaded_apart(seen: &Inspection) -> Option<(String, Option<Place>)> {
+    let actions = [StateAction::LoadedModel, StateAction::LoadedOptimizer];
+    actions.into_iter().find_map(|action| loaded_by_some(seen, action, |_| true))
 }
 
 pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {

@@ -124,8 +124,8 @@ impl RunSummary {
     /// Ranks of its last attempt; `?` as long as only its own launcher knows. `None` of a run without a record.
     pub fn np_in_words(&self) -> Option<String> {
         let record = self.record.as_ref()?;
-        let is_counted = !record.knows_np() || self.logged.is_some() && self.figures.np > 0;
-        let np = if is_counted { self.figures.np } else { record.np() };
+        let is_own = self.logged.is_some();
+        let np = if is_own || !record.knows_np() { self.figures.np } else { record.np() };
         Some(if np > 0 { np.to_string() } else { "?".into() })
     }
 

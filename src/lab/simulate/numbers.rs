@@ -112,7 +112,7 @@ impl Numbers {
         })
     }
 
-    /// Nodes of GPUs, on networks by their names: within a node, and between nodes with so many cards each.
+    /// A cluster of nodes with `per_node` GPUs: the names of the network within a node and of that between nodes, and network cards per node.
     ///
     /// # Errors
     /// As [`Numbers::network`].

@@ -174,7 +174,7 @@ pub struct PassReport {
     pub sampler_made: Place,
     /// Where the data set was made, if it is a subset of another one. Numbers of samples are those of the other one.
     pub split_made: Place,
-    /// Digest of the numbers of that subset's samples, or of which slices and names the data set holds; empty if it is no part of anything.
+    /// Digest of the numbers of that subset's samples, or of the slices and file names that the data set holds. Empty if there are none.
     pub subset: String,
     /// Digest of the data set itself: equal on all ranks if they have the same one. Empty if it cannot be told without reading samples.
     pub content: String,
@@ -197,7 +197,7 @@ pub struct PassReport {
     /// Digest of the order of its samples, by their numbers or else by the first batches: random augmentation does not change it.
     pub order: String,
     /// The numbers of its samples that are 0 under a hash modulo `every`, a power of two, at most 256: they show what ranks have in
-    /// common. If the sampler tells none, these are the smallest digests of enough samples themselves.
+    /// common. If the sampler has no numbers, the smallest digests of the samples themselves, if enough were seen.
     pub picked: Vec<u32>,
     pub every: usize,
     /// Digests of the labels of the samples in `picked`, 0 where one did not come to the program; empty where no batch has labels.

@@ -84,11 +84,15 @@ impl Supervisor {
             let going_on = because.as_ref().map(|why| format!("{why}; {}", elastic.going_on()));
             notes.extend(going_on.clone());
             // Stays until the ranks have started: a status that is replaced at once cannot be read.
-            let starting = going_on.unwrap_or_else(|| match &self.record.request.spec {
-                // It may start ranks itself.
-                spec if spec.starts_alone() => "starting the program".to_owned(),
-                _ if self.record.knows_np() => elastic.starting(),
-                _ => "starting the ranks".to_owned(),
+            let starting = going_on.unwrap_or_else(|| {
+                if self.record.request.spec.starts_alone() {
+                    // It may start ranks itself.
+                    "starting the program".to_owned()
+                } else if self.record.knows_np() {
+                    elastic.starting()
+                } else {
+                    "starting the ranks".to_owned()
+                }
             });
             let words = Words { notes: std::mem::take(&mut notes), because };
             let (line, tags) = match self.command(&elastic.now, images, words, lease.as_ref()) {
