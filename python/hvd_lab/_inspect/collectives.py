@@ -98,6 +98,7 @@ def count(name, where, numbers, is_told=True, is_count=False, is_earlier=False):
     number, key = State.calls, (name, where["file"], where["line"])
     State.calls += 1
     State.meetings += is_told and not is_count and ("reduce" in name or "gather" in name)
+    State.shared += "barrier" not in name
     times = _of_line.get(key, 0)
     if len(_of_line) < 10_000 or times:
         _of_line[key] = times + 1

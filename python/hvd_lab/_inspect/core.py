@@ -55,8 +55,8 @@ class State:
     steps = 0
     # Collective calls so far, and seconds of each phase since the last report of them.
     calls = 0
-    # Those by which results come together.
-    meetings = 0
+    # Those by which results come together, and those by which ranks tell each other anything.
+    meetings = shared = 0
     times = {"data": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0, "exchange": 0.0}
     # A pass over a data loader has begun, and how many batches and which line are those of the last one.
     has_loaders, loader = False, (0, NO_PLACE)

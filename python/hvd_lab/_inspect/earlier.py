@@ -11,7 +11,7 @@ from . import core, digest
 _FRAMES, _VALUES, _DEPTH = 12, 64, 2
 # Numbers in a tensor that is a result, rather than a part of the model or of the data.
 _FEW = 8
-_CLOSE = 1e-5
+_CLOSE, _EXACT = 1e-5, 1e-9
 
 
 class Earlier:
@@ -19,8 +19,8 @@ class Earlier:
 
     def __init__(self, frame):
         self._tensors, self._numbers = {}, set()
-        for of in _frames(frame):
-            for value in _values_in(of):
+        for of in frames(frame):
+            for value in read(of, _some) or ():
                 self._add(value, _DEPTH)
 
     def _add(self, value, depth):
@@ -46,6 +46,11 @@ class Earlier:
         """Neither counts nor what stands for no number yet, as the best loss before the first."""
         self._numbers.update(number for number in numbers if math.isfinite(number) and not number.is_integer())
 
+    def knows(self, numbers):
+        """Whether those of them that are fractions were there already, or are shares of what was: the mean of a sum of losses."""
+        new = [number for number in numbers if not number.is_integer()]
+        return bool(new) and all(any(_is_share(number, known) for known in self._numbers) for number in new)
+
     def has(self, tensor):
         """Whether all that this tensor says was there already. Whole numbers count samples, and say nothing alone."""
         there, version = self._tensors.get(id(tensor), (None, None))
@@ -53,6 +58,11 @@ class Earlier:
             return True
         new = [number for number in digest.of_few(tensor, _FEW) if not number.is_integer()]
         return bool(new) and all(any(abs(number - known) <= _CLOSE * abs(known) for known in self._numbers) for number in new)
+
+
+def _is_share(number, whole):
+    parts = whole / number if number else 0.0
+    return math.isfinite(parts) and round(parts) >= 1 and abs(parts - round(parts)) <= _EXACT * parts
 
 
 def _version(tensor):
@@ -63,7 +73,7 @@ def _version(tensor):
         return None
 
 
-def _frames(frame):
+def frames(frame):
     """Those of the program, from the inside."""
     left = _FRAMES
     while frame is not None and left:
@@ -73,16 +83,21 @@ def _frames(frame):
         frame = frame.f_back
 
 
-def _values_in(frame):
-    """Its variables. Nobody else sees the dictionary of them where the function does not ask for `locals`."""
+def read(frame, look):
+    """What `look` makes of its variables. Nobody else sees the dictionary of them where the function does not ask for `locals`."""
     if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-        return list(frame.f_locals.values())[:4 * _VALUES]
+        return look(frame.f_locals)
     if "locals" in frame.f_code.co_names:
-        return []
+        return None
     variables = frame.f_locals
-    found = list(variables.values())[:_VALUES]
-    _let_go(variables)
-    return found
+    try:
+        return look(variables)
+    finally:
+        _let_go(variables)
+
+
+def _some(variables):
+    return list(variables.values())[:4 * _VALUES]
 
 
 def _let_go(variables):
@@ -94,5 +109,5 @@ def _let_go(variables):
 def forget(frame):
     """Behind a profile function: Python has filled these dictionaries for it again."""
     if sys.version_info < (3, 13):
-        for of in _frames(frame):
-            _values_in(of)
+        for of in frames(frame):
+            read(of, _some)

@@ -90,11 +90,12 @@ def _tells_broadcast(action, old):
     def broadcast(of, *args, **kwargs):
         # What happens inside belongs to Horovod: a first step of an optimizer without a state is none of the program's.
         within, State.within = State.within, ("hvd." + old.__name__, _place_of_call())
+        before = _weights(of)
         try:
             result = old(of, *args, **kwargs)
         finally:
             State.within = within
-        _tell_broadcast(action, of)
+        _tell_broadcast(action, of, before)
         return result
 
     return broadcast
@@ -120,7 +121,13 @@ def _place_of_call():
 
 
 @guard
-def _tell_broadcast(action, of):
+def _weights(of):
+    """A digest of what an optimizer trains, before its first step."""
+    return digest.of_tensors(averaging._parameters(of)) if hasattr(of, "param_groups") and State.updates == 0 else ""
+
+
+@guard
+def _tell_broadcast(action, of, before):
     State.progress += 1
     if not core.may_speak():
         return
@@ -129,6 +136,8 @@ def _tell_broadcast(action, of):
     else:
         tensors = [value for value in (of.values() if hasattr(of, "values") else [pair[1] for pair in list(of)]) if hasattr(value, "is_sparse")]
     where = place(sys._getframe(3))
+    if before and before != _weights(of):
+        core.tell_once("weights decayed", where)
     if action == "broadcast_model":
         horovod_common.look_for_nothing(of, where)
         if State.updates == 0:

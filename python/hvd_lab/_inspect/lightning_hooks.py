@@ -6,8 +6,10 @@ from .core import State, guard, place, replace, send
 
 # Where results are logged, by their names, and the decisions of each callback that goes by one.
 _logged, _decided = {}, core.Marks()
-# Words that are told once, of all kinds.
-_MOST_TOLD = 64
+# Results that are told once, and values of one that are compared.
+_MOST_TOLD, _FEW = 64, 8
+# Of results that are yet to be told: the line and the values.
+_values = {}
 
 
 def install(module):
@@ -21,6 +23,7 @@ def install(module):
         return
     replace(module.LightningModule, "log", _remembers)
     replace(module.LightningModule, "manual_backward", core.looks_first(_tell_manual))
+    State.before_end.append(_tell_all)
     watching.tells_backward[0] = True
 
 
@@ -63,14 +66,30 @@ def _remember(module, name, value, is_of_all):
 
 
 def _tell_logged(by, value):
-    """Once of each result: a value that the program has brought together itself is the same on all ranks."""
-    if by not in core._told and len(core._told) < _MOST_TOLD:
+    """Once of each result, by its first values: those that the program has brought together itself are the same on all ranks, and few
+    are so by chance.
+    """
+    if by not in core._told and (by in _values or len(_values) < _MOST_TOLD):
         try:
             value = float(value)
         except (TypeError, ValueError, RuntimeError):
             # A dictionary of results, or several numbers.
             return
-        core.tell_once(by, State.logged_at, (digest.of_text(repr(value)),))
+        _, values = _values.setdefault(by, (State.logged_at, []))
+        values.append(repr(value))
+        if len(values) >= _FEW:
+            _tell_values(by)
+
+
+def _tell_values(by):
+    where, values = _values.pop(by)
+    core.tell_once(by, where, (digest.of_text(" ".join(values)),))
+
+
+@guard
+def _tell_all():
+    for by in list(_values):
+        _tell_values(by)
 
 
 @guard

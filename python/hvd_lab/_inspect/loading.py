@@ -5,7 +5,7 @@ import time
 import weakref
 import zlib
 
-from . import averaging, core, departures, digest, earlier, in_loop, parts, rows, unloaded, watching, workers
+from . import averaging, core, departures, digest, earlier, in_loop, parts, results, rows, unloaded, watching, workers
 from .core import State, guard, place, replace, send
 
 # Of a data set: its own values, and how deep they are looked into.
@@ -217,6 +217,7 @@ def install(torch):
         DataLoader._index_sampler = property(lambda self: _watched_indices(self, indices.fget(self)))
     workers.install(torch)
     State.before_end.append(finish_all)
+    State.before_end.append(results.finish)
 
 
 # Samplers that were told an epoch.
@@ -258,6 +259,7 @@ def _begin(loader):
         workers.prepare()
     for other in [other for other in _open if other.has_all()]:
         _finish(other, False)
+    results.close(sys._getframe(3))
     begun = Pass(loader, core.place_of_loop(sys._getframe(3)))
     State.loader, State.logged_at = (begun.expected, begun.made), None
     _current[loader] = begun
@@ -367,6 +369,8 @@ def _took(iterator, batch, waited):
     begun = getattr(iterator, "_hvd_lab_pass", None)
     if begun is None:
         return
+    if results.is_open():
+        results.close(sys._getframe(3))
     State.progress += 1
     State.batch = begun.index, State.batch[1] + 1
     State.behind_batch = _trained.get(begun.index, False)
@@ -429,6 +433,8 @@ def _finish(begun, is_whole):
             # Of several validations the first one: what it found is there before the next.
             State.earlier = begun.earlier
         State.behind_validation, State.validated, State.behind_batch = True, begun.samples, False
+    if is_whole:
+        results.begin(begun, trains)
     _trained[begun.index] = trains
     if begun.is_own_sampler:
         begun.sampler["shuffles"] = begun.is_mixed

@@ -2,6 +2,7 @@
 import _thread
 import atexit
 import os
+import re
 import sys
 import threading
 import time
@@ -205,13 +206,34 @@ def _end():
 
 @guard
 def _tell_end():
+    failure = _failure()
+    if failure is not None and failure["kind"] == "no group":
+        # It never became a rank, which is its mistake.
+        core.speak()
     if _is_over[0] == os.getpid() or not core.may_speak() or not State.has_spoken:
         return
     _is_over[0] = os.getpid()
     for tell in State.before_end:
         tell()
     tell_phases()
-    send("ended", updates=State.updates, highest_rate=State.highest_rate, last_rate=State.last_rate, inspector_seconds=round(State.seconds, 3), failure=_failure())
+    send("ended", updates=State.updates, highest_rate=State.highest_rate, last_rate=State.last_rate, inspector_seconds=round(State.seconds, 3), failure=failure)
+
+
+# Errors whose text says what is wrong with the program, and how much is read of one.
+_ERRORS = (
+    ("root ranks", r"Mismatched \w+ root ranks"),
+    ("backward passes", r"more than backward_passes_per_step"),
+    ("zero_grad", r"zero_grad\(\) was called after loss\.backward\(\) but before"),
+    ("unnamed", r"named_parameters was specified, but one or more"),
+    ("same name", r"with the same name as another tensor that is currently"),
+    ("types", r"Mismatched data types"),
+    ("operations", r"Mismatched (reduction )?operation"),
+    ("unused", r"finished reduction in the prior iteration"),
+    ("ready twice", r"mark a variable ready only once"),
+    ("other model", r"expects same model across all ranks|appears not to match (sizes|strides) of the same param"),
+    ("no group", r"Horovod has not been initialized|process group has not been initialized"),
+)
+_LONGEST = 20_000
 
 
 def _failure():
@@ -232,7 +254,8 @@ def _failure():
         elif not within and not isinstance(error, KeyboardInterrupt):
             within = _collective(code)
         trace = trace.tb_next
-    return {"place": where, "within": within}
+    text = str(error)[:_LONGEST]
+    return {"place": where, "within": within, "kind": next((kind for kind, pattern in _ERRORS if re.search(pattern, text)), "")}
 
 
 def _collective(code):

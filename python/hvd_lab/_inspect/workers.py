@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import random
+import re
 import sys
 import tempfile
 
@@ -13,6 +14,8 @@ from . import core, digest
 from .core import State, guard, send
 
 _VARIABLE = "HVD_LAB_INSPECT_WORKERS"
+# Generators of a data set that are looked at, and its fields.
+_OWN, _FIELDS = 8, 64
 _folder = [None]
 _expected = {}
 _told = set()
@@ -44,7 +47,8 @@ def _with_look(args):
     # dataset_kind, dataset, index_queue, data_queue, done_event, auto_collation, collate_fn, drop_last, base_seed, init_fn, worker_id
     folder = os.environ.get(_VARIABLE)
     if folder and len(args) > 10 and callable(args[6]):
-        look = _Look(os.path.join(folder, "%d-%d" % (os.getppid(), args[10])), args[10])
+        # An iterable data set may draw alike in all workers, of which each takes a share.
+        look = _Look(os.path.join(folder, "%d-%d" % (os.getppid(), args[10])), args[10], args[1] if args[0] == 0 else None)
         args[6], args[9] = functools.partial(look.collate, args[6]), functools.partial(look.begin, args[9])
     return args
 
@@ -62,21 +66,85 @@ def states():
     return found
 
 
-def drawn(before):
-    """States as they were, and which have changed since."""
+def drawn(before, own=None):
+    """States as they were, and which have changed since: those of a data set's own generators, if they are what is drawn from."""
     after = states()
-    return {"states": before, "draws": {name: after.get(name) != state for name, state in before.items()}}
+    found = {"states": before, "draws": {name: after.get(name) != state for name, state in before.items()}, "own": {}}
+    for generator in own or ():
+        if generator.state() != generator.before and not found["draws"].get(generator.kind):
+            found["states"] = dict(found["states"], **{generator.kind: generator.before})
+            found["draws"][generator.kind] = True
+            found["own"] = generator.place()
+    return found
+
+
+class _Generator:
+    """A generator that a data set keeps for itself."""
+
+    def __init__(self, owner, name, kind, look):
+        self.owner, self.name, self.kind, self._look = owner, name, kind, look
+        self.before = self.state()
+
+    def state(self):
+        return digest.of_text(repr(self._look(getattr(self.owner, self.name))))
+
+    def place(self):
+        """The line of its class that makes it."""
+        import inspect
+
+        try:
+            lines, first = inspect.getsourcelines(type(self.owner))
+            file = os.path.abspath(inspect.getsourcefile(type(self.owner)))
+        except (OSError, TypeError):
+            return {}
+        made = re.compile(r"\bself\.%s\s*=" % re.escape(self.name))
+        return next(({"file": file, "line": max(first, 1) + at} for at, text in enumerate(lines) if made.search(text)), {})
+
+
+def own_generators(dataset):
+    """Those of a data set, of the one that it is a part of, and of what it does to samples."""
+    found, left = [], [dataset]
+    while left and len(found) < _OWN:
+        owner = left.pop(0)
+        for name, value in list((getattr(owner, "__dict__", None) or {}).items())[:_FIELDS]:
+            look = _state_of(value)
+            if look is not None:
+                found.append(_Generator(owner, name, *look))
+            elif name == "transforms" and isinstance(value, (list, tuple)):
+                left.extend(value[:_OWN])
+            elif hasattr(value, "__dict__") and len(left) < _OWN and (name in ("dataset", "transform", "transforms") or core._is_own(_file_of(value)) is not None):
+                left.append(value)
+    return found
+
+
+def _file_of(value):
+    return getattr(sys.modules.get(type(value).__module__), "__file__", None) or "<none>"
+
+
+def _state_of(value):
+    """The kind of a generator, and what gives its state."""
+    numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
+    if isinstance(value, random.Random):
+        return "python", lambda of: of.getstate()
+    if numpy is not None and isinstance(value, numpy.RandomState):
+        return "numpy", lambda of: [part.tolist() if hasattr(part, "tolist") else part for part in of.get_state()]
+    if numpy is not None and isinstance(value, getattr(numpy, "Generator", ())):
+        return "numpy", lambda of: of.bit_generator.state
+    if torch is not None and isinstance(value, torch.Generator):
+        return "torch", lambda of: of.get_state().tolist()
+    return None
 
 
 class _Look:
-    def __init__(self, path, number):
-        self.path, self.number, self.before = path, number, None
+    def __init__(self, path, number, dataset):
+        self.path, self.number, self.dataset, self.before, self.own = path, number, dataset, None, ()
 
     def begin(self, init, number):
         if init is not None:
             init(number)
         try:
             self.before = states()
+            self.own = own_generators(self.dataset)
         except Exception:
             self.before = None
 
@@ -85,7 +153,7 @@ class _Look:
             before, self.before = self.before, None
             try:
                 with open(self.path, "w") as file:
-                    json.dump(dict(drawn(before), worker=self.number), file)
+                    json.dump(dict(drawn(before, self.own), worker=self.number), file)
             except Exception:
                 pass
         return collate(data)
@@ -102,15 +170,15 @@ class _Fetcher:
 
     def fetch(self, indices):
         self._iterator._dataset_fetcher = self._fetcher
-        before = guard(states)()
+        before, own = guard(states)(), guard(own_generators)(getattr(self._fetcher, "dataset", None))
         data = self._fetcher.fetch(indices)
-        self._tell(before)
+        self._tell(before, own)
         return data
 
     @guard
-    def _tell(self, before):
+    def _tell(self, before, own):
         if before is not None:
-            tell_states(self._index, self._made, [drawn(before)])
+            tell_states(self._index, self._made, [drawn(before, own)])
 
 
 def is_run_by_library():
@@ -174,7 +242,8 @@ def tell():
 def tell_states(index, made, seen):
     fields = {kind: [one["states"].get(kind, "") for one in seen][:256] for kind in ("numpy", "python", "torch")}
     draws = {"draws_" + kind: any(one["draws"].get(kind) for one in seen) for kind in ("numpy", "python", "torch")}
-    send("workers", loader=index, made=made or core.NO_PLACE, **fields, **draws)
+    own = next((one["own"] for one in seen if one.get("own")), None)
+    send("workers", loader=index, made=own or made or core.NO_PLACE, is_own=own is not None, **fields, **draws)
 
 
 def clear():

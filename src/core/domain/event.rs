@@ -23,7 +23,8 @@ use super::topology::Topology;
 use super::user_metrics::Logged;
 pub use inspected::{
     CollectiveReport, DecisionReport, EndedReport, FailureReport, GroupReport, InspectedPhases, InspectedUpdate, InspectorReport,
-    LookingReport, PassReport, Place, PrintedReport, StalledReport, StateAction, StateReport, WorkersReport, WrappedReport,
+    LookingReport, PassReport, Place, PrintedReport, ResultReport, StalledReport, StateAction, StateReport, WorkersReport,
+    WrappedReport,
 };
 pub use observation::{Instead, Observation, ScheduleReport, UpdateReport, is_told};
 pub use wire::{MARKER, SECRET_VARIABLE, SOCKET_VARIABLE};

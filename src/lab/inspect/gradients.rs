@@ -99,8 +99,9 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         format!("update {first}")
     };
     let optimizer = &reports.values().next()?.optimizer;
-    let seen = format!("the gradients of {} differ at {many} ({optimizer}): {what}", names(reports.keys()));
-    Some(Finding::objection((TOPIC, Outcome::Wrong), seen, place, COST, remedy))
+    let cost = if super::errors::has_ended(seen, "unused") { "PyTorch ends the training in the next forward pass" } else { COST };
+    let said = format!("the gradients of {} differ at {many} ({optimizer}): {what}", names(reports.keys()));
+    Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
 }
 
 /// Why gradients differ, the line to change, and what to write there.

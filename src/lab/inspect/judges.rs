@@ -2,7 +2,7 @@
 
 use super::finding::{Finding, Topic};
 use super::inspection::Inspection;
-use super::{checkpoint, data, gradients, hang, metrics, prints, randomness, ranks, rate, speed, weights};
+use super::{checkpoint, data, errors, gradients, hang, metrics, prints, randomness, ranks, rate, speed, weights};
 use crate::domain::event::InspectorReport;
 
 /// A judge gives the findings on one topic.
@@ -31,7 +31,16 @@ impl Inspection {
             return Vec::new();
         }
         let seen = self.standing(is_over);
-        JUDGES.into_iter().flat_map(|(topic, judge)| seen.or_blind(topic, judge(&seen))).collect()
+        let mut found: Vec<Finding> = JUDGES.into_iter().flat_map(|(topic, judge)| seen.or_blind(topic, judge(&seen))).collect();
+        for error in errors::judge(&seen) {
+            let of_topic = |finding: &Finding| finding.topic == error.topic;
+            if !found.iter().any(|finding| of_topic(finding) && finding.is_objection()) {
+                let at = found.iter().position(of_topic);
+                found.retain(|finding| !of_topic(finding));
+                found.insert(at.unwrap_or(found.len()), error);
+            }
+        }
+        found
     }
 
     /// Where the inspector has stopped looking, what is missing is not judged.

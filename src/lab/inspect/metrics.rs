@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::data::are_parts;
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names, update};
-use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place};
+use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place, ResultReport};
 
 const TOPIC: Topic = Topic::Metrics;
 /// Collectives by which results come together.
@@ -18,11 +18,17 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
         return Vec::new();
     }
-    let found: Vec<Finding> =
-        [decided_alone(seen), thrown_away(seen).or_else(|| share_told(seen)).or_else(|| sum_told(seen)).or_else(|| padded(seen))]
-            .into_iter()
-            .flatten()
-            .collect();
+    let found: Vec<Finding> = [
+        decided_alone(seen).or_else(|| own_turn(seen)),
+        thrown_away(seen)
+            .or_else(|| share_told(seen))
+            .or_else(|| sum_told(seen))
+            .or_else(|| own_result(seen))
+            .or_else(|| padded(seen)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let validates = seen
         .ranks
         .values()
@@ -77,6 +83,43 @@ pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     let remedy = if seen.is_lightning() { "log the value with self.log(..., sync_dist=True)" } else { average_first(seen) };
     let cost = "the ranks take different turns: rates that differ, or one that ends before the others";
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy))
+}
+
+/// A turn that each rank takes by a result of its own share.
+fn own_turn(seen: &Inspection) -> Option<Finding> {
+    let (result, who) = own(seen, true)?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!("{} is compared here with a different value on {}", result.name, names(&who)),
+        known(&result.place),
+        "on each rank another share of the samples decides what is best, or when to stop",
+        average_first(seen),
+    ))
+}
+
+/// A result of one share that is printed beside others, which were brought together.
+fn own_result(seen: &Inspection) -> Option<Finding> {
+    let (result, who) = own(seen, false)?;
+    let said = format!("{} is printed here, and is another value on {}: it was not brought together", result.name, names(&who));
+    Some(Finding { seen: said, outcome: Outcome::Look, ..told_as_whole(seen, &result.place, &who) })
+}
+
+/// A result of shares in which the ranks differ, and the ranks. A program that brings results to one rank alone
+/// leaves the others with values that mean nothing.
+fn own(seen: &Inspection, decides: bool) -> Option<(&ResultReport, BTreeSet<usize>)> {
+    let is_to_one = |name: &str| matches!(name, "reduce" | "gather" | "gather_object");
+    let passes = seen.passes(false);
+    let has_shares = passes.values().flat_map(BTreeMap::values).any(|pass| pass.updates > 0 && is_share(&passes, pass));
+    if seen.split().is_some() || seen.of_all(collective).any(|(_, call)| is_to_one(&call.name)) {
+        return None;
+    }
+    let mut all: BTreeMap<(usize, &Place, &str), BTreeMap<usize, &ResultReport>> = BTreeMap::new();
+    for (rank, report) in seen.of_all(result).filter(|(_, report)| report.decides == decides && (report.trains || has_shares)) {
+        all.entry((report.updates, &report.place, &report.name)).or_default().insert(rank, report);
+    }
+    let apart =
+        all.into_values().find(|ranks| ranks.len() == seen.size() && differ(ranks.values().map(|report| &report.value)))?;
+    Some((*apart.values().next()?, apart.into_keys().collect()))
 }
 
 /// What to write in front of a decision.
@@ -262,4 +305,8 @@ fn meets(later: &[InspectorReport], of_loop: Option<&Place>) -> Option<bool> {
 
 fn decision(report: &InspectorReport) -> Option<&DecisionReport> {
     if let InspectorReport::Decision(report) = report { Some(report) } else { None }
+}
+
+fn result(report: &InspectorReport) -> Option<&ResultReport> {
+    if let InspectorReport::Result(report) = report { Some(report) } else { None }
 }

@@ -7,6 +7,7 @@ mod applied;
 mod batches;
 mod checkpoint;
 mod data;
+mod errors;
 mod finding;
 mod gradients;
 mod hang;

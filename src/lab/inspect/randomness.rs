@@ -34,7 +34,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
                     ),
                     known(&report.made),
                     COST,
-                    "seed each worker in worker_init_fn with torch.initial_seed() % 2**32, and no fixed number",
+                    if report.is_own {
+                        "give it a seed of its worker: in worker_init_fn make it anew with torch.initial_seed() % 2**32, and no fixed number"
+                    } else {
+                        "seed each worker in worker_init_fn with torch.initial_seed() % 2**32, and no fixed number"
+                    },
                 )];
             }
         }
@@ -48,7 +52,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
                 let has_workers = seen.of_all(pass).any(|(_, pass)| pass.loader == loader && pass.workers > 0);
                 let seed = if has_workers { kinds[2].1 } else { seed };
                 let of_flow = seen.told("seed of an image generator").and_then(|report| report.settings.first());
-                let remedy = if let Some(given) = of_flow {
+                let remedy = if own().any(|report| report.is_own) {
+                    "add the rank to the seed of the data set's own generator".to_owned()
+                } else if let Some(given) = of_flow {
                     format!("add the rank to the seed: seed={given} + hvd.rank()")
                 } else if seen.is_keras() {
                     format!("add the rank to the seed, after the model is made: {}", seed.replace("rank", "hvd.rank()"))

@@ -205,8 +205,7 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
         );
     }
     if let Some(place) = broadcast_before(seen) {
-        let steps = |report: &StateReport| report.action == StateAction::BroadcastOptimizer && is_at_start(report);
-        if let Some((_, report)) = seen.of_all(state).find(|(_, report)| steps(report)).filter(|_| is_sent) {
+        if let Some(report) = seen.told("weights decayed").filter(|_| is_sent) {
             let what = format!(
                 "they were broadcast at line {}, and broadcast_optimizer_state at line {} changed them: ranks without a state make a step there, which decays weights",
                 place.line, report.place.line

@@ -25,6 +25,8 @@ pub enum InspectorReport {
     Printed(PrintedReport),
     /// A rate schedule was stepped with a value that the ranks may not share (`ReduceLROnPlateau`), or a callback decided by one.
     Decision(DecisionReport),
+    /// A value that a pass has left, which the program prints or takes a turn by.
+    Result(ResultReport),
     /// Worker processes of a data loader with their random states at their first batch.
     Workers(WorkersReport),
     /// Times and memory since the report before: at updates whose number is a power of two and at the end of each pass.
@@ -294,6 +296,22 @@ pub struct DecisionReport {
     pub updates: usize,
 }
 
+/// New behind the pass, and not brought together with other ranks' values since the turn that is taken by it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResultReport {
+    /// As the program calls it: `acc`, `self.best`.
+    pub name: String,
+    /// The line that prints it or compares it.
+    pub place: Place,
+    pub decides: bool,
+    /// It comes from a training pass rather than a validation.
+    #[serde(default)]
+    pub trains: bool,
+    /// Digest of the value as it was behind that line.
+    pub value: String,
+    pub updates: usize,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkersReport {
     pub loader: usize,
@@ -306,6 +324,9 @@ pub struct WorkersReport {
     pub draws_numpy: bool,
     pub draws_python: bool,
     pub draws_torch: bool,
+    /// They are drawn from a generator of the data set's own, which is made in the line `made`.
+    #[serde(default)]
+    pub is_own: bool,
 }
 
 /// Seconds since the report before. What could not be measured is 0.
@@ -353,10 +374,13 @@ pub struct EndedReport {
     pub failure: Option<FailureReport>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailureReport {
     /// The line of the program that the error left.
     pub place: Place,
     /// The collective that raised it; empty where it was no collective.
     pub within: String,
+    /// What its text says is wrong with the program, where that is known, as in `root ranks`.
+    #[serde(default)]
+    pub kind: String,
 }

@@ -163,6 +163,7 @@ impl Bounded for InspectorReport {
             InspectorReport::Collective(report) => count("numbers", report.numbers.unwrap_or(0), MAX_COUNT),
             InspectorReport::State(report) => count("updates", report.updates, MAX_COUNT),
             InspectorReport::Printed(report) => count("prints", report.times, MAX_COUNT),
+            InspectorReport::Result(report) => count("updates", report.updates, MAX_COUNT),
             InspectorReport::Decision(report) => count("decision", report.number, MAX_COUNT),
             InspectorReport::Workers(report) => list(report.numpy.len().max(report.python.len()).max(report.torch.len())),
             InspectorReport::Phases(InspectedPhases { data, forward, backward, optimizer, exchange, others, all, .. }) => {

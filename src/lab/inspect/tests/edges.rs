@@ -155,7 +155,7 @@ fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mism
             updates: 32,
         };
         all.extend(also.iter().map(|rank| line(*rank, InspectorReport::Collective(call.clone()))));
-        let failure = Some(FailureReport { place: at(28), within: "backward".into() });
+        let failure = Some(FailureReport { place: at(28), within: "backward".into(), ..FailureReport::default() });
         all.push(line(1, InspectorReport::Ended(EndedReport { updates: 32, failure, ..EndedReport::default() })));
         objections(&all, true)
     };
@@ -170,7 +170,7 @@ fn an_error_in_another_collective_than_that_of_a_rank_that_was_stopped_is_a_mism
         call: 9,
         updates: 32,
     };
-    let failure = Some(FailureReport { place: at(73), within: "all_gather".into() });
+    let failure = Some(FailureReport { place: at(73), within: "all_gather".into(), ..FailureReport::default() });
     let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
     all.push(line(1, InspectorReport::Collective(call)));
     all.push(line(1, InspectorReport::Ended(EndedReport { updates: 32, failure, ..EndedReport::default() })));

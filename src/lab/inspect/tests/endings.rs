@@ -6,7 +6,7 @@ use std::mem::discriminant;
 use super::*;
 
 fn failed(place: usize, within: &str) -> InspectorReport {
-    let failure = Some(FailureReport { place: at(place), within: within.into() });
+    let failure = Some(FailureReport { place: at(place), within: within.into(), ..FailureReport::default() });
     InspectorReport::Ended(EndedReport { updates: 20, failure, ..EndedReport::default() })
 }
 

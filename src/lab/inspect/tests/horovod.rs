@@ -140,6 +140,7 @@ fn equal_random_numbers_of_keras_have_a_remedy_without_workers() {
         draws_numpy: true,
         draws_python: false,
         draws_torch: false,
+        is_own: false,
     });
     let drawn = with(on_horovod(right(), true), 2, &[0, 1], &drawn);
     let found = finding(&drawn, true, Topic::Randomness).unwrap();

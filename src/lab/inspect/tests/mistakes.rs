@@ -64,6 +64,7 @@ fn each_mistake_is_named_with_its_line() {
             draws_numpy,
             draws_python: false,
             draws_torch: false,
+            is_own: false,
         })
     };
     let unwrapped = |also: &dyn Fn(usize, &mut InspectedUpdate)| {

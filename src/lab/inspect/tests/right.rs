@@ -75,6 +75,7 @@ fn more() -> Vec<(&'static str, Vec<EventLine>)> {
             draws_numpy: true,
             draws_python: false,
             draws_torch: false,
+            is_own: false,
         })
     };
     let unequal = passes(|rank, pass| (pass.is_whole, pass.batches) = (true, 16 + rank));

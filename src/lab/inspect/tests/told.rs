@@ -99,28 +99,32 @@ fn steps_that_change_weights_behind_a_broadcast_are_named_rather_than_the_loadin
         all.retain(|line| !matches!(&line.event, Event::Inspected(report) if is_wrapped(report)));
         all
     };
-    let found = |reports: [(StateAction, usize, &[usize]); 3]| {
-        let all = reports.iter().rev().fold(apart(), |all, (action, place, of)| with(all, 2, of, &sent(*action, *place)));
+    let found = |reports: [(StateAction, usize, &[usize]); 3], is_decayed: bool| {
+        let decayed = if is_decayed { with(apart(), 2, &[1], &told("weights decayed", &[])) } else { apart() };
+        let all = reports.iter().rev().fold(decayed, |all, (action, place, of)| with(all, 2, of, &sent(*action, *place)));
         judged(&all, true)
             .into_iter()
             .find(|finding| finding.topic == Topic::Weights)
             .map(|finding| (finding.seen, finding.place))
     };
     let (both, root): (&[usize], &[usize]) = (&[0, 1], &[0]);
-    let (seen, place) = found([
+    let resumed = [
         (StateAction::LoadedModel, 20, root),
         (StateAction::BroadcastModel, 21, both),
         (StateAction::BroadcastOptimizer, 22, both),
-    ])
-    .unwrap();
-    assert!(seen.contains("broadcast_optimizer_state at line 22"), "{seen}");
+    ];
+    let (seen, place) = found(resumed, true).unwrap();
+    assert!(seen.contains("broadcast_optimizer_state at line 70"), "{seen}");
     assert_eq!(place, Some(at(21)));
-    let (seen, place) = found([
+    let (seen, place) = found(resumed, false).unwrap();
+    assert!(seen.contains("broadcast at line 21, and something changed them since"), "{seen}");
+    assert_eq!(place, Some(at(21)));
+    let loaded_later = [
         (StateAction::BroadcastModel, 21, both),
         (StateAction::BroadcastOptimizer, 22, both),
         (StateAction::LoadedModel, 23, root),
-    ])
-    .unwrap();
+    ];
+    let (seen, place) = found(loaded_later, false).unwrap();
     assert!(seen.contains("rank 0 loaded weights"), "{seen}");
     assert_eq!(place, Some(at(23)));
 }
@@ -210,7 +214,7 @@ fn an_error_of_a_rank_in_front_of_a_forward_pass_that_sends_is_the_cause() {
             if let InspectorReport::Ended(end) = report
                 && rank == 0
             {
-                end.failure = Some(FailureReport { place: at(60), within: within.into() });
+                end.failure = Some(FailureReport { place: at(60), within: within.into(), ..FailureReport::default() });
             }
         });
         with(all, 4, &[1], &told("buffers sent without gradients", &[]))
@@ -266,4 +270,49 @@ fn local_steps_need_an_average_of_the_weights_now_and_then() {
     assert_eq!(local(2, Some("averaged weights")), []);
     assert_eq!(local(2, Some("PostLocalSGDOptimizer")), []);
     assert_eq!(local(16, None), [], "they have just begun");
+}
+
+#[test]
+fn results_of_a_validation_are_compared_between_ranks() {
+    let result = |value: &str, decides| {
+        InspectorReport::Result(ResultReport {
+            name: "acc".into(),
+            place: at(72),
+            decides,
+            trains: false,
+            value: value.into(),
+            updates: 16,
+        })
+    };
+    let apart = |decides| with(with(right(), 12, &[0], &result("a", decides)), 12, &[1], &result("b", decides));
+    assert_eq!(objections(&apart(false), true), [(Topic::Metrics, Outcome::Look, 72)]);
+    assert_eq!(objections(&apart(true), false), [(Topic::Metrics, Outcome::Wrong, 72)]);
+    assert_eq!(objections(&with(right(), 12, &[0, 1], &result("a", true)), true), []);
+    assert_eq!(objections(&with(right(), 12, &[0], &result("a", true)), true), [], "the other rank does not come there");
+    let mut to_one = apart(false);
+    for line in &mut to_one {
+        if let Event::Inspected(report) = &mut line.event
+            && let InspectorReport::Collective(call) = report.as_mut()
+        {
+            call.name = "reduce".into();
+        }
+    }
+    assert_eq!(objections(&to_one, true), [], "only one rank has the whole");
+}
+
+#[test]
+fn an_error_that_says_what_is_wrong_is_told_in_place_of_what_it_leaves_unjudged() {
+    let failed = |kind: &str| {
+        let mut all = without(|_, report| !matches!(report, InspectorReport::Looking(_) | InspectorReport::Group(_)));
+        for rank in 0..2 {
+            let failure = Some(FailureReport { place: at(73), within: String::new(), kind: kind.into() });
+            all.push(line(rank, InspectorReport::Ended(EndedReport { failure, ..EndedReport::default() })));
+        }
+        all
+    };
+    assert_eq!(objections(&failed("root ranks"), true), [(Topic::Weights, Outcome::Wrong, 73)]);
+    assert_eq!(objections(&failed("backward passes"), true), [(Topic::Gradients, Outcome::Wrong, 73)]);
+    assert_eq!(objections(&failed("of a stranger"), true), []);
+    let topics: Vec<Topic> = judged(&failed("root ranks"), true).iter().map(|finding| finding.topic).collect();
+    assert_eq!(topics.iter().filter(|topic| **topic == Topic::Weights).count(), 1);
 }

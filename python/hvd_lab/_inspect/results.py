@@ -1,0 +1,289 @@
+"""Results of a validation that the program prints or decides by: each rank tells digests of its own, which differ where one was not averaged."""
+import ast
+import functools
+import linecache
+import re
+import sys
+
+from . import core, digest, earlier
+from .core import State, guard, send
+
+# Characters of a file that is read, events behind a pass that are looked at, results that are told of one, and passes that are
+# all looked at.
+_LARGEST, _EVENTS, _MOST, _PASSES = 1 << 20, 20_000, 16, 8
+# How a number is called that is a result, and what other numbers beside it are.
+_RESULT = re.compile(r"loss|acc|err|f1|auc|top.?\d|perp|ppl|score|metric|correct|hits|right|iou|dice|mse|mae|psnr|bleu|val|eval|test|best|recall|precision", re.I)
+_OTHER = re.compile(r"train|running|batch|local|own|rank|time|sec|elapsed|dur|speed|throughput|lr|mem|took|steps?\b|epoch|patience|wait|count|size|len|\bdt\b", re.I)
+_TIME = re.compile(r"time|sec|elapsed|dur|start|began|deadline|budget|clock|mem|rss", re.I)
+_UNIT = re.compile(r"\s*(s|ms|sec\w*|min|img|samples|GB|MB)\b")
+_SHOWS = re.compile(r"print|log|info|warn|write|echo|say|report|scalar", re.I)
+_RANK = re.compile(r"rank|process_index|is_main|is_master", re.I)
+_MEETS = re.compile(r"reduce|gather|broadcast", re.I)
+
+
+class _Use:
+    """Of a value: its expression and name, the line, the lines of the loops around it, and whether it is called like a result. Whether a
+    turn is taken there, and whether it leaves a loop or a function.
+    """
+
+    def __init__(self, node, line, loops, is_result, decides=False, leaves=False):
+        self.node, self.name, self.line, self.loops, self.is_result, self.decides, self.leaves = node, _name(node), line, loops, is_result, decides, leaves
+
+    def is_of(self, look):
+        """What is printed of a training may be of one rank."""
+        return self.leaves if look.trains else self.is_result
+
+
+@functools.lru_cache(64)
+def _tree(file):
+    text = "".join(linecache.getlines(file))
+    try:
+        return ast.parse(text) if 0 < len(text) < _LARGEST else None
+    except (SyntaxError, ValueError):
+        return None
+
+
+@functools.lru_cache(1024)
+def _uses(file, name, line):
+    """Those in a function, by its file, its name and its first line."""
+    function = _function(file, name, line) if core._is_own(file) is not None else None
+    return [] if function is None else list(_found(function))
+
+
+def _function(file, name, line):
+    tree = _tree(file)
+    if tree is None or name == "<module>":
+        return tree
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+            if min([node.lineno] + [by.lineno for by in node.decorator_list]) == line:
+                return node
+    return None
+
+
+def _nodes(of, loops=()):
+    """Those of a function, each with the lines of the loops around it, but not of functions within."""
+    for node in ast.iter_child_nodes(of):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            continue
+        yield node, loops
+        yield from _nodes(node, loops + (node.lineno,) if isinstance(node, ast.For) else loops)
+
+
+def _found(function):
+    nodes = list(_nodes(function))
+    # Where the ranks take a turn together behind it, the line itself decides nothing.
+    last = max((node.lineno for node, _ in nodes if isinstance(node, ast.Call) and _MEETS.search(_called(node))), default=0)
+    for node, loops in nodes:
+        if isinstance(node, ast.Call) and _shows(node):
+            for leaf, before, behind in _shown(node):
+                # What stands directly in front of a number says what it is; behind it, its unit.
+                yield _Use(leaf, node.lineno, loops, _is_result(_name(leaf) + " " + before[-24:]) and not _UNIT.match(behind))
+        elif isinstance(node, (ast.If, ast.While)) and node.lineno > last:
+            leaves = any(isinstance(inner, (ast.Break, ast.Return)) for own in node.body for inner in ast.walk(own))
+            for leaf in _compared(node.test):
+                yield _Use(leaf, node.lineno, loops, _is_result(_name(leaf)), True, leaves and not _TIME.search(_name(leaf)) and not _RANK.search(_name(leaf)))
+
+
+def _is_result(words):
+    return bool(_RESULT.search(words)) and not _OTHER.search(words)
+
+
+def _called(call):
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+def _shows(call):
+    """Whether a call prints: not one such as `math.log`, and not for each rank apart."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    inner = [node for value in given for node in ast.walk(value)]
+    has_text = any(isinstance(node, ast.JoinedStr) or isinstance(node, ast.Constant) and isinstance(node.value, str) for node in inner)
+    names_rank = any(_RANK.search(getattr(node, "id", getattr(node, "attr", ""))) for node in inner if isinstance(node, (ast.Name, ast.Attribute)))
+    return _SHOWS.search(_called(call)) is not None and has_text and not names_rank
+
+
+def _shown(call):
+    """The values in what is printed, each with the text in front of it and behind it."""
+    before = ""
+    for value in [*call.args, *(keyword.value for keyword in call.keywords)]:
+        if isinstance(value, ast.Constant):
+            before = str(value.value)
+        elif isinstance(value, ast.JoinedStr):
+            parts = value.values + [None]
+            for part, behind in zip(parts, parts[1:]):
+                if isinstance(part, ast.Constant):
+                    before = str(part.value)
+                else:
+                    behind = str(behind.value) if isinstance(behind, ast.Constant) else ""
+                    for leaf in _leaves(part.value):
+                        yield leaf, before, behind
+        else:
+            for leaf in _leaves(value):
+                yield leaf, before, ""
+
+
+def _leaves(node):
+    """The variables, fields and items in an expression."""
+    if _name(node):
+        yield node
+    elif isinstance(node, ast.Call):
+        inner = [node.func.value] if isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Constant) else []
+        # Of `len(loader)` it is no result.
+        for value in [*inner, *([] if _called(node) == "len" else node.args)]:
+            yield from _leaves(value)
+    elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.IfExp)):
+        for value in ast.iter_child_nodes(node):
+            yield from _leaves(value)
+
+
+def _compared(test):
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare) and all(isinstance(by, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for by in node.ops):
+            for side in (node.left, *node.comparators):
+                yield from _leaves(side)
+
+
+def _name(node):
+    """`acc`, `self.best`, `metrics["acc"]`; empty of anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        of = _name(node.value)
+        return of and of + "." + node.attr
+    key = _key(node) if isinstance(node, ast.Subscript) else None
+    of = _name(node.value) if key is not None else ""
+    return of and "%s[%r]" % (of, key)
+
+
+def _key(node):
+    # Python 3.8 has an `Index` around it.
+    key = getattr(node.slice, "value", node.slice)
+    key = getattr(key, "value", key)
+    return key if isinstance(key, (str, int)) else None
+
+
+def _value(node, variables):
+    """Without running anything of the program's; `None` where that gives none."""
+    if isinstance(node, ast.Name):
+        return variables.get(node.id)
+    of = _value(node.value, variables)
+    if isinstance(node, ast.Attribute):
+        fields = getattr(of, "__dict__", None)
+        return fields.get(node.attr) if type(fields) is dict else None
+    key = _key(node)
+    if type(of) in (list, tuple):
+        return of[key] if isinstance(key, int) and -len(of) <= key < len(of) else None
+    # An item of a tensor is a part of what there is to tell.
+    return of.get(key) if isinstance(of, dict) else of
+
+
+def _numbers(value):
+    """Of a number and of a small tensor of some."""
+    if type(value) is float or type(value) is int and value.bit_length() < 64:
+        return [float(value)]
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 and getattr(getattr(value, "dtype", None), "kind", "") in "fiu":
+        return [float(value)]
+    torch = sys.modules.get("torch")
+    if torch is not None and type(value) is torch.Tensor and value.layout == torch.strided and not value.is_complex() and 0 < value.numel() <= 8:
+        return [float(number) for number in value.detach().reshape(-1).tolist()]
+    return None
+
+
+class _Look:
+    """From the end of a pass until something else begins."""
+
+    def __init__(self, begun, trains):
+        self.loop, self.trains, self.left, self.found = begun.where, trains, _EVENTS, {}
+        # Of several validations what was there before the first.
+        self.earlier = begun.earlier if trains else State.earlier
+
+    def watch(self, frame, event, called):
+        self.left -= 1
+        if self.left < 0 or not State.active:
+            _unwatch()
+        elif event == "return" and core._is_own(frame.f_code.co_filename) is not None:
+            _inside[0] = True
+            try:
+                _collect(self, frame.f_code, frame.f_locals)
+            finally:
+                _inside[0] = False
+
+    def add(self, use, file, value):
+        numbers, key = _numbers(value), (use.name, file, use.line, use.decides)
+        # Whole numbers count, as those of steps and of ranks do.
+        is_known = numbers is None or self.trains and all(number.is_integer() for number in numbers) or self.earlier.knows(numbers) or hasattr(value, "data_ptr") and self.earlier.has(value)
+        if not is_known and (key in self.found or len(self.found) < _MOST):
+            self.found[key] = digest.of_text(" ".join("%.5g" % number for number in numbers)), State.shared
+
+
+_open, _profile, _counts = [None], [None], {False: 0, True: 0}
+# Whether the profile function looks at a frame, and whether it has run since the last look behind it.
+_inside, _has_run = [False], [False]
+
+
+@guard
+def _collect(look, code, variables):
+    file = core._is_own(code.co_filename)
+    for use in _uses(code.co_filename, code.co_name, code.co_firstlineno):
+        # Within the loop over its batches a line tells how far it is.
+        if use.is_of(look) and not (look.loop["file"] == file and look.loop["line"] in use.loops):
+            look.add(use, file, _value(use.node, variables))
+
+
+def begin(begun, trains):
+    """A pass has ended."""
+    if _open[0] is not None or State.size < 2 or not core.may_speak():
+        return
+    _counts[trains] += 1
+    if _counts[trains] > _PASSES and not core.sampled(_counts[trains]):
+        return
+    _open[0] = _Look(begun, trains)
+    if sys.getprofile() is None:
+        # What a function leaves behind shows when it returns.
+        _profile[0], _has_run[0] = _open[0].watch, True
+        sys.setprofile(_profile[0])
+
+
+def is_open():
+    return _open[0] is not None
+
+
+def _unwatch():
+    if _profile[0] is not None and sys.getprofile() == _profile[0]:
+        sys.setprofile(None)
+    _profile[0] = None
+
+
+def close(frame):
+    """Something else begins, in a function of the program that is under way, or the program ends."""
+    look, _open[0] = _open[0], None
+    if look is None:
+        return
+    _unwatch()
+    for of in earlier.frames(frame):
+        if _uses(of.f_code.co_filename, of.f_code.co_name, of.f_code.co_firstlineno):
+            earlier.read(of, functools.partial(_collect, look, of.f_code))
+    main = sys.modules.get("__main__")
+    if frame is None and core._is_own(getattr(main, "__file__", None) or "<none>") is not None:
+        _collect(look, _Module(main.__file__), vars(main))
+    for (name, file, line, decides), (value, shared) in look.found.items():
+        # What comes together behind a turn may be what the ranks have decided.
+        if not decides or shared == State.shared:
+            send("result", name=name[:80], place={"file": file, "line": line}, decides=decides, trains=look.trains, value=value, updates=State.updates)
+    if _has_run[0] and not _inside[0]:
+        _has_run[0] = False
+        earlier.forget(frame)
+
+
+class _Module:
+    """The code of a program's file, which has run to its end."""
+
+    co_name, co_firstlineno = "<module>", 1
+
+    def __init__(self, file):
+        self.co_filename = file
+
+
+@guard
+def finish():
+    close(None)
