@@ -176,6 +176,9 @@ def _tell_wrapper(wrapped, module, before):
     settings = ["%s=True" % name for name in ("find_unused_parameters", "static_graph") if getattr(wrapped, name, False)]
     send("wrapped", by="DistributedDataParallel", place=core.place_of_making(wrapped, sys._getframe(3)), before=before or "", after=digest.of_tensors(module.parameters()),
          tensors=len(averaged), shares_buffers=bool(getattr(wrapped, "broadcast_buffers", False)), settings=settings)
+    group = getattr(wrapped, "process_group", None)
+    if hasattr(group, "size") and 0 < group.size() < State.size:
+        core.tell_once("group of a part", core.place_of_making(wrapped, sys._getframe(3)), (str(group.size()),))
 
 
 def _tells_data_parallel(old):
@@ -291,6 +294,7 @@ def _begins_step(optimizer):
     if _averages_first(optimizer) and optimizer not in stepping:
         # Horovod makes a subclass of the optimizer's class: the step of the class itself runs within its own.
         stepping[optimizer] = True
+        watching.begins_update()
         return False
     for at, other in enumerate(_under_way):
         if other is optimizer:

@@ -80,7 +80,7 @@ def _before(name, args, kwargs):
     caller = sys._getframe(3)
     where = place(caller)
     State.within = (name, where)
-    tensor = _tensor(args, kwargs)
+    tensor = _tensor(args, kwargs, name)
     count(name, where, None if tensor is None else tensor.numel(), not _is_inside(caller), _is_count(tensor), was_there(tensor))
     if tensor is not None and name == "all_reduce":
         scaling.before_sum(tensor)
@@ -126,8 +126,10 @@ def _is_inside(caller):
     return name.startswith("torch.") and not name.startswith("torch.distributed.nn")
 
 
-def _tensor(args, kwargs):
-    value = args[0] if args else kwargs.get("tensor", kwargs.get("object_list"))
+def _tensor(args, kwargs, name=""):
+    """What a rank brings: for those that gather from all, the second one."""
+    at, key = (1, "input_tensor") if name == "all_gather_into_tensor" else (1, "tensor") if name == "all_gather" else (0, "tensor")
+    value = args[at] if len(args) > at else kwargs.get(key, kwargs.get("object_list"))
     return value if hasattr(value, "numel") else None
 
 
@@ -157,7 +159,7 @@ def _after(name, args, kwargs, began, is_changed):
     if name == "all_reduce" and State.updates and averaging.are_weights(tensor):
         core.tell_once("averaged weights", place(sys._getframe(3)))
     if name == "all_reduce" and State.behind_validation and "SUM" in _operation(args, kwargs):
-        sums.remember(tensor, place(sys._getframe(3)))
+        sums.remember(digest.of_few(tensor), place(sys._getframe(3)))
     if len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
     if not (tensor.is_sparse or tensor.is_meta):

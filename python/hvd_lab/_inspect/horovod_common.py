@@ -147,8 +147,14 @@ def _note_average(given, result):
 
 @guard
 def _note_sum(result, where):
-    if where is not None and State.behind_validation and hasattr(result, "data_ptr"):
-        sums.remember(result, where)
+    if where is None or not State.behind_validation:
+        return
+    if hasattr(result, "data_ptr"):
+        sums.remember(digest.of_few(result), where)
+    elif hasattr(result, "numpy"):
+        # Eager TensorFlow.
+        numbers = result.numpy()
+        sums.remember([float(number) for number in numbers.reshape(-1)] if 0 < numbers.size <= 8 else [], where)
 
 
 @guard

@@ -5,7 +5,7 @@ import sys
 import time
 import weakref
 
-from . import averaging, core, digest, horovod_common, scaling, source
+from . import averaging, core, digest, horovod_common, scaling, source, states
 from .core import State, guard, place, replace, send
 
 
@@ -20,6 +20,7 @@ def _tells_optimizer(module, old):
     def DistributedOptimizer(*args, **kwargs):
         optimizer = old(*args, **kwargs)
         _tell_optimizer(module, optimizer, kwargs)
+        _look_at_state(args[0] if args else kwargs.get("optimizer"), optimizer)
         # A class is made for each optimizer.
         replace(type(optimizer), "synchronize", _timed)
         return optimizer
@@ -34,6 +35,13 @@ def _tell_optimizer(module, optimizer, given):
     if hasattr(optimizer, "_handles"):
         _made.add(optimizer)
     send("wrapped", by="horovod.DistributedOptimizer", place=place(sys._getframe(3)), tensors=len(parameters), settings=horovod_common.settings(module, given))
+
+
+@guard
+def _look_at_state(inner, optimizer):
+    """What an optimizer remembers stays behind in it: Horovod makes another one of its settings."""
+    if inner in states.loaded_by_program and getattr(inner, "state", None) and not optimizer.state:
+        core.tell_once("state left behind", place(sys._getframe(3)))
 
 
 # Horovod's optimizers that there are.
@@ -57,13 +65,11 @@ def _look_at_clip(*args, **kwargs):
 def _timed(old):
     def synchronize(self, *args, **kwargs):
         _look_at_changes(self)
-        # Within a step it is a part of the step.
-        is_own = self not in averaging.stepping
         began = time.perf_counter()
         try:
             result = old(self, *args, **kwargs)
         finally:
-            State.times["exchange"] += (time.perf_counter() - began) * is_own
+            State.times["exchange"] += time.perf_counter() - began
         _note_averages(self)
         return result
 

@@ -60,6 +60,13 @@ def weights_of(variables):
     return "" if empty else known.hexdigest()
 
 
+def state_of(optimizer):
+    """A digest of what it remembers of each variable, such as momentum; empty where it is not known."""
+    variables = getattr(innermost(optimizer), "variables", ())
+    variables = variables() if callable(variables) else variables
+    return weights_of([variable for variable in variables if variable.shape.rank])
+
+
 def innermost(optimizer):
     """Of an optimizer within others, as for mixed precision."""
     return getattr(optimizer, "inner_optimizer", None) or optimizer
@@ -138,6 +145,7 @@ def _watch_class():
             is_sequence = hasattr(given.get("x"), "__getitem__") and not hasattr(given.get("x"), "shape")
             self.states = workers.states() if is_sequence else None
             self.drawn_from = given.get("x") if is_sequence else None
+            self.own = guard(workers.own_generators)(self.drawn_from)
             self.data = guard(keras_data.look)(given.get("x"), given.get("batch_size"), given.get("steps_per_epoch"))
             validation = given.get("validation_data")
             size = given.get("validation_batch_size") or given.get("batch_size")
@@ -180,7 +188,7 @@ def _watch_class():
             states, self.states = self.states, None
             if states and keras_data.tell_seed(self.drawn_from, self.loader, self.where):
                 return
-            drawn = workers.drawn(states) if states else None
+            drawn = workers.drawn(states, self.own) if states else None
             if drawn and drawn["draws"].get("numpy"):
                 # Keras shuffles by Python's numbers, and its shares are the program's.
                 drawn["draws"] = {"numpy": True}

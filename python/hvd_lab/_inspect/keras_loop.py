@@ -46,7 +46,7 @@ class _Loop:
         self.alone = 0
         self.updates, self.before, self.rates = 0, "", []
         # A digest of the gradients, where they can be read.
-        self.gradients = ""
+        self.gradients = self.state = ""
 
     def begin(self):
         number = self.updates
@@ -54,6 +54,7 @@ class _Loop:
         is_looked_at = sampled(number) and (number > 0 or _can_be_read(self.variables))
         self.before = keras_hooks.weights_of(self.variables) if is_looked_at else ""
         self.rates = keras_hooks.rate_of(self.optimizer()) if self.before else []
+        self.state = keras_hooks.state_of(self.optimizer()) if self.before else ""
 
     def look(self, pairs, is_direct):
         """At gradients outside of a graph."""
@@ -79,7 +80,7 @@ class _Loop:
         is_averaged = not self.is_alone and not self.alone and (averages[0] or horovod_common.reduces_in_graph[0] or keras_hooks.averages(optimizer))
         send("update", update=number, optimizer=keras_hooks._name_of(optimizer), index=self.index, place=self.where,
              made=keras_hooks._made_of(optimizer) or self.where, rates=self.rates, weights=self.before,
-             gradients=self.gradients or ("" if is_averaged else keras_hooks.weights_of(self.variables)), buffers="", state="", tensors=count,
+             gradients=self.gradients or ("" if is_averaged else keras_hooks.weights_of(self.variables)), buffers="", state=self.state, tensors=count,
              unwrapped=self.alone or (0 if is_averaged else count), forwards=1, samples=_batch[0])
 
 

@@ -20,8 +20,8 @@ _count, _like = [0], {}
 _open = []
 # Whether the last pass over a loader was one of training, by its number.
 _trained = {}
-# Where samplers and subsets were made.
-_samplers = core.Marks()
+# Where samplers and subsets were made, and data sets of tensors.
+_samplers, _datasets = core.Marks(), core.Marks()
 
 
 class Pass:
@@ -63,6 +63,9 @@ class Pass:
         self.labels = {}
         if loader not in _contents:
             _contents[loader] = content_of(self.root), _digest_of(self.subsets) or parts.of(self.root)
+            rows_apart = parts.apart(self.root)
+            if rows_apart:
+                core.tell_once("rows apart", _datasets.get(self.root) or self.made, rows_apart)
         self.content, self.subset = _contents[loader]
         # The first batch, while anybody keeps it.
         self.kept = []
@@ -204,11 +207,12 @@ def _add_content(known, found, value, depth):
 
 
 def install(torch):
-    from torch.utils.data import DataLoader, DistributedSampler, Subset, dataloader
+    from torch.utils.data import DataLoader, DistributedSampler, Subset, TensorDataset, dataloader
 
     replace(DistributedSampler, "__init__", core.remembers_making(_samplers))
     replace(DistributedSampler, "set_epoch", core.looks_first(_look_at_epoch))
     replace(Subset, "__init__", core.remembers_making(_samplers))
+    replace(TensorDataset, "__init__", core.remembers_making(_datasets))
     replace(DataLoader, "__init__", core.remembers_making(_made))
     replace(DataLoader, "__iter__", _begins)
     replace(dataloader._BaseDataLoaderIter, "__next__", _next)

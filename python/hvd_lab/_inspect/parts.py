@@ -38,6 +38,33 @@ def _parts(value, depth):
             yield from _parts(item, depth - 1)
 
 
+def apart(dataset):
+    """The rows of two tensors or arrays of a data set that are slices of wholes with as many rows each, but other rows: samples with the
+    labels of others. `None` where all go together.
+    """
+    rows = [found for found in map(_rows, list(getattr(dataset, "tensors", None) or vars(dataset).values() if hasattr(dataset, "__dict__") else ())[:_MOST]) if found]
+    for one in rows:
+        for other in rows:
+            is_alike = one[1:3] == other[1:3] and one[3] != other[3]
+            if is_alike and one[0] + one[1] <= other[0]:
+                return ["%d to %d" % (first, first + count - 1) for first, count, _, _ in (one, other)]
+    return None
+
+
+def _rows(value):
+    """The first row of a slice, how many it has, how many the whole has, and which whole that is."""
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    if torch is not None and torch.is_tensor(value):
+        if value.dim() and value.layout == torch.strided and value.device.type == "cpu" and value.is_contiguous():
+            row = value.stride(0)
+            whole = _size(value) // value.element_size() // row if row else 0
+            return whole > len(value) > 0 and (value.storage_offset() // row, len(value), whole, value.data_ptr() - value.storage_offset() * value.element_size())
+    elif numpy is not None and isinstance(value, numpy.ndarray) and isinstance(value.base, numpy.ndarray) and value.ndim == value.base.ndim:
+        if value.ndim and value.flags.c_contiguous and value.shape[1:] == value.base.shape[1:] and value.strides[0]:
+            return len(value.base) > len(value) > 0 and ((_address(value) - _address(value.base)) // value.strides[0], len(value), len(value.base), _address(value.base))
+    return None
+
+
 def _size(tensor):
     """Bytes of the storage that a tensor is in."""
     if hasattr(tensor, "untyped_storage"):

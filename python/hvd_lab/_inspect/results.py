@@ -169,7 +169,8 @@ def _value(node, variables):
     of = _value(node.value, variables)
     if isinstance(node, ast.Attribute):
         fields = getattr(of, "__dict__", None)
-        return fields.get(node.attr) if type(fields) is dict else None
+        # Of what a meter computes, all that it has.
+        return fields.get(node.attr, of) if type(fields) is dict else None
     key = _key(node)
     if type(of) in (list, tuple):
         return of[key] if isinstance(key, int) and -len(of) <= key < len(of) else None
@@ -177,8 +178,8 @@ def _value(node, variables):
     return of.get(key) if isinstance(of, dict) else of
 
 
-def _numbers(value):
-    """Of a number and of a small tensor of some."""
+def _numbers(value, depth=1):
+    """Of a number, of a small tensor of some, and of a meter of the program's own."""
     if type(value) is float or type(value) is int and value.bit_length() < 64:
         return [float(value)]
     if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 and getattr(getattr(value, "dtype", None), "kind", "") in "fiu":
@@ -186,6 +187,11 @@ def _numbers(value):
     torch = sys.modules.get("torch")
     if torch is not None and type(value) is torch.Tensor and value.layout == torch.strided and not value.is_complex() and 0 < value.numel() <= 8:
         return [float(number) for number in value.detach().reshape(-1).tolist()]
+    file = getattr(sys.modules.get(type(value).__module__), "__file__", None)
+    fields = getattr(value, "__dict__", None)
+    if depth and type(fields) is dict and len(fields) <= 8 and core._is_own(file or "<none>") is not None:
+        numbers = [number for field in list(fields.values()) for number in _numbers(field, depth - 1) or ()]
+        return numbers or None
     return None
 
 

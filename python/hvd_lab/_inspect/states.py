@@ -22,6 +22,9 @@ def install(torch):
     for name in ("save", "savetxt", "savez", "savez_compressed"):
         if numpy is not None:
             replace(numpy, name, tells_file("numpy." + name, 0))
+    for name in ("load", "loadtxt", "genfromtxt"):
+        if numpy is not None:
+            replace(numpy, name, core.looks_first(_tell_loaded))
     plateau = getattr(sys.modules.get("torch.optim.lr_scheduler"), "ReduceLROnPlateau", None)
     if plateau is not None:
         replace(plateau, "step", _tells_decision)
@@ -91,10 +94,28 @@ _read, _written = set(), {}
 
 @guard
 def _tell_read(file=None, *args, **kwargs):
-    path = _path_of(kwargs.get("f", file))
+    _send_read("torch.load", kwargs.get("f", file), place(sys._getframe(3)))
+
+
+@guard
+def _tell_loaded(file=None, *args, **kwargs):
+    _send_read("numpy.load", file, place(sys._getframe(3)))
+
+
+def _send_read(by, file, where):
+    path = _path_of(file)
     if path and core.may_speak() and (path, State.updates) not in _read and len(_read) < _MOST_READ:
         _read.add((path, State.updates))
-        send("state", action="read", by="torch.load", path=path, place=place(sys._getframe(3)), updates=State.updates, meetings=(State.steps, State.calls))
+        send("state", action="read", by=by, path=path, place=where, updates=State.updates, meetings=(State.steps, State.calls))
+
+
+@guard
+def _tell_opened(file):
+    """Files of a data set that is read before the first pass over it, by the program or by pandas."""
+    caller = sys._getframe(3)
+    is_reader = caller.f_globals.get("__name__", "").startswith(("pandas.", "pathlib"))
+    if (is_reader or core._is_own(caller.f_code.co_filename) is not None) and not file.startswith(("/dev/", "/proc/", "/sys/")):
+        _send_read("open", file, place(caller))
 
 
 def _is_left_to_another(frame):
@@ -113,8 +134,11 @@ def _tells_open(old):
 
     def open(*args, **kwargs):
         mode = args[1] if len(args) > 1 else kwargs.get("mode")
+        file = args[0] if args else kwargs.get("file")
         if mode.__class__ is str and mode[:1] in ("w", "a"):
-            _tell_open(args[0] if args else kwargs.get("file"), "open" if mode[:1] == "w" else "append")
+            _tell_open(file, "open" if mode[:1] == "w" else "append")
+        elif not State.has_loaders and file.__class__ is str and len(_read) < _MOST_READ:
+            _tell_opened(file)
         return old(*args, **kwargs)
 
     return open
@@ -136,6 +160,10 @@ def _tell_open(file, by):
 _opened = set()
 
 
+# Optimizers into which the program has loaded a state.
+loaded_by_program = core.Marks()
+
+
 def _tells_load(action):
     return core.looks_behind(functools.partial(_tell_load, action))
 
@@ -144,11 +172,23 @@ def _tells_load(action):
 def _tell_load(action, result, loaded, *args, **kwargs):
     if not core.may_speak():
         return
+    if _loads_nothing(loaded, getattr(result, "missing_keys", ()), getattr(result, "unexpected_keys", ())):
+        core.tell_once("nothing loaded", place(sys._getframe(3)))
     if action == "loaded_model":
         tensors = list(loaded.parameters()) + list(loaded.buffers())
     else:
+        if core._is_own(sys._getframe(3).f_code.co_filename) is not None:
+            loaded_by_program[loaded] = True
         tensors = [value for state in loaded.state.values() for value in state.values() if hasattr(value, "is_sparse")]
     send("state", action=action, place=place(sys._getframe(3)), digest=digest.of_tensors(tensors), updates=State.updates)
+
+
+def _loads_nothing(module, missing, unexpected):
+    """Whether the names in a state are those of the module with or without the wrapper's `module.` in front."""
+    if not missing or len(missing) != len(unexpected):
+        return False
+    bare = [{name.split("module.", 1)[-1] for name in names} for names in (missing, unexpected)]
+    return bare[0] == bare[1]
 
 
 _decisions = core.Marks()
@@ -207,6 +247,7 @@ def _tells_decision(old):
 def _tell_decision(scheduler, metrics):
     number = _decisions.get(scheduler, 0)
     _decisions[scheduler] = number + 1
+    core.tell_call("schedule stepped", sys._getframe(3))
     if number < 64:
         send("decision", by=type(scheduler).__name__, place=State.logged_at or place(sys._getframe(3)), value=digest.of_text(repr(float(metrics))), number=number,
              updates=State.updates)

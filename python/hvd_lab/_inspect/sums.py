@@ -1,7 +1,7 @@
 """An accuracy that is printed as the sum over the ranks, which nobody has divided: it is above 1, or above 100 %."""
 import re
 
-from . import core, digest
+from . import core
 from .core import State
 
 # Of the last ones behind a validation: what came out, and the line.
@@ -11,9 +11,9 @@ _ACCURACY = re.compile(r"(?<![a-z])(acc\w*|top.?1|f1|auc|precision|recall)(?![a-
 _NUMBER = re.compile(r"(?<![\w.])\d+\.(\d+)(?![\w.]*\d)")
 
 
-def remember(tensor, where):
+def remember(numbers, where):
     """What a sum over all ranks has left in a small tensor."""
-    too_high = [number for number in digest.of_few(tensor) if 1 < number <= State.size or 100 < number <= 100 * State.size]
+    too_high = [number for number in numbers if 1 < number <= State.size or 100 < number <= 100 * State.size]
     _sums.extend((number, where) for number in too_high)
     del _sums[:-_MOST]
 

@@ -94,8 +94,9 @@ _ended, _others, _lines = [None], [0.0], {}
 
 @guard
 def begins_update():
-    if _ended[0] is not None:
-        _others[0] += max(0.0, time.perf_counter() - _ended[0] - sum(State.times.values()) + _counted[0])
+    ended, _ended[0] = _ended[0], None
+    if ended is not None:
+        _others[0] += max(0.0, time.perf_counter() - ended - sum(State.times.values()) + _counted[0])
 
 
 _counted = [0.0]
@@ -255,6 +256,9 @@ def _failure():
             within = _collective(code)
         trace = trace.tb_next
     text = str(error)[:_LONGEST]
+    if not within and "Horovod has been shut down" in text:
+        # Another rank has left.
+        within = "a call of Horovod"
     return {"place": where, "within": within, "kind": next((kind for kind, pattern in _ERRORS if re.search(pattern, text)), "")}
 
 

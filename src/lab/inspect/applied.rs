@@ -109,3 +109,27 @@ fn cleared(seen: &Inspection) -> Option<Finding> {
         "let them add up: call zero_grad() once for each optimizer.step()",
     ))
 }
+
+/// Gradients that are added up and never divided.
+pub(super) fn summed(seen: &Inspection, updates: &BTreeMap<usize, &BTreeMap<usize, &InspectedUpdate>>) -> Option<Finding> {
+    let mut later = updates.values().flat_map(|ranks| ranks.values());
+    let is_summed = updates.len() > 1 && later.clone().all(|update| update.summed_by_hand);
+    let one = later.next().filter(|_| is_summed)?;
+    let place = seen.told("averaged by hand").and_then(|report| known(&report.place)).or_else(|| known(&one.place));
+    if seen.wrappers().any(|(_, report)| report.by == "DistributedDataParallel") {
+        return Some(Finding::objection(
+            (TOPIC, Outcome::Wrong),
+            "DistributedDataParallel has averaged the gradients, and the program adds them up over the ranks once more",
+            place,
+            "the rate is as many times larger as there are ranks",
+            "leave that all_reduce out",
+        ));
+    }
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        "the program adds the gradients of all ranks up, and divides nothing behind that",
+        place,
+        "unless the loss or the gradients were divided before, the rate is as many times larger as there are ranks",
+        "divide by dist.get_world_size(), or use ReduceOp.AVG",
+    ))
+}

@@ -9,7 +9,8 @@ use crate::domain::event::{InspectorReport, PassReport, Place};
 pub(super) const TOPIC: Topic = Topic::Data;
 /// Samples that a sampler repeats to make shares equal.
 const PADDING: f64 = 0.02;
-const WAITS: &str = "the rank with more batches waits for the others at the end of the pass, for ever or with an error";
+pub(super) const WAITS: &str =
+    "the rank with more batches waits for the others at the end of the pass, for ever or with an error";
 
 /// One pass on each rank.
 pub(super) type Reports<'a> = BTreeMap<usize, &'a PassReport>;

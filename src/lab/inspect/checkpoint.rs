@@ -24,7 +24,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("write it on one rank: {}{as_callback}", seen.on_root()),
         )];
     }
-    if let Some(found) = resumed(seen).or_else(|| read_too_early(seen)) {
+    if let Some(found) = nothing_loaded(seen).or_else(|| resumed(seen)).or_else(|| read_too_early(seen)) {
         return vec![found];
     }
     if let Some((writers, place, which)) = shared(&written(seen, |by| by == "append")) {
@@ -132,6 +132,18 @@ fn read_too_early(seen: &Inspection) -> Option<Finding> {
                 "write dist.barrier() between the two"
             },
         ),
+    ))
+}
+
+/// A state whose names the model does not know, which `strict=False` passes over.
+fn nothing_loaded(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("nothing loaded")?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        "nothing was loaded: the names in the state have the wrapper's `module.` in front and those of the model have not, or the other way round, and strict=False says nothing of it",
+        known(&report.place),
+        "the model goes on with the weights that it had",
+        "save model.module.state_dict(), load into the same, and leave strict=False out",
     ))
 }
 

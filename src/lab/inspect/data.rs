@@ -1,13 +1,13 @@
 //! Each sample goes to one rank, once an epoch, in a new order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::{Reports, TOPIC, made, sampler_made, sizes, unequal, uneven, weights, wrong};
 use super::finding::{Finding, Outcome};
-use super::inspection::{Inspection, differ, known, ranks as names};
+use super::inspection::{Inspection, differ, known, ranks as names, state};
 use super::labels::numbered_apart;
 use super::order::same_order;
-use crate::domain::event::PassReport;
+use crate::domain::event::{PassReport, StateAction};
 
 /// A pass over so much of a data set is over all of it, and an overlap beyond chance.
 const ALL: f64 = 0.98;
@@ -35,7 +35,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         [sampler, same, one_shuffle, whole, overlap, shared_twice, around, uneven, |_, reports| sizes(reports)];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
     let of_batches = of_passes().or_else(|| unequal(seen)).or_else(|| weights(seen));
-    let found: Vec<Finding> = [of_batches, same_order(seen, &passes), numbered_apart(seen)].into_iter().flatten().collect();
+    let found: Vec<Finding> =
+        [of_batches, same_order(seen, &passes), numbered_apart(seen), rows_apart(seen)].into_iter().flatten().collect();
     if !found.is_empty() {
         return found;
     }
@@ -289,7 +290,7 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
                 format!("{said}: each rank divides another part of the data set"),
                 Some(split),
                 "samples count several times, and what one rank trains on another may validate with",
-                "split alike on all ranks: random_split(..., generator=torch.Generator().manual_seed(0))",
+                "draw the split with one seed on all ranks, as by random_split(..., generator=torch.Generator().manual_seed(0))",
             );
         }
         if have_own && one.replicas == Some(seen.size()) {
@@ -316,8 +317,12 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
 /// Parts of a data set, one for each rank, that a distributed sampler shares out once more.
 fn shared_twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let one = reports.values().next()?;
-    let is_shared = |pass: &PassReport| pass.replicas == Some(seen.size()) && !pass.subset.is_empty();
-    if !reports.values().all(|pass| is_shared(pass)) || !differ(reports.values().map(|pass| &pass.subset)) {
+    let is_shared = |pass: &PassReport| pass.replicas == Some(seen.size());
+    let digests = |of: fn(&PassReport) -> &String| -> BTreeSet<&String> { reports.values().map(|pass| of(pass)).collect() };
+    let subsets = digests(|pass| &pass.subset);
+    let are_parts = subsets.len() > 1 && !subsets.contains(&String::new());
+    let are_files = || digests(|pass| &pass.content).len() == reports.len() && have_own_files(seen);
+    if !reports.values().all(|pass| is_shared(pass)) || !(are_parts || are_files()) {
         return None;
     }
     let (samples, parts): (usize, usize) =
@@ -329,6 +334,29 @@ fn shared_twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         known(&one.split_made).or_else(|| made(reports)),
         "the other samples of the parts are never seen",
         "give all ranks the whole data set, and leave the sharing to the sampler",
+    )
+}
+
+/// Whether each rank has read files that no other has, before its first update.
+fn have_own_files(seen: &Inspection) -> bool {
+    let mut readers: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (rank, report) in seen.of_all(state).filter(|(_, report)| report.action == StateAction::Read && report.updates == 0) {
+        readers.entry(&report.path).or_default().insert(rank);
+    }
+    let owners: BTreeSet<usize> = readers.into_values().filter(|ranks| ranks.len() == 1).flatten().collect();
+    owners.len() == seen.size()
+}
+
+/// Samples and labels that are other rows of their arrays.
+fn rows_apart(seen: &Inspection) -> Option<Finding> {
+    let ranks = seen.tellers("rows apart");
+    let (rank, report) = ranks.iter().next()?;
+    let [one, other] = &report.settings[..] else { return None };
+    wrong(
+        format!("the data set of rank {rank} puts rows {one} of one array beside rows {other} of another with as many rows"),
+        known(&report.place),
+        "the samples of this rank have the labels of others",
+        "cut all arrays by the same rows of the rank",
     )
 }
 

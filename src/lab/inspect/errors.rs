@@ -81,9 +81,9 @@ const KINDS: [Kind; 11] = [
     },
 ];
 
-/// Whether an error of this kind has ended a rank.
-pub(super) fn has_ended(seen: &Inspection, kind: &str) -> bool {
-    seen.of_all(ended).any(|(_, end)| end.failure.as_ref().is_some_and(|failure| failure.kind == kind))
+/// Whether such an error has ended a rank.
+pub(super) fn has_ended(seen: &Inspection) -> bool {
+    seen.of_all(ended).any(|(_, end)| end.failure.as_ref().is_some_and(|failure| !failure.kind.is_empty()))
 }
 
 /// One finding for each kind of error that has ended a rank.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::applied::may_be_gradients;
+use super::applied::{may_be_gradients, summed};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, is_by_hand, known, no_update, ranks as names};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, Place, WrappedReport};
@@ -99,7 +99,7 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         format!("update {first}")
     };
     let optimizer = &reports.values().next()?.optimizer;
-    let cost = if super::errors::has_ended(seen, "unused") { "PyTorch ends the training in the next forward pass" } else { COST };
+    let cost = if super::errors::has_ended(seen) { "the training ends with an error" } else { COST };
     let said = format!("the gradients of {} differ at {many} ({optimizer}): {what}", names(reports.keys()));
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
 }
@@ -213,9 +213,17 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
                 "make hvd.DistributedOptimizer again after requires_grad = True, or after what else adds parameters: it averages those that need gradients when it is made. Or freeze them only after it is made",
             )
         } else {
-            (wrapper_place, "wrap the model when it is complete: what is added later is not averaged")
+            (
+                wrapper_place,
+                "wrap the model when it is complete, and everything that is to learn has requires_grad: what is added or unfrozen later is not averaged",
+            )
         };
         return Some((what, place, remedy.to_owned()));
+    }
+    if let Some(report) = seen.told("group of a part") {
+        let of = report.settings.first().map_or("a part", String::as_str);
+        let what = format!("DistributedDataParallel averages within a group of {of} of {} ranks", seen.size());
+        return Some((what, known(&report.place), "leave process_group out, or give it a group of all ranks".to_owned()));
     }
     let awaits_all = |report: &WrappedReport| report.by == "DistributedDataParallel" && report.settings.is_empty();
     let has_unused = own().any(|update| update.without_gradient > 0) && wrapper.is_some_and(awaits_all);
@@ -354,20 +362,6 @@ fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -
         seen.wrap(),
     );
     Some(Finding::objection((TOPIC, Outcome::Wrong), what, seen.optimizer_place(), "all ranks do the same work", remedy))
-}
-
-/// Gradients that are added up and never divided.
-fn summed(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
-    let mut later = updates.values().flat_map(|ranks| ranks.values());
-    let is_summed = updates.len() > 1 && later.clone().all(|update| update.summed_by_hand);
-    let one = later.next().filter(|_| is_summed)?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
-        "the program adds the gradients of all ranks up, and divides nothing behind that",
-        seen.told("averaged by hand").and_then(|report| known(&report.place)).or_else(|| known(&one.place)),
-        "unless the loss or the gradients were divided before, the rate is as many times larger as there are ranks",
-        "divide by dist.get_world_size(), or use ReduceOp.AVG",
-    ))
 }
 
 /// A distributed optimizer that adds gradients up.

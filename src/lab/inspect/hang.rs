@@ -250,12 +250,14 @@ fn evaluates_alone(seen: &Inspection) -> Option<Finding> {
     })
 }
 
-/// A reduction to which the ranks brought tensors of different sizes, and which was the last call of all of them.
+/// A collective to which the ranks brought tensors of different sizes, and which was the last call of all of them.
 fn different_sizes(seen: &Inspection) -> Option<Finding> {
     let goes_on = |report: &&InspectorReport| matches!(report, InspectorReport::Collective(_) | InspectorReport::Update(_));
     let last = |reports: &Vec<InspectorReport>| collective(reports.iter().rev().find(goes_on)?).cloned();
     let calls: Vec<CollectiveReport> = seen.ranks.values().filter_map(last).collect();
-    let is_reduction = |call: &CollectiveReport| call.name.contains("reduce") && call.numbers.is_some();
+    // Horovod's own gathers tensors of different lengths.
+    let is_alike = |name: &str| name.contains("reduce") || name.starts_with("all_gather");
+    let is_reduction = |call: &CollectiveReport| is_alike(&call.name) && call.numbers.is_some();
     let is_cut_off = seen.has_stood() || seen.is_over && !seen.have_all_ended();
     if calls.len() < seen.size() || !is_cut_off || !calls.iter().all(is_reduction) {
         return None;
@@ -269,7 +271,7 @@ fn different_sizes(seen: &Inspection) -> Option<Finding> {
             format!("the ranks brought tensors of different sizes to one {}: {sizes} numbers", call.name),
             known(&call.place),
             "the call fails, or mixes tensors that do not belong together",
-            "make these calls in the same order on all ranks: the order of a set of strings is another one in each process, sorted(names) is not",
+            "bring tensors of one size, as a sum and a count instead of the values; and make these calls in the same order on all ranks: that of a set of strings is another one in each process, of sorted(names) it is not",
         )
     })
 }

@@ -2,7 +2,7 @@
 
 use super::finding::{Finding, Topic};
 use super::inspection::Inspection;
-use super::{checkpoint, data, errors, gradients, hang, metrics, prints, randomness, ranks, rate, speed, weights};
+use super::{batches, checkpoint, data, errors, gradients, hang, metrics, prints, randomness, ranks, rate, speed, weights};
 use crate::domain::event::InspectorReport;
 
 /// A judge gives the findings on one topic.
@@ -32,6 +32,12 @@ impl Inspection {
         }
         let seen = self.standing(is_over);
         let mut found: Vec<Finding> = JUDGES.into_iter().flat_map(|(topic, judge)| seen.or_blind(topic, judge(&seen))).collect();
+        if found.iter().any(|finding| finding.topic == Topic::Data && finding.cost == batches::WAITS) {
+            let follows = |finding: &Finding| finding.topic == Topic::Hang && finding.is_objection();
+            for hang in found.iter_mut().filter(|finding| follows(finding)) {
+                *hang = Finding::not_judged(Topic::Hang, format!("{}: the different numbers of batches lead to that", hang.seen));
+            }
+        }
         for error in errors::judge(&seen) {
             let of_topic = |finding: &Finding| finding.topic == error.topic;
             if !found.iter().any(|finding| of_topic(finding) && finding.is_objection()) {

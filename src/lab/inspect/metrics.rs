@@ -117,8 +117,11 @@ fn own(seen: &Inspection, decides: bool) -> Option<(&ResultReport, BTreeSet<usiz
     for (rank, report) in seen.of_all(result).filter(|(_, report)| report.decides == decides && (report.trains || has_shares)) {
         all.entry((report.updates, &report.place, &report.name)).or_default().insert(rank, report);
     }
-    let apart =
-        all.into_values().find(|ranks| ranks.len() == seen.size() && differ(ranks.values().map(|report| &report.value)))?;
+    all.retain(|_, ranks| ranks.len() == seen.size() && differ(ranks.values().map(|report| &report.value)));
+    // What was best before follows from what is compared with it.
+    let is_new = |name: &str| !name.contains("best");
+    let key = all.keys().find(|(.., name)| is_new(name)).or_else(|| all.keys().next()).copied()?;
+    let apart = all.remove(&key)?;
     Some((*apart.values().next()?, apart.into_keys().collect()))
 }
 

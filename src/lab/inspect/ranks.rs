@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, group, known, ranks as names, update};
+use super::inspection::{Inspection, differ, ended, group, known, ranks as names, update};
 use crate::domain::event::GroupReport;
 
 const TOPIC: Topic = Topic::Ranks;
@@ -21,13 +21,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return vec![alone];
     }
     if seen.is_over && !seen.ranks.is_empty() && seen.ranks.len() < size && groups.len() < size {
-        let count = seen.ranks.len();
-        return vec![Finding::not_judged(
-            TOPIC,
-            format!(
-                "{size} ranks were asked for, and {count} came to PyTorch: look at how the launcher was called, and at the log"
-            ),
-        )];
+        let said = format!("{size} ranks were asked for, and {} came to PyTorch", seen.ranks.len());
+        let how = "look at how the launcher was called, and at the log";
+        if !trained.is_empty() && seen.of_all(ended).all(|(_, end)| end.failure.is_none()) && seen.ranks.len() == trained.len() {
+            let cost = "those that came train alone";
+            let remedy = format!(
+                "{how}: of some launchers --cpu starts one process, of torchrun --nproc-per-node starts as many as it says"
+            );
+            return vec![Finding::objection((TOPIC, Outcome::Look), said, None, cost, remedy)];
+        }
+        return vec![Finding::not_judged(TOPIC, format!("{said}: {how}"))];
     }
     if groups.is_empty() || (!seen.is_over && groups.len() < size) {
         return vec![Finding::not_judged(TOPIC, "not all ranks have come to their group yet")];

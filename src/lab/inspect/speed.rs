@@ -10,7 +10,7 @@ use crate::domain::units;
 const TOPIC: Topic = Topic::Speed;
 /// Parts of the time from which waiting for data, or for one rank, is worth a look; and the seconds that must have been seen.
 const DATA: f64 = 0.3;
-const SLOWER: f64 = 1.3;
+const SLOWER: f64 = 1.5;
 const SECONDS: f64 = 3.0;
 /// Seconds by which a rank is slower than the others by chance.
 const STRAGGLED: f64 = 1.0;
@@ -87,7 +87,7 @@ fn slowest(sums: &BTreeMap<usize, InspectedPhases>) -> Option<Finding> {
     kinds.into_iter().find_map(|(what, own)| {
         let (rank, sum) = sums.iter().max_by(|one, other| own(one.1).total_cmp(&own(other.1)))?;
         let fastest = sums.values().map(own).fold(f64::INFINITY, f64::min);
-        let is_slow = sums.len() > 1 && own(sum) > fastest * SLOWER && own(sum) - fastest > (sum.all * 0.1).max(STRAGGLED);
+        let is_slow = sums.len() > 1 && own(sum) > fastest * SLOWER && own(sum) - fastest > (sum.all * 0.15).max(STRAGGLED);
         let said = format!("rank {rank} is the slowest: it spent {:.1} s on {what}, the fastest {fastest:.1} s", own(sum));
         let remedy = "look at what this rank does that the others do not, at its host, and at its share of the data";
         is_slow.then(|| {

@@ -82,6 +82,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their learning rates do")];
     }
+    if ["clipped too early", "changed too early"].iter().any(|by| seen.has(by)) {
+        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their gradients change too early")];
+    }
     let (what, place) = match loaded_by_some(seen, StateAction::LoadedModel, |_| true) {
         Some((who, place)) => (format!("{who} loaded weights that the others did not"), place),
         None => (
@@ -177,11 +180,11 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
     let is_sent = is_sent_behind_loads(seen);
     let loaded = loaded_by_some(seen, StateAction::LoadedModel, is_at_start).filter(|_| !is_sent);
     if let Some((who, place)) = loaded {
-        let remedy = seen.in_words(
+        let remedy = looked_for_early(seen).unwrap_or(seen.in_words(
             "load them on all ranks, or before Horovod's broadcast",
             "load them on all ranks, or before hvd.broadcast_parameters",
             "load them on all ranks, or before the model is wrapped (the wrapper sends those of rank 0)",
-        );
+        ));
         return (format!("{who} loaded weights, and the others did not"), place, remedy.to_owned());
     }
     let loads: Vec<(usize, &str)> = seen
@@ -265,6 +268,24 @@ fn loaded_by_some(seen: &Inspection, action: StateAction, counts: fn(&StateRepor
     trained.iter().any(|rank| !loaded.contains_key(rank)).then(|| (names(loaded.keys()), known(place)))
 }
 
+/// What to write where some ranks have read a file that one of them wrote in this run, and the others have not, as where it was not yet
+/// there for them.
+fn looked_for_early(seen: &Inspection) -> Option<&'static str> {
+    let paths = |rank: usize, action: StateAction| -> BTreeSet<&str> {
+        let such = seen.of_rank(rank, state).filter(|report| report.action == action && !report.path.is_empty());
+        such.map(|report| report.path.as_str()).collect()
+    };
+    let written: BTreeSet<&str> = seen.ranks.keys().flat_map(|rank| paths(*rank, StateAction::Written)).collect();
+    let read: Vec<BTreeSet<&str>> = seen.ranks.keys().map(|rank| &paths(*rank, StateAction::Read) & &written).collect();
+    (read.iter().any(|paths| !paths.is_empty()) && read.iter().any(BTreeSet::is_empty)).then(|| {
+        seen.in_words(
+            "load it on all ranks, and wait with hvd.broadcast or a barrier between the line that writes the file and those that look for it",
+            "load it on all ranks, with hvd.barrier() between the line that writes the file and those that look for it",
+            "load it on all ranks, with dist.barrier() between the line that writes the file and those that look for it",
+        )
+    })
+}
+
 /// A model or an optimizer that only some ranks loaded.
 pub(super) fn loaded_apart(seen: &Inspection) -> Option<(String, Option<Place>)> {
     let actions = [StateAction::LoadedModel, StateAction::LoadedOptimizer];
@@ -293,11 +314,11 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
             .and_then(|(_, place)| place.clone())
             .or_else(|| reports.values().next().and_then(|update| known(&update.place)));
         let why = some.map_or(String::new(), |(who, _)| format!(": {who} loaded a state, and the others did not"));
-        let remedy = seen.in_words(
+        let remedy = looked_for_early(seen).unwrap_or(seen.in_words(
             "broadcast it with the weights: BroadcastGlobalVariablesCallback(0) in model.fit",
             "call hvd.broadcast_optimizer_state(optimizer, root_rank=0) after loading",
             "load it on all ranks, or send it by dist.broadcast_object_list",
-        );
+        ));
         let said = format!("what the optimizer remembers differs between {} at update {number}{why}", names(reports.keys()));
         return vec![Finding::objection(
             (topic, Outcome::Wrong),
@@ -305,6 +326,15 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
             place,
             "equal gradients give different updates: the ranks drift apart",
             remedy,
+        )];
+    }
+    if let Some(report) = seen.told("state left behind") {
+        return vec![Finding::objection(
+            (topic, Outcome::Wrong),
+            "what the optimizer remembered stays behind in it: hvd.DistributedOptimizer makes another one, which remembers nothing",
+            known(&report.place),
+            "the training goes on without its momentum, or whatever else was loaded",
+            "load the state into what hvd.DistributedOptimizer returns",
         )];
     }
     let sent = seen.told_apart("buffers behind the broadcast", |_| ()).unwrap_or_default();
