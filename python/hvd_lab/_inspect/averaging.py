@@ -461,6 +461,7 @@ def _tell_update(optimizer, number):
         past_wrapper.look(own, gone)
     if number == 0 and not wrappers:
         unloaded.watch(parameters)
+    unloaded.look_at_mode(parameters)
     past = place() if _is_inner(optimizer, with_gradient) else past_wrapper.seen_at[0] if forwards == 0 else None
     _look_at_weights(parameters, number)
     if number == 1:
@@ -504,6 +505,7 @@ def _tell_update(optimizer, number):
         device=core.name_of(parameters[0].device, torch) if parameters else "cpu",
         threads=torch.get_num_threads(),
         samples=samples[0],
+        backwards=State.backwards,
         batches=State.loader[0],
         loader_made=State.loader[1],
     )

@@ -49,8 +49,8 @@ class State:
     updates = 0
     # The highest rate of the first optimizer, and the rate of the last update of any.
     highest_rate = last_rate = 0.0
-    # Backward passes so far.
-    backwards = 0
+    # Backward passes so far, and batches of the pass that is under way.
+    backwards = taken = 0
     # Steps of all optimizers, whereas `updates` are those of the one that has made most.
     steps = 0
     # Collective calls so far, and seconds of each phase since the last report of them.

@@ -31,8 +31,11 @@ def _look_at_end(gone):
 
 @guard
 def look_at_batch(begun):
-    """Before the next batch counts: the one before it was not sent backward, and others were."""
-    if begun.batches and State.backwards == begun.last_backwards > begun.backwards:
+    """Before the next batch counts, or behind the last: the one before it was not sent backward, and others were."""
+    if begun.batches == 1:
+        begun.skipped_first = State.backwards == begun.backwards
+    elif begun.skipped_first and State.backwards > begun.backwards or State.backwards == begun.last_backwards > begun.backwards:
+        begun.skipped_first = False
         _tell("skipped a batch", _line_of_skip(begun.where))
 
 

@@ -1,7 +1,8 @@
 """What a Keras `fit` or `evaluate` goes over: its samples, its batches, and which share of a data set it is. Reads no sample out of turn."""
 import inspect
+import time
 
-from . import core, digest, workers
+from . import core, digest, rows, workers
 
 # Where shards and iterators of ImageDataGenerator were made.
 made = core.Marks()
@@ -128,21 +129,36 @@ def _chain(data, fields):
         fields["content"] = content(tensors[0])
 
 
-# Of sequences that a fit goes over: digests of their first batches.
-_first_of = core.Marks()
+# Of sequences that a fit goes over.
+_seen_of = core.Marks()
 # Batches that are looked at.
 _FIRST = 4
 
 
+class Seen:
+    """Batches on their way: digests of the first, samples by their values, and the seconds that it took to make all."""
+
+    def __init__(self):
+        self.first, self.rows, self.seconds = [], rows.Rows(), 0.0
+
+    @core.guard
+    def add(self, batch):
+        known = content(_first(batch)) if len(self.first) < _FIRST else ""
+        if known:
+            self.first.append(known)
+        parts = batch if isinstance(batch, (list, tuple)) else [batch]
+        self.rows.add([part for part in parts if type(part).__module__ == "numpy" and not part.dtype.hasobject])
+
+
 def watched(data):
-    """A generator or a sequence whose first batches are looked at on their way, and the list that their digests come into."""
-    first = []
+    """A generator or a sequence whose batches are looked at on their way, and what is seen of them."""
+    seen = Seen()
     if inspect.isgenerator(data):
-        return _passed_on(data, first), first
+        return _passed_on(data, seen), seen
     if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, (list, tuple, dict)) and not hasattr(data, "shape"):
-        _first_of[data] = first
+        _seen_of[data] = seen
         _watch_class(type(data))
-    return data, first
+    return data, seen
 
 
 def _watch_class(of):
@@ -155,27 +171,26 @@ def _watch_class(of):
             pass
 
 
-def _passed_on(data, first):
+def _passed_on(data, seen):
+    began = time.perf_counter()
     for batch in data:
-        _see(first, batch)
+        seen.seconds += time.perf_counter() - began
+        seen.add(batch)
         yield batch
+        began = time.perf_counter()
 
 
 def _tells_item(old):
     def __getitem__(self, index):
+        began = time.perf_counter()
         batch = old(self, index)
-        _see(_first_of.get(self), batch)
+        seen = _seen_of.get(self)
+        if seen is not None:
+            seen.seconds += time.perf_counter() - began
+            seen.add(batch)
         return batch
 
     return __getitem__
-
-
-@core.guard
-def _see(first, batch):
-    if first is not None and len(first) < _FIRST:
-        known = content(_first(batch))
-        if known:
-            first.append(known)
 
 
 def _number(value):
@@ -193,4 +208,5 @@ def told(what, fields, batches):
         samples = min(samples, fields["dataset"])
     shared = {name: fields[name] for name in ("sampler", "sampler_made", "shuffles", "content") if name in fields}
     shared.update({name: fields[name] for name in ("dataset", "batch_size", "replicas", "replica", "seed") if fields.get(name) is not None})
-    core.send("pass", batches=batches, samples=samples, order="", first=fields.pop("first", []), picked=[], every=1, workers=0, drops_last=False, **shared, **what)
+    seen = fields.pop("seen", None) or Seen()
+    core.send("pass", batches=batches, samples=samples, order="", first=seen.first, rows=seen.rows.picked(), picked=[], every=1, workers=0, drops_last=False, **shared, **what)

@@ -7,7 +7,7 @@ import sys
 import time
 import weakref
 
-from . import core, curves, digest, horovod_common, keras_data, states, watching, workers
+from . import core, curves, digest, horovod_common, keras_data, source, states, watching, workers
 from .core import State, guard, place, replace, sampled, send
 
 _done = []
@@ -18,6 +18,10 @@ _within_fit = [False]
 # Optimizers, and whether the gradients that they got in a graph within `fit` were of one rank.
 alone = core.Marks()
 _within_save = [None]
+# Callbacks that set the rate.
+_SCHEDULES = ("LearningRateScheduler", "ReduceLROnPlateau", "LearningRateWarmupCallback", "LearningRateScheduleCallback")
+# The part of a training's time that making its batches takes if it waits for them.
+_HELD_UP = 0.8
 
 
 def install(keras, tensorflow):
@@ -29,6 +33,8 @@ def install(keras, tensorflow):
     model, callbacks = keras.Model, keras.callbacks
     replace(model, "fit", _fits)
     replace(model, "evaluate", _evaluates)
+    replace(model, "train_on_batch", core.looks_first(_look_at_batch))
+    State.before_end.append(_tell_batches)
     for name in ("save", "save_weights"):
         replace(model, name, functools.partial(_tells_file, "Model." + name))
     replace(model, "load_weights", core.looks_behind(_tell_load))
@@ -114,8 +120,10 @@ def _with_watch(signature, model, args, kwargs):
     where = place(sys._getframe(3))
     watch = _watch_class()(model, given, where)
     if watch.data is not None:
-        given["x"], watch.data["first"] = keras_data.watched(given.get("x"))
+        given["x"], watch.seen = keras_data.watched(given.get("x"))
+        watch.data["seen"] = watch.seen
     callbacks = given.get("callbacks")
+    _look_at_order(callbacks if isinstance(callbacks, (list, tuple)) else (), where)
     if hasattr(callbacks, "append") and hasattr(callbacks, "on_train_begin"):
         callbacks.append(watch)
     else:
@@ -125,6 +133,19 @@ def _with_watch(signature, model, args, kwargs):
     if verbose != 0:
         send("printed", place=where, times=3, text=digest.of_text("fit"), names_rank=False, has_figures=True, has_results=True, updates=State.updates)
     return bound
+
+
+@guard
+def _look_at_order(callbacks, where):
+    """Schedules, and a checkpoint of the best value that comes before the value is averaged."""
+    for callback in callbacks:
+        if type(callback).__name__ in _SCHEDULES:
+            core.tell_once("schedule stepped", _made.get(callback) or where)
+    names = [type(callback).__name__ for callback in callbacks]
+    average = names.index("MetricAverageCallback") if "MetricAverageCallback" in names else 0
+    for callback in callbacks[:average]:
+        if type(callback).__name__ == "ModelCheckpoint" and getattr(callback, "save_best_only", False):
+            core.tell_once("kept before the average", _made.get(callback) or core.NO_PLACE, (str(callback.monitor),))
 
 
 def _watch_class():
@@ -141,6 +162,7 @@ def _watch_class():
             self.began = time.perf_counter()
             self.batches = self.tested = 0
             self.last = ""
+            self.seen, self.made, self.ended = keras_data.Seen(), 0.0, self.began
             # Sequences draw in threads of Keras, which run ahead of the first batch.
             is_sequence = hasattr(given.get("x"), "__getitem__") and not hasattr(given.get("x"), "shape")
             self.states = workers.states() if is_sequence else None
@@ -173,6 +195,7 @@ def _watch_class():
         def _ends_batch(self, batch, logs=None):
             State.progress += 1
             self.batches += 1
+            self.ended = time.perf_counter()
             State.behind_validation = False
             self._tell_draws()
             number = _updates_of(self.model)
@@ -218,8 +241,47 @@ def _watch_class():
                     "is_whole": True, "epoch": int(epoch), "seconds": round(time.perf_counter() - self.began, 6)}
             if self.data is not None:
                 keras_data.told(what, self.data, self.batches)
+            if self.model.stop_training:
+                core.tell_once("told to stop", source.line_that_stops(self.where))
+            self._tell_times()
+
+        def _tell_times(self):
+            """Batches are made beside the training: they hold it up where that takes about as long."""
+            made, self.made = self.seen.seconds - self.made, self.seen.seconds
+            trained = max(0.0, self.ended - self.began)
+            waited = min(made, trained) if made > trained * _HELD_UP else 0.0
+            State.times["data"] += waited
+            State.times["forward"] += trained - waited
+            watching.tell_phases()
 
     return Watch
+
+
+# Of `train_on_batch`: the line, what was seen, and how many batches.
+_by_hand = [None, None, 0]
+_MOST_BY_HAND = 16
+
+
+@guard
+def _look_at_batch(model, x=None, y=None, *args, **kwargs):
+    if _by_hand[2] < _MOST_BY_HAND and core.may_speak():
+        if _by_hand[1] is None:
+            _by_hand[:2] = place(sys._getframe(3)), keras_data.Seen()
+        _by_hand[1].add((x, y))
+        _by_hand[2] += 1
+        if _by_hand[2] == _MOST_BY_HAND:
+            _tell_batches()
+
+
+@guard
+def _tell_batches():
+    where, seen, count = _by_hand
+    if seen is None or not count:
+        return
+    _by_hand[1:] = None, _MOST_BY_HAND
+    what = {"loader": _number_of(where), "pass": 0, "made": where, "place": where, "trains": True, "updates": State.updates, "is_whole": False}
+    fields = {"sampler": "", "batch_size": seen.rows.count // count, "shuffles": False, "content": "", "dataset": None, "seen": seen}
+    keras_data.told(what, fields, count)
 
 
 _passes_of = {}

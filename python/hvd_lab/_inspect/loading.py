@@ -41,6 +41,8 @@ class Pass:
         # A pass whose gradients go into a later update is no validation.
         self.backwards = self.last_backwards = State.backwards
         self.batches = self.samples = self.ordered = 0
+        # Whether its first batch was not sent backward.
+        self.skipped_first = False
         # What waits for the end of its loop.
         self.left = None
         self.waited = 0.0
@@ -363,6 +365,7 @@ def _over(iterator):
     in_loop.end()
     begun = getattr(iterator, "_hvd_lab_pass", None)
     if begun is not None:
+        departures.look_at_batch(begun)
         _finish(begun, True)
 
 
@@ -395,6 +398,7 @@ def _took(iterator, batch, waited):
     if begun.number == 0:
         begun.rows.add(tensors)
     begun.batches += 1
+    State.taken = begun.batches
     begun.samples += samples
     # A validation before the first update is no part of it.
     averaging.samples[0] += samples if torch.is_grad_enabled() else 0
@@ -409,6 +413,7 @@ def _finish(begun, is_whole):
     if begun not in _open:
         return
     _open.remove(begun)
+    State.taken = 0
     loader = begun.loader()
     if loader is not None and _current.get(loader) is begun:
         _current.pop(loader, None)

@@ -205,8 +205,9 @@ class _Look:
 
     def watch(self, frame, event, called):
         self.left -= 1
-        if self.left < 0 or not State.active:
-            _unwatch()
+        if self.left < 0 or not State.active or _open[0] is not self:
+            # Another thread may have closed it.
+            sys.setprofile(None)
         elif event == "return" and core._is_own(frame.f_code.co_filename) is not None:
             _inside[0] = True
             try:

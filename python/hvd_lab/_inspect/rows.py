@@ -19,7 +19,8 @@ class Rows:
         self._known, self._before = set(), None
 
     def add(self, tensors):
-        tensors = [tensor for tensor in tensors if tensor.dim()]
+        """A batch of tensors, or of NumPy's arrays."""
+        tensors = [tensor for tensor in tensors if getattr(tensor, "ndim", 0)]
         count = len(tensors[0]) if tensors else 0
         if self.count >= _MOST or not count:
             return
@@ -42,9 +43,11 @@ class Rows:
 
 
 def _bytes_of_rows(tensor, count):
-    tensor = tensor.detach().reshape(count, -1)
+    tensor = (tensor.detach() if hasattr(tensor, "detach") else tensor).reshape(count, -1)
     if tensor.shape[1] > _VALUES:
         tensor = tensor[:, :: tensor.shape[1] // _VALUES + 1]
+    if not hasattr(tensor, "data_ptr"):
+        return tensor.shape[1] * tensor.itemsize, tensor.tobytes()
     tensor = tensor.to("cpu").contiguous()
     size = tensor.shape[1] * tensor.element_size()
     return size, ctypes.string_at(tensor.data_ptr(), size * count) if size else b""

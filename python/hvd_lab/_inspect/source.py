@@ -17,6 +17,7 @@ _DIVIDES = re.compile(r"\bgrad(\.data)?\s*([*/]=|\.(div|mul)_\(|=.*\bgrad\b.*/)|
 _UPDATES = re.compile(r"-=.*\bgrad\b|=[^=].*-.*\bgrad\b|\.(sub|add|copy)_\(.*\bgrad\b")
 # `loss / world_size`, which says what it divides by: the same number may be anything else.
 _DIVIDES_BY_RANKS = re.compile(r"/=?\s*(float\(|int\()?[\w.]*?(world|(?<!batch_)size\b|rank|replica|gpu|device|nproc|worker|node)", re.I)
+_STOPS = re.compile(r"\.stop_training\s*=\s*True")
 _MOST_LINES = 100_000
 # Lines behind a call that are looked at.
 _LATER = 9
@@ -93,6 +94,12 @@ def line_of_value(where, method):
         if re.match(r"\s*%s\s*=(?!=)" % re.escape(called.group(1)), text):
             return {"file": where["file"], "line": line}
     return where
+
+
+def line_that_stops(otherwise):
+    """The only line that ends the training of a Keras model, or else another line."""
+    found = list(_lines(_STOPS))
+    return found[0] if len(found) == 1 else otherwise
 
 
 def _lines(pattern):

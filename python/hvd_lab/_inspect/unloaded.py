@@ -105,9 +105,27 @@ def _begins(old):
         result = old(self, *args, **kwargs)
         if was_training and State.updates:
             _begin(self)
+            _evaluated(self)
         return result
 
     return eval
+
+
+# Models that were put into eval mode while they were trained, and the line.
+_evaluating = core.Marks()
+
+
+@guard
+def _evaluated(model):
+    _evaluating[model] = place(sys._getframe(3))
+
+
+def look_at_mode(parameters):
+    """Before an update: a model that a validation has left in eval mode."""
+    own = set(map(id, parameters)) if len(_evaluating) else ()
+    for model in _evaluating:
+        if not model.training and any(id(parameter) in own for parameter in model.parameters()):
+            core.tell_once("trains in eval mode", _evaluating[model], (str(State.updates),))
 
 
 @guard

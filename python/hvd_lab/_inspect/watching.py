@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from . import core, kept, scaling, unloaded
+from . import core, kept, results, scaling, unloaded
 from .core import State, guard, place, replace, send
 
 _last = [time.perf_counter()]
@@ -181,7 +181,8 @@ def _tell_stall(main, still):
     is_library = core._is_own(frame.f_code.co_filename) is None and (called != "quick_execute" or "horovod.tensorflow" in sys.modules)
     name = within[0] if within else _of_horovod(frame) if called == "quick_execute" else ""
     name = name or (_WAITING.get(called, "") if is_library else "")
-    send("stalled", place=(within[1] if within else place(frame)), within=name, calls=State.calls, updates=State.updates, seconds=round(still, 1))
+    results.close(frame)
+    send("stalled", batches=State.taken, place=(within[1] if within else place(frame)), within=name, calls=State.calls, updates=State.updates, seconds=round(still, 1))
 
 
 def _of_horovod(frame):
@@ -226,6 +227,7 @@ _ERRORS = (
     ("backward passes", r"more than backward_passes_per_step"),
     ("zero_grad", r"zero_grad\(\) was called after loss\.backward\(\) but before"),
     ("unnamed", r"named_parameters was specified, but one or more"),
+    ("wrapped twice", r"_DistributedOptimizer\.__init__\(\) missing"),
     ("same name", r"with the same name as another tensor that is currently"),
     ("types", r"Mismatched data types"),
     ("operations", r"Mismatched (reduction )?operation"),
@@ -258,7 +260,7 @@ def _failure():
     text = str(error)[:_LONGEST]
     if not within and "Horovod has been shut down" in text:
         # Another rank has left.
-        within = "a call of Horovod"
+        within = "a reduction of Horovod"
     return {"place": where, "within": within, "kind": next((kind for kind, pattern in _ERRORS if re.search(pattern, text)), "")}
 
 

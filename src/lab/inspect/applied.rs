@@ -118,7 +118,7 @@ pub(super) fn summed(seen: &Inspection, updates: &BTreeMap<usize, &BTreeMap<usiz
     let place = seen.told("averaged by hand").and_then(|report| known(&report.place)).or_else(|| known(&one.place));
     if seen.wrappers().any(|(_, report)| report.by == "DistributedDataParallel") {
         return Some(Finding::objection(
-            (TOPIC, Outcome::Wrong),
+            (TOPIC, Outcome::Look),
             "DistributedDataParallel has averaged the gradients, and the program adds them up over the ranks once more",
             place,
             "the rate is as many times larger as there are ranks",

@@ -95,15 +95,15 @@ pub(super) fn unequal(seen: &Inspection) -> Option<Finding> {
 
 fn different_numbers(seen: &Inspection, batches: impl Iterator<Item = (usize, String)>, place: Option<Place>) -> Option<Finding> {
     let counts: Vec<String> = batches.map(|(rank, count)| format!("{count} on rank {rank}")).take(8).collect();
-    wrong(
-        format!("a pass has different numbers of batches: {}", counts.join(", ")),
-        place,
-        WAITS,
-        seen.in_words(
+    wrong(format!("a pass has different numbers of batches: {}", counts.join(", ")), place, WAITS, even_batches(seen))
+}
+
+/// What to write where ranks have different numbers of batches.
+pub(super) fn even_batches(seen: &Inspection) -> &'static str {
+    seen.in_words(
             "give all ranks as many batches: dataset.repeat().take(n) with the same n, drop_remainder=True where only the last batch is missing; or call hvd.join() behind the loop on ranks that are done",
             "make shares and batch sizes equal: DistributedSampler pads shares, drop_last=True cuts them, and hvd.join() behind the loop covers for ranks that are done",
             "make shares and batch sizes equal: DistributedSampler pads shares, drop_last=True cuts them, and model.join() covers for ranks that are done",
-        ),
     )
 }
 

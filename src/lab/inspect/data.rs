@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::batches::{Reports, TOPIC, made, sampler_made, sizes, unequal, uneven, weights, wrong};
 use super::finding::{Finding, Outcome};
 use super::inspection::{Inspection, differ, known, ranks as names, state};
-use super::labels::numbered_apart;
+use super::labels::{numbered_apart, rows_apart};
 use super::order::same_order;
 use crate::domain::event::{PassReport, StateAction};
 
 /// A pass over so much of a data set is over all of it, and an overlap beyond chance.
 const ALL: f64 = 0.98;
 const OVERLAP: f64 = 0.1;
+const MOSTLY: f64 = 0.9;
 /// PyTorch's own, which know nothing of ranks.
 const SAMPLERS: [&str; 5] =
     ["RandomSampler", "SequentialSampler", "SubsetRandomSampler", "BatchSampler", "WeightedRandomSampler"];
@@ -31,8 +32,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let unknown = || Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks");
         return vec![unequal(seen).unwrap_or_else(unknown)];
     };
-    let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 9] =
-        [sampler, same, one_shuffle, whole, overlap, shared_twice, around, uneven, |_, reports| sizes(reports)];
+    let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 10] =
+        [sampler, same, one_shuffle, whole, overlap, shared_twice, around, all_drawn, uneven, |_, reports| sizes(reports)];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
     let of_batches = of_passes().or_else(|| unequal(seen)).or_else(|| weights(seen));
     let found: Vec<Finding> =
@@ -268,7 +269,9 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         samples.len() - distinct.len() > samples.len() / REPEATED
     };
     // Ranks that are in different epochs are another mistake.
+    // A generator may draw from all of the data on each rank, for a part of an epoch.
     if !is_comparable
+        || one.sampler == "steps"
         || reports.values().all(|pass| goes_round(pass))
         || differ(reports.values().map(|pass| pass.epoch))
         || !have_own && (differ(contents()) || contents().any(str::is_empty) && one.replicas.is_none())
@@ -347,19 +350,6 @@ fn have_own_files(seen: &Inspection) -> bool {
     owners.len() == seen.size()
 }
 
-/// Samples and labels that are other rows of their arrays.
-fn rows_apart(seen: &Inspection) -> Option<Finding> {
-    let ranks = seen.tellers("rows apart");
-    let (rank, report) = ranks.iter().next()?;
-    let [one, other] = &report.settings[..] else { return None };
-    wrong(
-        format!("the data set of rank {rank} puts rows {one} of one array beside rows {other} of another with as many rows"),
-        known(&report.place),
-        "the samples of this rank have the labels of others",
-        "cut all arrays by the same rows of the rank",
-    )
-}
-
 /// `steps_per_epoch` of all ranks on each rank: an epoch goes over the share of a rank several times, for it repeats.
 fn around(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let times = |pass: &&PassReport| {
@@ -375,6 +365,23 @@ fn around(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         "the ranks together do the work several times, and no epoch is faster",
         DIVIDE_STEPS,
     ))
+}
+
+/// Generators that give each rank all samples in an epoch.
+fn all_drawn(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
+    let rows = |pass: &PassReport| pass.rows.iter().copied().collect::<BTreeSet<u32>>();
+    let first = reports.values().next().filter(|pass| seen.is_keras() && pass.sampler == "steps" && !pass.rows.is_empty())?;
+    let own = rows(first);
+    let share = |pass: &PassReport| rows(pass).intersection(&own).count() as f64 / own.len() as f64;
+    reports.values().all(|pass| share(pass) > MOSTLY).then(|| {
+        Finding::objection(
+            (TOPIC, Outcome::Look),
+            format!("an epoch of {} steps takes each of {} through the same samples", first.batches, names(reports.keys())),
+            known(&first.place),
+            "the ranks together do the work several times, and no epoch is faster",
+            DIVIDE_STEPS,
+        )
+    })
 }
 
 /// Samples of a pass: by their values, or by their numbers.

@@ -12,7 +12,7 @@ struct Kind {
 }
 
 const COST: &str = "the training ends here";
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 12] = [
     Kind {
         name: "root ranks",
         topic: Topic::Weights,
@@ -36,6 +36,12 @@ const KINDS: [Kind; 11] = [
         topic: Topic::Gradients,
         says: "named_parameters does not name every parameter of the optimizer",
         remedy: "name all of them: named_parameters=model.named_parameters(), of several models itertools.chain of theirs, each with a prefix of its own",
+    },
+    Kind {
+        name: "wrapped twice",
+        topic: Topic::Gradients,
+        says: "hvd.DistributedOptimizer was given an optimizer that it has made itself",
+        remedy: "wrap the optimizer once",
     },
     Kind {
         name: "same name",

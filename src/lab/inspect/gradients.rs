@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::apart::skipped;
 use super::applied::{may_be_gradients, summed};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, is_by_hand, known, no_update, ranks as names};
@@ -130,6 +131,14 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             );
             let remedy = "average the gradients of all parameters between backward and optimizer.step(), and put the averages into their place";
             return Some((what, known(&one.place), remedy.to_owned()));
+        }
+        if let Some((_, call)) = seen.of_all(collective).find(|(_, call)| call.name == "reduce" && may_be_gradients(call)) {
+            let what = "the program brings their sums to one rank alone, by reduce";
+            return Some((
+                what.to_owned(),
+                known(&call.place),
+                "call all_reduce in its place, and divide by the number of ranks".to_owned(),
+            ));
         }
         if let Some(report) = seen.told("gradients of one rank") {
             let what = "those that apply_gradients gets are of one rank, and nothing averages them";
@@ -282,6 +291,9 @@ fn reduced_each_time(seen: &Inspection) -> Option<&CollectiveReport> {
 
 /// The cause where no other one was seen.
 fn changed(seen: &Inspection, reports: &Reports<'_>) -> Cause {
+    if let Some((what, remedy)) = skipped(seen) {
+        return (what, reports.values().next().and_then(|update| known(&update.place)), remedy.to_owned());
+    }
     let what = "they were changed after they were averaged, or before all of them were";
     let remedy = seen.in_words(
         "change gradients behind the tape or the optimizer of Horovod, and alike on all ranks",

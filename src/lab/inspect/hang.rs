@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::apart::from_end_of_data;
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, ended, known, line, ranks as names, wrapped};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport, WrappedReport};
@@ -56,7 +57,8 @@ enum Standing<'a> {
 }
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
-    standstill(seen).into_iter().map(|finding| from_departure(seen, finding)).collect()
+    let found = standstill(seen).into_iter().map(|finding| from_departure(seen, finding));
+    found.map(|finding| from_end_of_data(seen, finding)).collect()
 }
 
 /// The line at which a rank alone skipped a batch or left its pass, if that is why the others wait.
@@ -338,7 +340,14 @@ fn before_failure(reports: &[InspectorReport], failure: &FailureReport, updates:
     match reports.iter().rev().find(moves) {
         // A rank that was slow to start, and then failed in a collective, did not stand at its start.
         Some(InspectorReport::Stalled(report)) if !report.within.is_empty() || failure.within.is_empty() => report.clone(),
-        _ => StalledReport { place: failure.place.clone(), within: failure.within.clone(), calls: 0, updates, seconds: 0.0 },
+        _ => StalledReport {
+            place: failure.place.clone(),
+            within: failure.within.clone(),
+            calls: 0,
+            updates,
+            seconds: 0.0,
+            batches: 0,
+        },
     }
 }
 

@@ -33,9 +33,9 @@ impl Inspection {
         let seen = self.standing(is_over);
         let mut found: Vec<Finding> = JUDGES.into_iter().flat_map(|(topic, judge)| seen.or_blind(topic, judge(&seen))).collect();
         if found.iter().any(|finding| finding.topic == Topic::Data && finding.cost == batches::WAITS) {
-            let follows = |finding: &Finding| finding.topic == Topic::Hang && finding.is_objection();
-            for hang in found.iter_mut().filter(|finding| follows(finding)) {
-                *hang = Finding::not_judged(Topic::Hang, format!("{}: the different numbers of batches lead to that", hang.seen));
+            let follows = |finding: &&mut Finding| finding.topic == Topic::Hang && finding.is_objection();
+            for hang in found.iter_mut().filter(follows) {
+                hang.remedy = "it follows from the different numbers of batches: see data".to_owned();
             }
         }
         for error in errors::judge(&seen) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::{made, wrong};
 use super::finding::Finding;
-use super::inspection::{Inspection, pass};
+use super::inspection::{Inspection, known, pass};
 use crate::domain::event::PassReport;
 
 /// Samples that two ranks must have had, before anything is said of their labels.
@@ -37,4 +37,17 @@ pub(super) fn numbered_apart(seen: &Inspection) -> Option<Finding> {
             "number the classes alike on all ranks: by sorted(classes), and not by the order of a set, of a folder, or of a rank's own samples",
         )
     })
+}
+
+/// Samples and labels that are other rows of their arrays.
+pub(super) fn rows_apart(seen: &Inspection) -> Option<Finding> {
+    let ranks = seen.tellers("rows apart");
+    let (rank, report) = ranks.iter().next()?;
+    let [one, other] = &report.settings[..] else { return None };
+    wrong(
+        format!("the data set of rank {rank} puts rows {one} of one array beside rows {other} of another with as many rows"),
+        known(&report.place),
+        "the samples of this rank have the labels of others",
+        "cut all arrays by the same rows of the rank",
+    )
 }

@@ -22,6 +22,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         decided_alone(seen).or_else(|| own_turn(seen)),
         thrown_away(seen)
             .or_else(|| share_told(seen))
+            .or_else(|| kept_early(seen))
             .or_else(|| sum_told(seen))
             .or_else(|| own_result(seen))
             .or_else(|| padded(seen)),
@@ -55,8 +56,33 @@ fn thrown_away(seen: &Inspection) -> Option<Finding> {
     ))
 }
 
-/// An accuracy above 1 that is printed as it comes from a sum over the ranks.
+/// The best of values that are averaged only behind the choice.
+fn kept_early(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("kept before the average")?;
+    let of_training = !report.settings.first()?.starts_with("val");
+    (of_training || has_shares(seen, &seen.passes(false))).then(|| {
+        Finding::objection(
+            (TOPIC, Outcome::Wrong),
+            format!("a ModelCheckpoint keeps the best {} before it is averaged", report.settings[0]),
+            known(&report.place),
+            "what is best is decided by one rank's share",
+            "append it to the callbacks behind hvd.callbacks.MetricAverageCallback()",
+        )
+    })
+}
+
+/// An accuracy above 1 that is printed as it comes from a sum over the ranks, or one of hits of all and samples of one.
 fn sum_told(seen: &Inspection) -> Option<Finding> {
+    if let Some(report) = seen.told("hits of all printed") {
+        let [printed, line] = &report.settings[..] else { return None };
+        return Some(Finding::objection(
+            (TOPIC, Outcome::Wrong),
+            format!("an accuracy of {printed} is printed at {line}: hits of all ranks, divided by the samples of one"),
+            known(&report.place),
+            "what is printed or decided by is as many times too large as there are ranks",
+            "add the samples up over the ranks as well, before you divide",
+        ));
+    }
     let report = seen.told("sum printed")?;
     let [printed, line] = &report.settings[..] else { return None };
     Some(Finding::objection(
@@ -81,7 +107,10 @@ pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     let ((by, place, number), values) = decisions.iter().find(|(_, values)| values.len() > 1 && differ(values.values()))?;
     let said = format!("{by} was given a different value on {} at call {}", names(values.keys()), number + 1);
     let remedy = if seen.is_lightning() { "log the value with self.log(..., sync_dist=True)" } else { average_first(seen) };
-    let cost = "the ranks take different turns: rates that differ, or one that ends before the others";
+    let cost = match *by {
+        "ModelCheckpoint" => "each rank keeps another model as its best",
+        _ => "the ranks take different turns: rates that differ, or one that ends before the others",
+    };
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy))
 }
 
@@ -109,7 +138,7 @@ fn own_result(seen: &Inspection) -> Option<Finding> {
 fn own(seen: &Inspection, decides: bool) -> Option<(&ResultReport, BTreeSet<usize>)> {
     let is_to_one = |name: &str| matches!(name, "reduce" | "gather" | "gather_object");
     let passes = seen.passes(false);
-    let has_shares = passes.values().flat_map(BTreeMap::values).any(|pass| pass.updates > 0 && is_share(&passes, pass));
+    let has_shares = has_shares(seen, &passes);
     if seen.split().is_some() || seen.of_all(collective).any(|(_, call)| is_to_one(&call.name)) {
         return None;
     }
@@ -128,7 +157,7 @@ fn own(seen: &Inspection, decides: bool) -> Option<(&ResultReport, BTreeSet<usiz
 /// What to write in front of a decision.
 pub(super) fn average_first(seen: &Inspection) -> &'static str {
     seen.in_words(
-        "put hvd.callbacks.MetricAverageCallback() in front of the callback that decides",
+        "put hvd.callbacks.MetricAverageCallback() in front of the callback that decides; in a loop of your own average the value by hvd.allreduce",
         "average the value first: hvd.allreduce(value)",
         "average the value first: dist.all_reduce(value, op=dist.ReduceOp.AVG)",
     )
@@ -140,6 +169,14 @@ fn is_share(passes: &Passes<'_>, pass: &PassReport) -> bool {
     let has_numbers = !pass.sampler.is_empty() || pass.content == "rows";
     let may_be_part = has_numbers && pass.replicas.is_none() && !pass.drops_last;
     pass.is_whole && (pass.replicas.is_some_and(|replicas| replicas > 1) || may_be_part && is_part_of_own(passes, pass))
+}
+
+/// Whether the ranks have validated with a share each.
+fn has_shares(seen: &Inspection, passes: &Passes<'_>) -> bool {
+    let contents = contents(passes);
+    let have_own = |pass: &PassReport| contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
+    let is_one = |pass: &PassReport| pass.updates > 0 && !is_peek(seen, pass) && (is_share(passes, pass) || have_own(pass));
+    passes.values().flat_map(BTreeMap::values).any(|pass| is_one(pass))
 }
 
 /// Whether the program only took a look at one batch, for its shape for example.
@@ -212,7 +249,7 @@ fn told_as_whole(seen: &Inspection, place: &Place, who: &BTreeSet<usize>) -> Fin
         "add the counts of all ranks up with dist.all_reduce before you divide or print"
     };
     let remedy = seen.in_words(
-        "append hvd.callbacks.MetricAverageCallback() to the callbacks, in front of those that print or decide",
+        "append hvd.callbacks.MetricAverageCallback() to the callbacks, in front of those that print or decide; in a loop of your own hvd.allreduce(value)",
         "average it: hvd.allreduce(value, name=\"accuracy\")",
         by_torch,
     );

@@ -3,6 +3,7 @@
 //! Reports in, findings out: never reads a clock, and names no window. `course` judges the lab's own trainer, which says more of itself.
 
 mod alone;
+mod apart;
 mod applied;
 mod batches;
 mod checkpoint;

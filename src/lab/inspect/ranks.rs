@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, ended, group, known, ranks as names, update};
+use super::inspection::{Inspection, differ, ended, group, known, looking, ranks as names, update};
 use crate::domain::event::GroupReport;
 
 const TOPIC: Topic = Topic::Ranks;
@@ -23,7 +23,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.is_over && !seen.ranks.is_empty() && seen.ranks.len() < size && groups.len() < size {
         let said = format!("{size} ranks were asked for, and {} came to PyTorch", seen.ranks.len());
         let how = "look at how the launcher was called, and at the log";
-        if !trained.is_empty() && seen.of_all(ended).all(|(_, end)| end.failure.is_none()) && seen.ranks.len() == trained.len() {
+        if seen.of_all(ended).all(|(_, end)| end.failure.is_none())
+            && seen.ended().len() == seen.ranks.len()
+            && seen.ranks.len() == trained.len()
+            && seen.of_all(looking).all(|(_, report)| report.launched < size)
+        {
             let cost = "those that came train alone";
             let remedy = format!(
                 "{how}: of some launchers --cpu starts one process, of torchrun --nproc-per-node starts as many as it says"

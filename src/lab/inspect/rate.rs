@@ -9,6 +9,7 @@ use super::weights::loaded_apart;
 use crate::domain::event::{EndedReport, InspectedUpdate, PassReport, Place, WrappedReport};
 use crate::domain::units;
 
+const STEP: &str = "step the schedule on all ranks: scheduler.step() belongs outside of what one rank does";
 const TOPIC: Topic = Topic::Rate;
 /// A rate that climbs by less is the noise of a schedule.
 const CLIMB: f64 = 1.05;
@@ -72,7 +73,7 @@ fn drifted(seen: &Inspection) -> Option<Finding> {
         Some(report) => (
             format!("{said}; only {} steps its schedule", names(steppers.keys())),
             known(&report.place),
-            "step the schedule on all ranks: scheduler.step() belongs outside of what one rank does".to_owned(),
+            seen.in_words("append the callback that sets the rate on all ranks", STEP, STEP).to_owned(),
         ),
         // What sets them may be a value of the rank, or a schedule that was made in another way.
         None => (

@@ -18,6 +18,7 @@ const STRAGGLED: f64 = 1.0;
 const GROWTH: u64 = 100 << 20;
 const SETTLED: usize = 32;
 const GROWS: &str = "memory grows with every update, and a long training ends when there is none left";
+const WORKERS: &str = "give the DataLoader more workers (num_workers), or make what it does to a sample cheaper";
 const DETACH: &str = "keep numbers, not tensors: loss.item() instead of loss in a list or a sum";
 
 /// Times of one rank without its first report, which holds the start of the program.
@@ -58,7 +59,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("the ranks waited for data in {:.0} % of the time", data * 100.0),
             place,
             "the devices stand idle meanwhile",
-            "give the DataLoader more workers (num_workers), or make what it does to a sample cheaper",
+            seen.in_words(
+                "make batches in more workers, model.fit(..., workers=4), or by tf.data with num_parallel_calls and prefetch; or make what is done to a sample cheaper",
+                WORKERS,
+                WORKERS,
+            ),
         ));
     }
     // With Join the ranks take as many batches as they have.

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::apart::{in_eval_mode, skipped};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, is_by_hand, known, no_update, ranks as names, state, update};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
 
 const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";
+
+const CHANGE: &str = "change weights on all ranks alike, or broadcast them afterwards";
 
 type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;
 
@@ -85,17 +88,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if ["clipped too early", "changed too early"].iter().any(|by| seen.has(by)) {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their gradients change too early")];
     }
-    let (what, place) = match loaded_by_some(seen, StateAction::LoadedModel, |_| true) {
-        Some((who, place)) => (format!("{who} loaded weights that the others did not"), place),
-        None => (
-            "something changes them beside the optimizer".to_owned(),
-            reports.values().next().and_then(|update| known(&update.place)),
-        ),
+    let stepped = || reports.values().next().and_then(|update| known(&update.place));
+    let (what, place, remedy) = match (loaded_by_some(seen, StateAction::LoadedModel, |_| true), skipped(seen)) {
+        (Some((who, place)), _) => (format!("{who} loaded weights that the others did not"), place, CHANGE),
+        (None, Some((what, remedy))) => (what, stepped(), remedy),
+        (None, None) => ("something changes them beside the optimizer".to_owned(), stepped(), CHANGE),
     };
     let said = format!(
         "the weights of {who} were equal at the start and differ at update {number}, though the gradients are equal: {what}"
     );
-    vec![Finding::objection(wrong, said, place, COST, "change weights on all ranks alike, or broadcast them afterwards")]
+    vec![Finding::objection(wrong, said, place, COST, remedy)]
 }
 
 /// Weights that some ranks load behind the last update, where all ranks then validate a share each.
@@ -299,6 +301,9 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     }
     if seen.has("ZeroRedundancyOptimizer") {
         return vec![Finding::not_judged(topic, "with ZeroRedundancyOptimizer each rank remembers other things on purpose")];
+    }
+    if let Some(found) = in_eval_mode(seen) {
+        return vec![found];
     }
     let updates = behind_broadcast(seen);
     // Once weights or gradients differ, so does all that comes of them.

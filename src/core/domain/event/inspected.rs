@@ -152,6 +152,8 @@ pub struct InspectedUpdate {
     pub threads: usize,
     /// Training samples that went through data loaders in training passes since the update before.
     pub samples: usize,
+    /// Backward passes of the process so far.
+    pub backwards: usize,
     /// Batches that the loader says to have over which the last pass began, 0 where it does not; and where it was made.
     pub batches: usize,
     pub loader_made: Place,
@@ -359,6 +361,9 @@ pub struct StalledReport {
     pub calls: usize,
     pub updates: usize,
     pub seconds: f64,
+    /// Of the pass over a loader that is under way.
+    #[serde(default)]
+    pub batches: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -37,7 +37,7 @@ fn lines_that_all_ranks_print_are_named_a_few_times_only() {
 
 #[test]
 fn a_rank_that_goes_on_behind_the_bound_does_not_stand_still() {
-    let stalled = StalledReport { place: at(60), within: "barrier".into(), calls: 1, updates: 33, seconds: 70.0 };
+    let stalled = StalledReport { place: at(60), within: "barrier".into(), calls: 1, updates: 33, seconds: 70.0, batches: 0 };
     let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
     all.extend((0..5_000).map(|times| line(0, printed(times))));
     all.push(line(0, InspectorReport::Stalled(stalled.clone())));

@@ -10,10 +10,6 @@ fn failed(place: usize, within: &str) -> InspectorReport {
     InspectorReport::Ended(EndedReport { updates: 20, failure, ..EndedReport::default() })
 }
 
-fn stalled(place: usize, within: &str) -> InspectorReport {
-    InspectorReport::Stalled(StalledReport { place: at(place), within: within.into(), calls: 1, updates: 32, seconds: 12.0 })
-}
-
 /// Two ranks of a right program, each with its own last reports.
 fn ending(last: [Vec<InspectorReport>; 2]) -> Vec<EventLine> {
     let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
@@ -32,13 +28,13 @@ fn a_standstill_that_ended_in_an_error_is_still_one() {
     let found = |last| objections(&ending(last), true);
     let hang = |line| vec![(Topic::Hang, Outcome::Wrong, line)];
     // The limit of a collective is over: the other rank has gone past it.
-    assert_eq!(found([vec![stalled(60, "barrier"), failed(60, "barrier")], vec![clean()]]), hang(60));
+    assert_eq!(found([vec![stalled(60, "barrier", 32), failed(60, "barrier")], vec![clean()]]), hang(60));
     // Two different collectives, neither of which was waited for long.
     assert_eq!(found([vec![failed(60, "barrier")], vec![failed(61, "all_reduce")]]), hang(60));
     // When a rank leaves early, its connections close, and the other one fails at once.
     assert_eq!(found([vec![clean()], vec![failed(30, "backward")]]), hang(30));
     // Rank 0 only waits for the rank that failed, so the line of that error is named.
-    assert_eq!(found([vec![stalled(60, "barrier")], vec![failed(7, "")]]), hang(7));
+    assert_eq!(found([vec![stalled(60, "barrier", 32)], vec![failed(7, "")]]), hang(7));
 }
 
 #[test]
@@ -49,7 +45,7 @@ fn an_error_alone_is_no_standstill() {
     assert_eq!(found([vec![failed(7, "")], vec![clean()]]), []);
     // It went on after it had waited.
     let more = InspectorReport::Update(InspectedUpdate { update: 64, ..InspectedUpdate::default() });
-    assert_eq!(found([vec![stalled(60, "barrier"), more, clean()], vec![clean()]]), []);
+    assert_eq!(found([vec![stalled(60, "barrier", 32), more, clean()], vec![clean()]]), []);
 }
 
 #[test]
@@ -61,8 +57,8 @@ fn the_rank_whose_data_ended_first_is_named_though_the_other_never_came_to_its_e
     });
     all.retain(|line| !matches!(&line.event, Event::Inspected(report) if matches!(**report, InspectorReport::Ended(_))));
     assert_eq!(objections(&all, false), [], "it may have been left on purpose");
-    all.push(line(0, stalled(60, "barrier")));
-    all.push(line(1, stalled(30, "backward")));
+    all.push(line(0, stalled(60, "barrier", 32)));
+    all.push(line(1, stalled(30, "backward", 32)));
     let found = objections(&all, false);
     assert!(
         found.contains(&(Topic::Data, Outcome::Wrong, 15)) && found.contains(&(Topic::Hang, Outcome::Wrong, 60)),
@@ -81,7 +77,11 @@ fn the_line_at_which_a_rank_alone_left_its_pass_is_named_rather_than_that_of_tho
     assert_eq!(left("skipped a batch", &[0], apart()), hang(70));
     assert_eq!(left("left a pass", &[0, 1], apart()), hang(60), "all ranks have left theirs");
     assert_eq!(left("left a pass", &[0], [vec![clean()], vec![clean()]]), [], "nobody waits");
-    assert_eq!(left("left a pass", &[1], [vec![stalled(60, "barrier")], vec![failed(7, "")]]), hang(7), "an error left the loop");
+    assert_eq!(
+        left("left a pass", &[1], [vec![stalled(60, "barrier", 32)], vec![failed(7, "")]]),
+        hang(7),
+        "an error left the loop"
+    );
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn what_the_wrapper_does_not_know_is_said_of_horovod() {
 fn different_numbers_of_batches_have_a_remedy_of_the_same_library() {
     let uneven = || {
         let mut all = passes(|rank, pass| pass.batches += 2 * rank);
-        all.push(line(1, stalled("hvd.allreduce", 60)));
+        all.push(line(1, stalled(60, "hvd.allreduce", 32)));
         all
     };
     for (is_keras, word) in [(true, "dataset.repeat().take(n)"), (false, "hvd.join()")] {
@@ -90,22 +90,18 @@ fn different_numbers_of_batches_have_a_remedy_of_the_same_library() {
 fn ranks_that_are_slow_to_start_do_not_stand_at_the_end_of_a_pass() {
     let mut all = passes(|rank, pass| pass.batches += 2 * rank);
     all.retain(|line| !matches!(&line.event, Event::Inspected(report) if matches!(**report, InspectorReport::Ended(_))));
-    let slow = with(on_horovod(all, true), 2, &[0, 1], &stalled("", 20));
+    let slow = with(on_horovod(all, true), 2, &[0, 1], &stalled(20, "", 32));
     let slow = with(slow, 2, &[0, 1], &told("horovod.DistributedGradientTape", &[]));
     let is_blamed = |lines: &[EventLine]| finding(lines, false, Topic::Data).is_some_and(|found| found.is_objection());
     assert!(!is_blamed(&slow), "they may still join");
-    let stands: Vec<EventLine> = slow.into_iter().chain([line(1, stalled("hvd.allreduce", 60))]).collect();
+    let stands: Vec<EventLine> = slow.into_iter().chain([line(1, stalled(60, "hvd.allreduce", 32))]).collect();
     assert!(is_blamed(&stands));
-}
-
-fn stalled(within: &str, place: usize) -> InspectorReport {
-    InspectorReport::Stalled(StalledReport { place: at(place), within: within.into(), calls: 1, updates: 32, seconds: 12.0 })
 }
 
 /// Both ranks stand in the same line, in these calls.
 fn standing(calls: [&str; 2]) -> Vec<EventLine> {
     let mut all = on_horovod(without(|_, report| matches!(report, InspectorReport::Ended(_))), true);
-    all.extend((0..2).map(|rank| line(rank, stalled(calls[rank], 70))));
+    all.extend((0..2).map(|rank| line(rank, stalled(70, calls[rank], 32))));
     all
 }
 

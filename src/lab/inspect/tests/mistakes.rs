@@ -50,9 +50,6 @@ fn each_mistake_is_named_with_its_line() {
             updates: 16,
         })
     };
-    let stalled = |place: usize, within: &str| {
-        InspectorReport::Stalled(StalledReport { place: at(place), within: within.into(), calls: 1, updates: 20, seconds: 12.0 })
-    };
     let workers = |numpy: &[&str], draws_numpy| {
         let numpy = numpy.iter().map(|state| (*state).to_owned()).collect();
         InspectorReport::Workers(WorkersReport {
@@ -78,8 +75,8 @@ fn each_mistake_is_named_with_its_line() {
     };
     let standing = {
         let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
-        all.push(line(0, stalled(60, "barrier")));
-        all.push(line(1, stalled(61, "")));
+        all.push(line(0, stalled(60, "barrier", 20)));
+        all.push(line(1, stalled(61, "", 20)));
         all
     };
     let mistakes: Vec<(&str, Vec<EventLine>, Objection)> = vec![
@@ -240,7 +237,7 @@ fn each_mistake_is_named_with_its_line() {
                 let mut all = right();
                 all.retain(|line| line.process == 0);
                 all.truncate(2);
-                all.push(line(0, stalled(5, "init_process_group")));
+                all.push(line(0, stalled(5, "init_process_group", 20)));
                 all
             },
             (Hang, Wrong, 5),
@@ -312,7 +309,7 @@ fn each_mistake_is_named_with_its_line() {
                     };
                     line.process == 0 || !matches!(&line.event, Event::Inspected(report) if is_of_the_rest(report))
                 });
-                all.push(line(1, stalled(30, "backward")));
+                all.push(line(1, stalled(30, "backward", 20)));
                 all
             },
             (Data, Wrong, 15),

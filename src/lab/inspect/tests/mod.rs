@@ -143,6 +143,17 @@ fn rank(rank: usize) -> Vec<EventLine> {
     all.into_iter().map(|report| line(rank, report)).collect()
 }
 
+fn stalled(place: usize, within: &str, updates: usize) -> InspectorReport {
+    InspectorReport::Stalled(StalledReport {
+        place: at(place),
+        within: within.into(),
+        calls: 1,
+        updates,
+        seconds: 12.0,
+        batches: 0,
+    })
+}
+
 /// Topic, verdict and line of one that is not right.
 type Objection = (Topic, Outcome, usize);
 

@@ -62,9 +62,6 @@ fn more() -> Vec<(&'static str, Vec<EventLine>)> {
         all.retain(|line| !matches!(&line.event, Event::Inspected(report) if matches!(**report, InspectorReport::Collective(_))));
         all
     };
-    let stalled = |place: usize, within: &str| {
-        InspectorReport::Stalled(StalledReport { place: at(place), within: within.into(), calls: 1, updates: 8, seconds: 12.0 })
-    };
     let workers = |states: &[&str]| {
         InspectorReport::Workers(WorkersReport {
             loader: 0,
@@ -171,7 +168,10 @@ fn more() -> Vec<(&'static str, Vec<EventLine>)> {
                 _ => {}
             }),
         ),
-        ("slow data on one rank", with(with(right(), 7, &[0], &stalled(30, "backward")), 7, &[1], &stalled(25, "_get_data"))),
+        (
+            "slow data on one rank",
+            with(with(right(), 7, &[0], &stalled(30, "backward", 8)), 7, &[1], &stalled(25, "_get_data", 8)),
+        ),
     ]
 }
 

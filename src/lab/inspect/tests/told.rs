@@ -156,7 +156,10 @@ fn a_rank_of_which_nothing_comes_while_another_one_waits_for_long_is_named() {
     let waiting = |seconds: f64| {
         let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_)));
         let within = "hvd.allreduce".to_owned();
-        all.push(line(0, InspectorReport::Stalled(StalledReport { place: at(60), within, calls: 1, updates: 32, seconds })));
+        all.push(line(
+            0,
+            InspectorReport::Stalled(StalledReport { place: at(60), within, calls: 1, updates: 32, seconds, batches: 0 }),
+        ));
         objections(&all, false)
     };
     assert_eq!(waiting(20.0), []);
