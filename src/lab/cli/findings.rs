@@ -34,7 +34,8 @@ impl Inspector {
         self.inspection.take(line);
     }
 
-    /// A line for each new finding that is wrong.
+    /// A line for each new finding that is wrong, and for each topic of which nothing is wrong any more, as in a program that averages its
+    /// weights now and then.
     pub fn news(&mut self) -> Vec<String> {
         if !std::mem::take(&mut self.has_news) {
             return Vec::new();
@@ -43,8 +44,16 @@ impl Inspector {
     }
 
     fn new_wrong(&mut self, inspected: &Inspected) -> Vec<String> {
+        let objects = |topic: Topic| inspected.findings.iter().any(|finding| finding.topic == topic && finding.is_objection());
+        let gone: BTreeSet<Topic> = self.told.iter().map(|(topic, _)| *topic).filter(|topic| !objects(*topic)).collect();
+        self.told.retain(|(topic, _)| !gone.contains(topic));
+        let now = |topic: &Topic| inspected.findings.iter().find(|finding| finding.topic == *topic);
+        let back = gone.iter().map(|topic| match now(topic) {
+            Some(finding) => format!("taken back: {}", inspected.in_words(finding)),
+            None => format!("taken back: {}", topic.name()),
+        });
         let new = inspected.wrong().filter(|wrong| self.told.insert((wrong.topic, wrong.place.clone())));
-        new.map(|wrong| format!("wrong: {}", inspected.in_words(wrong))).collect()
+        back.chain(new.map(|wrong| format!("wrong: {}", inspected.in_words(wrong)))).collect()
     }
 }
 
@@ -135,6 +144,10 @@ mod tests {
         assert_eq!(said, ["wrong: metrics: A share is told as the whole: t.py:7; remedy: Average it."]);
         let said = inspector.new_wrong(&judged(vec![at(7, "A share is told as the whole, twice."), at(9, "Another")]));
         assert_eq!(said, ["wrong: metrics: Another: t.py:9; remedy: Average it."], "the same line is not told again");
+        let said = inspector.new_wrong(&judged(vec![finding(Topic::Metrics, Outcome::NotJudged, "Meant so")]));
+        assert_eq!(said, ["taken back: metrics: Meant so"]);
+        assert!(inspector.new_wrong(&judged(Vec::new())).is_empty(), "once");
+        assert_eq!(inspector.new_wrong(&judged(vec![at(7, "A share")])).len(), 1, "and told again if it comes again");
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Finding {
         Finding { place, cost: cost.to_owned(), remedy: remedy.into(), ..Finding::new(topic, outcome, seen.into()) }
     }
 
-    pub(super) fn is_objection(&self) -> bool {
+    pub fn is_objection(&self) -> bool {
         matches!(self.outcome, Outcome::Wrong | Outcome::Look)
     }
 }
