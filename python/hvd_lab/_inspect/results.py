@@ -11,22 +11,28 @@ from .core import State, guard, send
 # Characters of a file that is read, events behind a pass that are looked at, results that are told of one, and passes that are
 # all looked at.
 _LARGEST, _EVENTS, _MOST, _PASSES = 1 << 20, 20_000, 16, 8
-# How a number is called that is a result, and what other numbers beside it are.
-_RESULT = re.compile(r"loss|acc|err|f1|auc|top.?\d|perp|ppl|score|metric|correct|hits|right|iou|dice|mse|mae|psnr|bleu|val|eval|test|best|recall|precision", re.I)
-_OTHER = re.compile(r"train|running|batch|local|own|rank|time|sec|elapsed|dur|speed|throughput|lr|mem|took|steps?\b|epoch|patience|wait|count|size|len|\bdt\b", re.I)
+# Beginnings of the words by which a number is called that is a result, and of those that other numbers have beside it.
+_RESULT = re.compile(r"(?<![a-z])(loss|acc|err|f1|auc|top|perp|ppl|score|metric|correct|hit|right|iou|dice|r?mse|mae|psnr|bleu|val|eval|test|best|recall|precision)", re.I)
+_OTHER = re.compile(
+    r"(?<![a-z])(train|running|batch|local|own|time|sec|elapsed|dur|speed|throughput|lr|mem|took|steps?(?![a-z])|epoch|patience|wait|count|size|len|dt(?![a-z])|eta(?![a-z]))", re.I
+)
 _TIME = re.compile(r"time|sec|elapsed|dur|start|began|deadline|budget|clock|mem|rss", re.I)
 _UNIT = re.compile(r"\s*(s|ms|sec\w*|min|img|samples|GB|MB)\b")
 _SHOWS = re.compile(r"print|log|info|warn|write|echo|say|report|scalar", re.I)
-_RANK = re.compile(r"rank|process_index|is_main|is_master", re.I)
+_RANK = re.compile(r"rank|process_index|gpu|device|worker|node|main|master|root|chief|primary|leader|is_zero|global_zero|writer|wandb|verbose", re.I)
+# How what prints or draws on one rank is called.
+_ONE = re.compile(r"rank|0|main|master|root|accelerator|fabric|trainer|writer|tensorboard|wandb|\btb\b", re.I)
+_KEEPS = re.compile(r"save|checkpoint|stop", re.I)
 _MEETS = re.compile(r"reduce|gather|broadcast", re.I)
 
 
 class _Use:
     """Of a value: its expression and name, the line, the lines of the loops around it, and whether it is called like a result. Whether a
-    turn is taken there, and whether it leaves a loop or a function.
+    turn is taken there, and whether it leaves a loop or a function. Whether what prints it says that it does so on one rank.
     """
 
-    def __init__(self, node, line, loops, is_result, decides=False, leaves=False):
+    def __init__(self, node, line, loops, is_result, decides=False, leaves=False, is_shown_by_one=False):
+        self.is_shown_by_one = is_shown_by_one
         self.node, self.name, self.line, self.loops, self.is_result, self.decides, self.leaves = node, _name(node), line, loops, is_result, decides, leaves
 
     def is_of(self, look):
@@ -47,7 +53,12 @@ def _tree(file):
 def _uses(file, name, line):
     """Those in a function, by its file, its name and its first line."""
     function = _function(file, name, line) if core._is_own(file) is not None else None
-    return [] if function is None else list(_found(function))
+    if function is None:
+        return []
+    alone = [(block[0].lineno, block[-1].end_lineno) for block in _blocks(file) if block]
+    # What each rank prints may name the rank somewhere else.
+    is_of_one = lambda use: use.decides or use.is_shown_by_one or any(first <= use.line <= last for first, last in alone)
+    return [use for use in _found(function) if use.name not in _of_some(file) and is_of_one(use)]
 
 
 def _function(file, name, line):
@@ -61,13 +72,46 @@ def _function(file, name, line):
     return None
 
 
+@functools.lru_cache(64)
+def _blocks(file):
+    """The parts of a file to which only some ranks come, as lists of statements."""
+    blocks = []
+    for node in ast.walk(_tree(file)):
+        for body in (getattr(node, "body", None), getattr(node, "orelse", None)):
+            if not isinstance(body, list):
+                continue
+            if isinstance(node, ast.If) and _names_rank(node.test):
+                blocks.append(body)
+            for at, step in enumerate(body):
+                if isinstance(step, ast.If) and _names_rank(step.test) and isinstance(step.body[-1], (ast.Return, ast.Continue)):
+                    # The others have left.
+                    blocks.append(body[at + 1:])
+    return blocks
+
+
+@functools.lru_cache(64)
+def _of_some(file):
+    """The variables and fields that are set there: they stay behind on the other ranks, as the best value so far."""
+    found = set()
+    for step in (step for block in _blocks(file) for step in block):
+        for node in ast.walk(step):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else []
+            found.update(_name(leaf) for target in targets for leaf in _leaves(target))
+    return found
+
+
+def _names_rank(value):
+    """Whether an expression is about which rank this is, or about what only one has."""
+    return any(_RANK.search(getattr(node, "id", getattr(node, "attr", ""))) for node in ast.walk(value) if isinstance(node, (ast.Name, ast.Attribute)))
+
+
 def _nodes(of, loops=()):
     """Those of a function, each with the lines of the loops around it, but not of functions within."""
     for node in ast.iter_child_nodes(of):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             continue
         yield node, loops
-        yield from _nodes(node, loops + (node.lineno,) if isinstance(node, ast.For) else loops)
+        yield from _nodes(node, loops + (node.lineno,) if isinstance(node, (ast.For, ast.While)) else loops)
 
 
 def _found(function):
@@ -78,15 +122,39 @@ def _found(function):
         if isinstance(node, ast.Call) and _shows(node):
             for leaf, before, behind in _shown(node):
                 # What stands directly in front of a number says what it is; behind it, its unit.
-                yield _Use(leaf, node.lineno, loops, _is_result(_name(leaf) + " " + before[-24:]) and not _UNIT.match(behind))
+                is_result = _is_result(_name(leaf) + " " + before[-24:]) and not _UNIT.match(behind)
+                yield _Use(leaf, node.lineno, loops, is_result, is_shown_by_one=_ONE.search(_full_name(node)) is not None)
         elif isinstance(node, (ast.If, ast.While)) and node.lineno > last:
-            leaves = any(isinstance(inner, (ast.Break, ast.Return)) for own in node.body for inner in ast.walk(own))
-            for leaf in _compared(node.test):
-                yield _Use(leaf, node.lineno, loops, _is_result(_name(leaf)), True, leaves and not _TIME.search(_name(leaf)) and not _RANK.search(_name(leaf)))
+            compared = list(_compared(node.test))
+            leaves = any(_leaves_loop(step, loops) for step in node.body)
+            if leaves or any(_turns(step, set(map(_name, compared))) for step in node.body + node.orelse):
+                for leaf in compared:
+                    is_own = leaves and not _TIME.search(_name(leaf)) and not _RANK.search(_name(leaf))
+                    yield _Use(leaf, node.lineno, loops, _is_result(_name(leaf)), True, is_own)
+
+
+def _leaves_loop(step, loops):
+    return bool(loops) and any(isinstance(node, (ast.Break, ast.Return)) for node in ast.walk(step))
+
+
+def _turns(step, compared):
+    """Whether a statement keeps what was compared, counts, or writes a file: not where a number is only shown in another way."""
+    for node in ast.walk(step):
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AugAssign) or any(isinstance(target, ast.Attribute) or _name(target) in compared for target in targets):
+            return True
+        if isinstance(node, ast.Call) and _KEEPS.search(_called(node)):
+            return True
+    return False
 
 
 def _is_result(words):
     return bool(_RESULT.search(words)) and not _OTHER.search(words)
+
+
+def _full_name(call):
+    """`writer.add_scalar`, `print`."""
+    return getattr(call.func, "id", "") or _name(call.func)
 
 
 def _called(call):
@@ -98,8 +166,7 @@ def _shows(call):
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     inner = [node for value in given for node in ast.walk(value)]
     has_text = any(isinstance(node, ast.JoinedStr) or isinstance(node, ast.Constant) and isinstance(node.value, str) for node in inner)
-    names_rank = any(_RANK.search(getattr(node, "id", getattr(node, "attr", ""))) for node in inner if isinstance(node, (ast.Name, ast.Attribute)))
-    return _SHOWS.search(_called(call)) is not None and has_text and not names_rank
+    return _SHOWS.search(_called(call)) is not None and has_text and not any(map(_names_rank, given))
 
 
 def _shown(call):
@@ -117,6 +184,10 @@ def _shown(call):
                     behind = str(behind.value) if isinstance(behind, ast.Constant) else ""
                     for leaf in _leaves(part.value):
                         yield leaf, before, behind
+        elif isinstance(value, ast.Dict):
+            for key, item in zip(value.keys, value.values):
+                for leaf in _leaves(item):
+                    yield leaf, str(getattr(key, "value", "")), ""
         else:
             for leaf in _leaves(value):
                 yield leaf, before, ""

@@ -307,16 +307,20 @@ impl FrontRun {
 }
 
 #[cfg(test)]
-#[test]
-fn what_gives_answers_away_is_kept_back_until_every_question_is_answered() {
-    let question =
-        "[[questions]]\ntext = \"?\"\nkind = \"number\"\nanswer = 1\ntolerance = 0\nfeedback = [\"a\", \"b\", \"c\"]\n";
-    let text = |questions: &str| format!("+++\ntitle = \"t\"\nsummary = \"s\"\n{questions}+++\nfirst\n{ANSWERS}\nlast\n");
-    let lesson = Lesson::parse("17_x.md", &text(&question.repeat(2))).unwrap();
-    assert_eq!(lesson.body, "first\n\nlast\n", "nobody reads the mark");
-    let answered = |count: usize| move |id: QuestionId| id.question < count;
-    assert_eq!([0, 1, 2].map(|count| lesson.text(answered(count))), ["first\n", "first\n", "first\n\nlast\n"]);
-    assert_eq!([0, 1, 2].map(|count| lesson.keeps_back(answered(count))), [true, true, false]);
-    let error = Lesson::parse("17_x.md", &text("")).unwrap_err();
-    assert!(error.line == 6 && error.what.contains("there are none"), "{error}");
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_gives_answers_away_is_kept_back_until_every_question_is_answered() {
+        let question =
+            "[[questions]]\ntext = \"?\"\nkind = \"number\"\nanswer = 1\ntolerance = 0\nfeedback = [\"a\", \"b\", \"c\"]\n";
+        let text = |questions: &str| format!("+++\ntitle = \"t\"\nsummary = \"s\"\n{questions}+++\nfirst\n{ANSWERS}\nlast\n");
+        let lesson = Lesson::parse("17_x.md", &text(&question.repeat(2))).unwrap();
+        assert_eq!(lesson.body, "first\n\nlast\n", "nobody reads the mark");
+        let answered = |count: usize| move |id: QuestionId| id.question < count;
+        assert_eq!([0, 1, 2].map(|count| lesson.text(answered(count))), ["first\n", "first\n", "first\n\nlast\n"]);
+        assert_eq!([0, 1, 2].map(|count| lesson.keeps_back(answered(count))), [true, true, false]);
+        let error = Lesson::parse("17_x.md", &text("")).unwrap_err();
+        assert!(error.line == 6 && error.what.contains("there are none"), "{error}");
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::even_batches;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, known, ranks as names, update};
+use super::inspection::{Inspection, known, line, ranks as names, update};
 use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, StalledReport};
 
 /// A model that a validation has left in eval mode on some ranks.
@@ -37,12 +37,15 @@ pub(super) fn skipped(seen: &Inspection) -> Option<(String, &'static str)> {
     Some((said, "skip an update on all ranks or on none: decide by a value that was averaged"))
 }
 
-/// The loader of a rank whose data has ended, if that is why the others wait.
+/// Adds that the data of a rank has ended, if that is why the others wait.
 pub(super) fn from_end_of_data(seen: &Inspection, finding: Finding) -> Finding {
     let Some((rank, pass, other)) = end_of_data(seen).filter(|_| finding.is_objection()) else { return finding };
-    let said =
-        format!("{}; the data of rank {rank} ended after {} batches, and rank {other} has more", finding.seen, pass.batches);
-    Finding { seen: said, place: known(&pass.made).or(finding.place), remedy: even_batches(seen).to_owned(), ..finding }
+    let of = known(&pass.made).map_or(String::new(), |place| format!(" (the loader at {})", line(&place)));
+    let said = format!(
+        "{}; rank {rank} has come to the end of its {} batches{of}, and rank {other} has more",
+        finding.seen, pass.batches
+    );
+    Finding { seen: said, remedy: even_batches(seen).to_owned(), ..finding }
 }
 
 /// The rank whose data has ended, the batches that it had, and the one that has taken more.

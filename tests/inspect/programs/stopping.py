@@ -19,6 +19,12 @@ class Patience:
         return self.bad > self.most
 
 
+def shown(loss):
+    if loss > 1:
+        return f"{loss:.1f}"
+    return f"{loss:.4f}"
+
+
 def evaluate(model, loader):
     model.eval()
     loss = hits = samples = 0.0
@@ -47,7 +53,7 @@ def main():
     val_loader = DataLoader(val_set, batch_size=16, sampler=DistributedSampler(val_set, shuffle=False))
     model = DDP(nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Linear(32, 2)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    patience = Patience(3)
+    patience, best_acc = Patience(3), 0.0
     for epoch in range(4):
         sampler.set_epoch(epoch)
         model.train()
@@ -60,9 +66,10 @@ def main():
             running += loss.item()
         val_loss, val_acc, own = evaluate(model, val_loader)
         if rank == 0:
-            mean = running / len(loader)
+            mean, best_acc = running / len(loader), max(best_acc, val_acc)
             print(f"epoch {epoch} loss {mean:.4f}, of all ranks: {val_loss:.4f} accuracy {val_acc:.3f}")
-        print(f"rank {rank}: loss of its share {own:.4f}")
+            print("best accuracy", best_acc)
+        print(f"rank {rank}: loss of its share {shown(own)}")
         if patience.is_over(val_loss):
             break
     dist.destroy_process_group()

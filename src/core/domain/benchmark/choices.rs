@@ -113,11 +113,15 @@ impl UpdateRule {
 }
 
 #[cfg(test)]
-#[test]
-fn choices_are_written_as_they_are_read() {
-    assert_eq!("tf-cnn".parse(), Ok(Style::TfCnn));
-    assert_eq!("sneeze".parse::<Style>().unwrap_err(), "`sneeze` is not a style: use horovod, tf-cnn, nvcnn, json");
-    assert_eq!(serde_json::to_string(&Binding::Unbound).unwrap(), r#""none""#);
-    assert_eq!(serde_json::from_str::<Binding>(r#""numa""#).unwrap(), Binding::Numa);
-    assert!(serde_json::from_str::<NumberFormat>(r#""fp64""#).is_err());
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_written_as_they_are_read() {
+        assert_eq!("tf-cnn".parse(), Ok(Style::TfCnn));
+        assert_eq!("sneeze".parse::<Style>().unwrap_err(), "`sneeze` is not a style: use horovod, tf-cnn, nvcnn, json");
+        assert_eq!(serde_json::to_string(&Binding::Unbound).unwrap(), r#""none""#);
+        assert_eq!(serde_json::from_str::<Binding>(r#""numa""#).unwrap(), Binding::Numa);
+        assert!(serde_json::from_str::<NumberFormat>(r#""fp64""#).is_err());
+    }
 }

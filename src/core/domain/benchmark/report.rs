@@ -123,20 +123,24 @@ impl IterationReport {
 }
 
 #[cfg(test)]
-#[test]
-fn a_place_is_said_as_the_system_writes_it() {
-    let place = PlacementReport {
-        cores: vec![8, 0, 1, 2],
-        nodes: vec![0],
-        memory: Some("preferred on node 0".into()),
-        threads: 2,
-        device: "cpu".into(),
-        ..PlacementReport::default()
-    };
-    assert_eq!(place.in_words(), "cpu, 2 threads on cores 0-2,8 (NUMA node 0), memory preferred on node 0");
-    let unknown = PlacementReport { cores: vec![3], threads: 1, device: "cpu".into(), ..PlacementReport::default() };
-    assert_eq!(unknown.in_words(), "cpu, 1 thread on core 3");
-    assert!(PlacementReport { cores: vec![usize::MAX], ..place }.out_of_bounds().is_some());
-    let endless = IterationReport { seconds: f64::INFINITY, ..IterationReport::sample(1) };
-    assert!(endless.out_of_bounds().is_some() && IterationReport::sample(1).out_of_bounds().is_none());
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_said_as_the_system_writes_it() {
+        let place = PlacementReport {
+            cores: vec![8, 0, 1, 2],
+            nodes: vec![0],
+            memory: Some("preferred on node 0".into()),
+            threads: 2,
+            device: "cpu".into(),
+            ..PlacementReport::default()
+        };
+        assert_eq!(place.in_words(), "cpu, 2 threads on cores 0-2,8 (NUMA node 0), memory preferred on node 0");
+        let unknown = PlacementReport { cores: vec![3], threads: 1, device: "cpu".into(), ..PlacementReport::default() };
+        assert_eq!(unknown.in_words(), "cpu, 1 thread on core 3");
+        assert!(PlacementReport { cores: vec![usize::MAX], ..place }.out_of_bounds().is_some());
+        let endless = IterationReport { seconds: f64::INFINITY, ..IterationReport::sample(1) };
+        assert!(endless.out_of_bounds().is_some() && IterationReport::sample(1).out_of_bounds().is_none());
+    }
 }

@@ -168,26 +168,30 @@ impl BenchmarkSpec {
 }
 
 #[cfg(test)]
-#[test]
-fn what_cannot_be_measured_is_named() {
-    let sample = BenchmarkSpec::sample;
-    assert_eq!(sample().problem(), None);
-    let cases = [
-        (BenchmarkSpec { batch_size: 0, ..sample() }, "--batch-size is 0"),
-        (BenchmarkSpec { batch_size: usize::MAX, ..sample() }, "batch size 18446744073709551615 is beyond"),
-        (BenchmarkSpec { batches_per_iteration: 0, ..sample() }, "--num-batches-per-iter is 0"),
-        (BenchmarkSpec { iterations: 0, ..sample() }, "0 iterations"),
-        (BenchmarkSpec { display_every: 0, ..sample() }, "--display-every is 0"),
-        (BenchmarkSpec { threads: Some(0), ..sample() }, "0 threads"),
-        (BenchmarkSpec { image_size: Some(3), ..sample() }, "--image-size: images of 3 pixels are too small for wrn-10-1"),
-        (
-            BenchmarkSpec { data_dir: Some("x".into()), image_size: Some(32), ..sample() },
-            "takes images of 1x32x32, and real ones are photos",
-        ),
-        (BenchmarkSpec { image_size: Some(usize::MAX), ..sample() }, "pixels are too large"),
-    ];
-    for (spec, words) in cases {
-        let problem = spec.problem().unwrap_or_default();
-        assert!(problem.contains(words) && !problem.contains('\n'), "{words}: {problem}");
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_measured_is_named() {
+        let sample = BenchmarkSpec::sample;
+        assert_eq!(sample().problem(), None);
+        let cases = [
+            (BenchmarkSpec { batch_size: 0, ..sample() }, "--batch-size is 0"),
+            (BenchmarkSpec { batch_size: usize::MAX, ..sample() }, "batch size 18446744073709551615 is beyond"),
+            (BenchmarkSpec { batches_per_iteration: 0, ..sample() }, "--num-batches-per-iter is 0"),
+            (BenchmarkSpec { iterations: 0, ..sample() }, "0 iterations"),
+            (BenchmarkSpec { display_every: 0, ..sample() }, "--display-every is 0"),
+            (BenchmarkSpec { threads: Some(0), ..sample() }, "0 threads"),
+            (BenchmarkSpec { image_size: Some(3), ..sample() }, "--image-size: images of 3 pixels are too small for wrn-10-1"),
+            (
+                BenchmarkSpec { data_dir: Some("x".into()), image_size: Some(32), ..sample() },
+                "takes images of 1x32x32, and real ones are photos",
+            ),
+            (BenchmarkSpec { image_size: Some(usize::MAX), ..sample() }, "pixels are too large"),
+        ];
+        for (spec, words) in cases {
+            let problem = spec.problem().unwrap_or_default();
+            assert!(problem.contains(words) && !problem.contains('\n'), "{words}: {problem}");
+        }
     }
 }

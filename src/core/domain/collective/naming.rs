@@ -71,24 +71,28 @@ pub(super) fn of_ranks(of: &[usize]) -> String {
 }
 
 #[cfg(test)]
-#[test]
-fn a_place_is_called_by_its_chunk_where_it_is_one() {
-    let chunks = Naming::Chunks { elements: 7, ranks: 3 };
-    let named = [0..3, 3..5, 0..5, 3..7, 1..2, 2..4, 2..2, 6..9].map(|range| chunks.place(&range));
-    let expected = [
-        "chunk 0",
-        "chunk 1",
-        "chunks 0 to 1",
-        "chunks 1 to 2",
-        "number 1 of chunk 0",
-        "numbers 2 to 3",
-        "no numbers",
-        "numbers 6 to 8",
-    ];
-    for (named, expected) in named.iter().zip(expected) {
-        assert!(named.starts_with(expected), "{named}: {expected}");
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_called_by_its_chunk_where_it_is_one() {
+        let chunks = Naming::Chunks { elements: 7, ranks: 3 };
+        let named = [0..3, 3..5, 0..5, 3..7, 1..2, 2..4, 2..2, 6..9].map(|range| chunks.place(&range));
+        let expected = [
+            "chunk 0",
+            "chunk 1",
+            "chunks 0 to 1",
+            "chunks 1 to 2",
+            "number 1 of chunk 0",
+            "numbers 2 to 3",
+            "no numbers",
+            "numbers 6 to 8",
+        ];
+        for (named, expected) in named.iter().zip(expected) {
+            assert!(named.starts_with(expected), "{named}: {expected}");
+        }
+        assert_eq!(chunks.parts(&[1], &(3..5)), "rank 1's part of chunk 1");
+        assert_eq!(chunks.parts(&[0, 2], &(3..5)), "the parts of ranks 0 and 2 of chunk 1");
+        assert_eq!(Naming::Numbers.parts(&[1], &(3..5)), "rank 1's numbers 3 to 4");
     }
-    assert_eq!(chunks.parts(&[1], &(3..5)), "rank 1's part of chunk 1");
-    assert_eq!(chunks.parts(&[0, 2], &(3..5)), "the parts of ranks 0 and 2 of chunk 1");
-    assert_eq!(Naming::Numbers.parts(&[1], &(3..5)), "rank 1's numbers 3 to 4");
 }

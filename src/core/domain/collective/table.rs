@@ -94,16 +94,20 @@ pub static COLLECTIVES_SETTINGS: [Row; 11] = [
 ];
 
 #[cfg(test)]
-#[test]
-fn sizes_are_read_as_nccl_tests_reads_them() {
-    let row = COLLECTIVES_SETTINGS.iter().find(|row| row.flag == "min-bytes").unwrap();
-    let mut spec = CollectivesSpec::sample();
-    for (text, bytes) in [("8", 8), ("1K", 1024), ("16m", 16 << 20), ("1G", 1 << 30), ("0", 0)] {
-        row.set(&mut spec, text).unwrap();
-        assert_eq!(spec.min_bytes, bytes);
-        assert_eq!(row.text(&spec), Some(text.to_uppercase()));
-    }
-    for bad in ["", "K", "x", "1X", "-1", "1.5M", "+3", "99999999999999999999", "99999999999G", "1é"] {
-        assert!(row.set(&mut spec, bad).is_err(), "{bad}");
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_nccl_tests_reads_them() {
+        let row = COLLECTIVES_SETTINGS.iter().find(|row| row.flag == "min-bytes").unwrap();
+        let mut spec = CollectivesSpec::sample();
+        for (text, bytes) in [("8", 8), ("1K", 1024), ("16m", 16 << 20), ("1G", 1 << 30), ("0", 0)] {
+            row.set(&mut spec, text).unwrap();
+            assert_eq!(spec.min_bytes, bytes);
+            assert_eq!(row.text(&spec), Some(text.to_uppercase()));
+        }
+        for bad in ["", "K", "x", "1X", "-1", "1.5M", "+3", "99999999999999999999", "99999999999G", "1é"] {
+            assert!(row.set(&mut spec, bad).is_err(), "{bad}");
+        }
     }
 }

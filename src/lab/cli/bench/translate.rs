@@ -114,10 +114,14 @@ fn of_another(style: Style, name: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[test]
-fn words_of_the_lab_stay_as_they_are() {
-    let line = "hvd-lab bench --np 2 --style tf-cnn --name a_b -H x_1:2 --batch_size=8 --num_batches 5 --json";
-    let words = translated(line.split(' ').map(OsString::from).collect());
-    let expected = "hvd-lab bench --np 2 --style tf-cnn --name a_b -H x_1:2 --batch-size=8 --num-batches=5 --json";
-    assert_eq!(words.join(std::ffi::OsStr::new(" ")), OsString::from(expected));
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_lab_stay_as_they_are() {
+        let line = "hvd-lab bench --np 2 --style tf-cnn --name a_b -H x_1:2 --batch_size=8 --num_batches 5 --json";
+        let words = translated(line.split(' ').map(OsString::from).collect());
+        let expected = "hvd-lab bench --np 2 --style tf-cnn --name a_b -H x_1:2 --batch-size=8 --num-batches=5 --json";
+        assert_eq!(words.join(std::ffi::OsStr::new(" ")), OsString::from(expected));
+    }
 }

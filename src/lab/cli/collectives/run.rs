@@ -121,25 +121,29 @@ impl Lines for Live {
 }
 
 #[cfg(test)]
-#[test]
-fn defaults_are_read_as_typed() {
-    use clap::Parser;
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
-    let request = |words: &[&str]| request(&Line::try_parse_from([&["x", "--np", "2"], words].concat()).unwrap().args);
-    let spec = request(&[]).unwrap().spec;
-    let collectives = spec.collectives().unwrap();
-    assert_eq!((spec.resources.np, spec.problem()), (2, None));
-    assert_eq!((collectives.methods.len(), collectives.sizes().len(), collectives.log_bytes), (7, 8, Some(1 << 16)));
-    let all = request(&["--algorithm", "all", "--log-bytes", "0"]).unwrap().spec;
-    let methods = &all.collectives().unwrap().methods;
-    assert!(methods.contains(&"mpi-ring".to_owned()) && methods.len() >= 13);
-    assert_eq!(all.collectives().unwrap().log_bytes, None);
-    assert!(request(&["--servers", "3"]).unwrap_err().to_string().contains("3 servers are more than the 2 ranks"));
-    for bad in [["--algorithm", "sneeze"], ["-b", "lots"], ["--servers", "0"]] {
-        assert!(Line::try_parse_from([&["x"], bad.as_slice()].concat()).is_err(), "{bad:?}");
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_read_as_typed() {
+        use clap::Parser;
+        #[derive(Debug, Parser)]
+        struct Line {
+            #[command(flatten)]
+            args: Args,
+        }
+        let request = |words: &[&str]| request(&Line::try_parse_from([&["x", "--np", "2"], words].concat()).unwrap().args);
+        let spec = request(&[]).unwrap().spec;
+        let collectives = spec.collectives().unwrap();
+        assert_eq!((spec.resources.np, spec.problem()), (2, None));
+        assert_eq!((collectives.methods.len(), collectives.sizes().len(), collectives.log_bytes), (7, 8, Some(1 << 16)));
+        let all = request(&["--algorithm", "all", "--log-bytes", "0"]).unwrap().spec;
+        let methods = &all.collectives().unwrap().methods;
+        assert!(methods.contains(&"mpi-ring".to_owned()) && methods.len() >= 13);
+        assert_eq!(all.collectives().unwrap().log_bytes, None);
+        assert!(request(&["--servers", "3"]).unwrap_err().to_string().contains("3 servers are more than the 2 ranks"));
+        for bad in [["--algorithm", "sneeze"], ["-b", "lots"], ["--servers", "0"]] {
+            assert!(Line::try_parse_from([&["x"], bad.as_slice()].concat()).is_err(), "{bad:?}");
+        }
     }
 }

@@ -57,14 +57,18 @@ pub fn one(from: usize, to: usize, range: std::ops::Range<usize>, operation: Ope
 }
 
 #[cfg(test)]
-#[test]
-fn a_ring_of_four_reads_round_by_round() {
-    let shape = Shape { servers: 1, ranks_per_host: 2 };
-    let text = text(Algorithm::Ring, &Algorithm::Ring.schedule(4, 256, shape), shape);
-    assert!(text.starts_with("# schedule, no run: ring, np 4, 256 numbers float32 (1.0 KiB)\n"), "{text}");
-    assert!(text.contains("round 6 of 6\n"), "{text}");
-    assert_eq!(text.matches("  adds\n").count(), 12);
-    assert_eq!(text.matches("  copies\n").count(), 12);
-    assert!(text.contains("\n   0              6     1.5 KiB\n"), "{text}");
-    assert!(text.contains("6 messages (a), 1.5 KiB sent (b), 768 B added (g)\nformula: 2(p-1)a"), "{text}");
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_of_four_reads_round_by_round() {
+        let shape = Shape { servers: 1, ranks_per_host: 2 };
+        let text = text(Algorithm::Ring, &Algorithm::Ring.schedule(4, 256, shape), shape);
+        assert!(text.starts_with("# schedule, no run: ring, np 4, 256 numbers float32 (1.0 KiB)\n"), "{text}");
+        assert!(text.contains("round 6 of 6\n"), "{text}");
+        assert_eq!(text.matches("  adds\n").count(), 12);
+        assert_eq!(text.matches("  copies\n").count(), 12);
+        assert!(text.contains("\n   0              6     1.5 KiB\n"), "{text}");
+        assert!(text.contains("6 messages (a), 1.5 KiB sent (b), 768 B added (g)\nformula: 2(p-1)a"), "{text}");
+    }
 }

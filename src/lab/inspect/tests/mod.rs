@@ -1,5 +1,6 @@
 //! Reports as two ranks of a right program send them, and ways to change them.
 
+mod apart;
 mod bounds;
 mod edges;
 mod endings;
