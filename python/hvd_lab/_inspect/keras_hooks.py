@@ -67,10 +67,10 @@ def weights_of(variables):
 
 
 def state_of(optimizer):
-    """A digest of what it remembers of each variable, such as momentum; empty where it is not known."""
+    """A digest of what it remembers of each variable, such as momentum; empty where it is not known, or each rank has weights of its own."""
     variables = getattr(innermost(optimizer), "variables", ())
     variables = variables() if callable(variables) else variables
-    return weights_of([variable for variable in variables if variable.shape.rank])
+    return "" if len(horovod_common.left_local) else weights_of([variable for variable in variables if variable.shape.rank])
 
 
 def innermost(optimizer):
