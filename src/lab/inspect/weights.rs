@@ -320,7 +320,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
             .or_else(|| reports.values().next().and_then(|update| known(&update.place)));
         let why = some.map_or(String::new(), |(who, _)| format!(": {who} loaded a state, and the others did not"));
         let remedy = looked_for_early(seen).unwrap_or(seen.in_words(
-            "broadcast it with the weights: BroadcastGlobalVariablesCallback(0) in model.fit",
+            "broadcast it with the weights: BroadcastGlobalVariablesCallback(0) in model.fit, in a loop of your own hvd.broadcast_variables(optimizer.variables(), root_rank=0)",
             "call hvd.broadcast_optimizer_state(optimizer, root_rank=0) after loading",
             "load it on all ranks, or send it by dist.broadcast_object_list",
         ));
