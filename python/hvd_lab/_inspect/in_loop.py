@@ -6,7 +6,7 @@ a model is called.
 import random
 import sys
 
-from . import core, digest, earlier, workers
+from . import core, digest, profiling, workers
 from .core import State, guard, place
 
 # Batches of a loader that are looked at, and events of one of them until it is given up.
@@ -17,9 +17,6 @@ _DRAWS = frozenset(
     "rand randn rand_like randn_like randint randint_like randperm bernoulli bernoulli_ normal normal_ uniform_ random_ exponential_ multinomial random getrandbits".split()
 )
 _looked = {}
-_open = [None]
-# Whether the profile function is under way, whose frame is not to be touched, and whether it has run since the last look behind it.
-_inside, _has_run = [False], [False]
 
 
 class _Look:
@@ -28,13 +25,6 @@ class _Look:
         self.states, self.own = workers.states(), {}
 
     def watch(self, frame, event, called):
-        _inside[0] = True
-        try:
-            self._look(frame, event, called)
-        finally:
-            _inside[0] = False
-
-    def _look(self, frame, event, called):
         self.left -= 1
         if self.left < 0 or not State.active:
             end()
@@ -89,15 +79,9 @@ def begin(index):
     if count >= _BATCHES or sys.getprofile() is not None or workers.is_run_by_library():
         return
     _looked[index] = count + 1
-    _open[0] = _Look(index).watch
-    _has_run[0] = True
-    sys.setprofile(_open[0])
+    profiling.begin(_Look(index).watch)
 
 
 def end():
-    if _open[0] is not None and sys.getprofile() == _open[0]:
-        sys.setprofile(None)
-    _open[0] = None
-    if _has_run[0] and not _inside[0]:
-        _has_run[0] = False
-        earlier.forget(sys._getframe(1))
+    profiling.end()
+    profiling.forget(sys._getframe(1))

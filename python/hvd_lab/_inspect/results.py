@@ -5,7 +5,7 @@ import linecache
 import re
 import sys
 
-from . import core, digest, earlier
+from . import core, digest, earlier, profiling
 from .core import State, guard, send
 
 # Characters of a file that is read, events behind a pass that are looked at, results that are told of one, and passes that are
@@ -27,8 +27,8 @@ _MEETS = re.compile(r"reduce|gather|broadcast", re.I)
 
 
 class _Use:
-    """Of a value: its expression and name, the line, the lines of the loops around it, and whether it is called like a result. Whether a
-    turn is taken there, and whether it leaves a loop or a function. Whether what prints it says that it does so on one rank.
+    """Of a value: its expression and name, the line, the lines of the loops around it, and whether it is called like a result. Whether it
+    decides something, and whether that leaves a loop or a function. Whether what prints it says that it does so on one rank.
     """
 
     def __init__(self, node, line, loops, is_result, decides=False, leaves=False, is_shown_by_one=False):
@@ -116,7 +116,7 @@ def _nodes(of, loops=()):
 
 def _found(function):
     nodes = list(_nodes(function))
-    # Where the ranks take a turn together behind it, the line itself decides nothing.
+    # Where the ranks exchange something behind it, the line itself decides nothing.
     last = max((node.lineno for node, _ in nodes if isinstance(node, ast.Call) and _MEETS.search(_called(node))), default=0)
     for node, loops in nodes:
         if isinstance(node, ast.Call) and _shows(node):
@@ -127,7 +127,7 @@ def _found(function):
         elif isinstance(node, (ast.If, ast.While)) and node.lineno > last:
             compared = list(_compared(node.test))
             leaves = any(_leaves_loop(step, loops) for step in node.body)
-            if leaves or any(_turns(step, set(map(_name, compared))) for step in node.body + node.orelse):
+            if leaves or any(_decides(step, set(map(_name, compared))) for step in node.body + node.orelse):
                 for leaf in compared:
                     is_own = leaves and not _TIME.search(_name(leaf)) and not _RANK.search(_name(leaf))
                     yield _Use(leaf, node.lineno, loops, _is_result(_name(leaf)), True, is_own)
@@ -137,7 +137,7 @@ def _leaves_loop(step, loops):
     return bool(loops) and any(isinstance(node, (ast.Break, ast.Return)) for node in ast.walk(step))
 
 
-def _turns(step, compared):
+def _decides(step, compared):
     """Whether a statement keeps what was compared, counts, or writes a file: not where a number is only shown in another way."""
     for node in ast.walk(step):
         targets = node.targets if isinstance(node, ast.Assign) else []
@@ -276,15 +276,10 @@ class _Look:
 
     def watch(self, frame, event, called):
         self.left -= 1
-        if self.left < 0 or not State.active or _open[0] is not self:
-            # Another thread may have closed it.
-            sys.setprofile(None)
+        if self.left < 0 or not State.active:
+            profiling.end()
         elif event == "return" and core._is_own(frame.f_code.co_filename) is not None:
-            _inside[0] = True
-            try:
-                _collect(self, frame.f_code, frame.f_locals)
-            finally:
-                _inside[0] = False
+            _collect(self, frame.f_code, frame.f_locals)
 
     def add(self, use, file, value):
         numbers, key = _numbers(value), (use.name, file, use.line, use.decides)
@@ -294,9 +289,7 @@ class _Look:
             self.found[key] = digest.of_text(" ".join("%.5g" % number for number in numbers)), State.shared
 
 
-_open, _profile, _counts = [None], [None], {False: 0, True: 0}
-# Whether the profile function looks at a frame, and whether it has run since the last look behind it.
-_inside, _has_run = [False], [False]
+_open, _counts = [None], {False: 0, True: 0}
 
 
 @guard
@@ -316,20 +309,12 @@ def begin(begun, trains):
     if _counts[trains] > _PASSES and not core.sampled(_counts[trains]):
         return
     _open[0] = _Look(begun, trains)
-    if sys.getprofile() is None:
-        # What a function leaves behind shows when it returns.
-        _profile[0], _has_run[0] = _open[0].watch, True
-        sys.setprofile(_profile[0])
+    # What a function leaves behind shows when it returns.
+    profiling.begin(_open[0].watch)
 
 
 def is_open():
     return _open[0] is not None
-
-
-def _unwatch():
-    if _profile[0] is not None and sys.getprofile() == _profile[0]:
-        sys.setprofile(None)
-    _profile[0] = None
 
 
 def close(frame):
@@ -337,7 +322,7 @@ def close(frame):
     look, _open[0] = _open[0], None
     if look is None:
         return
-    _unwatch()
+    profiling.end()
     for of in earlier.frames(frame):
         if _uses(of.f_code.co_filename, of.f_code.co_name, of.f_code.co_firstlineno):
             earlier.read(of, functools.partial(_collect, look, of.f_code))
@@ -345,12 +330,10 @@ def close(frame):
     if frame is None and core._is_own(getattr(main, "__file__", None) or "<none>") is not None:
         _collect(look, _Module(main.__file__), vars(main))
     for (name, file, line, decides), (value, shared) in look.found.items():
-        # What comes together behind a turn may be what the ranks have decided.
+        # What is exchanged behind a decision may be the decision.
         if not decides or shared == State.shared:
             send("result", name=name[:80], place={"file": file, "line": line}, decides=decides, trains=look.trains, value=value, updates=State.updates)
-    if _has_run[0] and not _inside[0]:
-        _has_run[0] = False
-        earlier.forget(frame)
+    profiling.forget(frame)
 
 
 class _Module:

@@ -1,4 +1,4 @@
-//! Ranks that do different things at one time: one trains in another mode, skips updates, or has come to the end of its data.
+//! Ranks in different states: one trains in eval mode, skips updates, or has come to the end of its data.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,6 +11,8 @@ const TOPIC: Topic = Topic::Metrics;
 /// Collectives by which results come together.
 const MEET: [&str; 3] = ["reduce", "gather", "metric"];
 
+/// By loader: digests of data sets.
+type Contents<'a> = BTreeMap<usize, BTreeSet<&'a str>>;
 /// Passes that all ranks have reported.
 type Passes<'a> = BTreeMap<(usize, usize), BTreeMap<usize, &'a PassReport>>;
 
@@ -19,7 +21,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return Vec::new();
     }
     let found: Vec<Finding> = [
-        decided_alone(seen).or_else(|| own_turn(seen)),
+        decided_alone(seen).or_else(|| decided_by_share(seen)),
         thrown_away(seen)
             .or_else(|| share_told(seen))
             .or_else(|| kept_early(seen))
@@ -114,8 +116,8 @@ pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy))
 }
 
-/// A turn that each rank takes by a result of its own share.
-fn own_turn(seen: &Inspection) -> Option<Finding> {
+/// A decision that each rank makes by a result of its own share.
+fn decided_by_share(seen: &Inspection) -> Option<Finding> {
     let (result, who) = own(seen, true)?;
     Some(Finding::objection(
         (TOPIC, Outcome::Wrong),
@@ -174,9 +176,14 @@ fn is_share(passes: &Passes<'_>, pass: &PassReport) -> bool {
 /// Whether the ranks have validated with a share each.
 fn has_shares(seen: &Inspection, passes: &Passes<'_>) -> bool {
     let contents = contents(passes);
-    let have_own = |pass: &PassReport| contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
-    let is_one = |pass: &PassReport| pass.updates > 0 && !is_peek(seen, pass) && (is_share(passes, pass) || have_own(pass));
-    passes.values().flat_map(BTreeMap::values).any(|pass| is_one(pass))
+    passes.values().flat_map(BTreeMap::values).any(|pass| validates_share(seen, passes, &contents, pass))
+}
+
+/// Whether a pass is a validation of one rank's share.
+fn validates_share(seen: &Inspection, passes: &Passes<'_>, contents: &Contents<'_>, pass: &PassReport) -> bool {
+    let has_own = || contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
+    // A look at the model before the first update is no result, and a program without updates does not train.
+    !pass.trains && pass.updates > 0 && !is_peek(seen, pass) && (is_share(passes, pass) || has_own())
 }
 
 /// Whether the program only took a look at one batch, for its shape for example.
@@ -205,9 +212,7 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
     for (rank, reports) in seen.ranks.iter() {
         for (at, report) in reports[..known_until(reports)].iter().enumerate() {
             let InspectorReport::Pass(pass) = report else { continue };
-            let has_own = contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
-            // A look at the model before the first update is no result, and a program without updates does not train.
-            if pass.trains || pass.updates == 0 || is_peek(seen, pass) || !(is_share(&passes, pass) || has_own) {
+            if !validates_share(seen, &passes, &contents, pass) {
                 continue;
             }
             has_shares = true;
@@ -319,8 +324,8 @@ fn told(seen: &Inspection) -> Outcome {
 }
 
 /// By loader: the data sets that the ranks have, where each has its own.
-fn contents<'a>(passes: &Passes<'a>) -> BTreeMap<usize, BTreeSet<&'a str>> {
-    let mut all: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+fn contents<'a>(passes: &Passes<'a>) -> Contents<'a> {
+    let mut all = Contents::new();
     for ((loader, _), ranks) in passes {
         let own: BTreeSet<&str> =
             ranks.values().map(|pass| pass.content.as_str()).filter(|content| !content.is_empty()).collect();

@@ -25,7 +25,7 @@ pub enum InspectorReport {
     Printed(PrintedReport),
     /// A rate schedule was stepped with a value that the ranks may not share (`ReduceLROnPlateau`), or a callback decided by one.
     Decision(DecisionReport),
-    /// A value that a pass has left, which the program prints or takes a turn by.
+    /// A value that a pass has left, which the program prints or decides by.
     Result(ResultReport),
     /// Worker processes of a data loader with their random states at their first batch.
     Workers(WorkersReport),
@@ -298,7 +298,7 @@ pub struct DecisionReport {
     pub updates: usize,
 }
 
-/// New behind the pass, and not brought together with other ranks' values since the turn that is taken by it.
+/// A value that is new since the pass began. None of a decision behind which the ranks have exchanged anything: they may have decided together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResultReport {
     /// As the program calls it: `acc`, `self.best`.

@@ -1,4 +1,4 @@
-//! Ranks that do different things at one time, and what a program tells once of itself.
+//! Ranks in different states (eval mode, skipped updates, the end of the data), and mistakes that a single report shows.
 
 use super::*;
 
