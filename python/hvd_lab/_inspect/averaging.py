@@ -4,7 +4,7 @@ import sys
 import time
 import weakref
 
-from . import beside, core, digest, kinds, past_wrapper, scaling, source, unloaded, watching
+from . import beside, core, detached, digest, fields, kinds, past_wrapper, resuming, scaling, source, unloaded, watching
 from .core import State, guard, place, replace, sampled, send
 
 
@@ -345,6 +345,10 @@ def before_update(optimizer):
     if optimizer not in _indices:
         _indices[optimizer] = next(_numbers)
         _look_at_kind(optimizer)
+    if number < 2:
+        resuming.look_at_update(optimizer, number)
+    if number == 0:
+        fields.look(beside.modules(), number)
     if sampled(number):
         _tell_update(optimizer, number)
     scaling.clear()
@@ -451,6 +455,7 @@ def _tell_update(optimizer, number):
         left = [one for one in own[0].wrapped().parameters() if one.requires_grad and one.grad is not None and id(one) not in ids]
         if left:
             core.tell_once("not in the optimizer", _made.get(optimizer), (str(len(left)),))
+    detached.look(optimizer, parameters, own, number)
     calls = [wrapper.since_update(_indices[optimizer]) for wrapper in own]
     forwards, without_sync = sum(count for count, _ in calls), sum(count for _, count in calls)
     unsynced = [wrapper.unsynced for wrapper in own if wrapper.unsynced]
@@ -465,6 +470,7 @@ def _tell_update(optimizer, number):
     past = place() if _is_inner(optimizer, with_gradient) else past_wrapper.seen_at[0] if forwards == 0 else None
     _look_at_weights(parameters, number)
     if number == 1:
+        fields.look(beside.modules(), number)
         beside.tell(parameters, itertools.chain.from_iterable(map(_parameters, _made)))
     source.look_at_rate(optimizer)
     is_sum = scaling.look(optimizer, with_gradient, frozenset().union(*(wrapper.parameters for wrapper in own)))

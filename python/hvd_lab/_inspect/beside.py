@@ -58,6 +58,11 @@ def _remember(module):
         _copies[key] = weakref.ref(module)
 
 
+def modules():
+    """All that have been made so far."""
+    return [module for module in _made if "_modules" in getattr(module, "__dict__", ())]
+
+
 def tell(parameters, trained):
     """Before the second update of these parameters: the modules of which nothing is among what any optimizer trains."""
     shapes = collections.Counter(parameter.shape for parameter in parameters)
@@ -74,9 +79,9 @@ def tell(parameters, trained):
 
 
 def _tell_others(trained):
-    modules = [module for module in _made if "_modules" in getattr(module, "__dict__", ())]
-    parts = {id(part) for module in modules for part in module._modules.values()}
-    for module in [module for module in modules if id(module) not in parts][:_MOST]:
+    known = modules()
+    parts = {id(part) for module in known for part in module._modules.values()}
+    for module in [module for module in known if id(module) not in parts][:_MOST]:
         try:
             _look(module, trained)
         except Exception:

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from . import averaging, core, digest, scaling, sums
+from . import averaging, core, digest, results, scaling, sums, totals
 from .core import State, guard, place, replace, sampled, send
 
 _NAMES = (
@@ -28,6 +28,22 @@ def install(torch):
     for name in _PAIRS:
         replace(dist, name, functools.partial(_told_pair, name))
     replace(dist, "init_process_group", _joins)
+    replace(dist, "destroy_process_group", core.looks_first(_lets_finish))
+    State.before_end.append(_lets_finish)
+
+
+# Seconds in which the threads of gloo let go of what they have exchanged.
+_PAUSE = 0.02
+
+
+@guard
+def _lets_finish(*args, **kwargs):
+    """A thread of gloo waits for Python to let go of a tensor, and Python, which takes a group or a wrapper away, for that thread: a program
+    that ends right behind its last exchange may stand still for ever, or be aborted. Whoever sleeps lets the thread go on.
+    """
+    dist = sys.modules["torch"].distributed
+    if dist.is_initialized() and "gloo" in str(dist.get_backend()):
+        time.sleep(_PAUSE)
 
 
 def _told(name, old):
@@ -158,8 +174,14 @@ def _after(name, args, kwargs, began, is_changed):
         core.tell_once("buffers brought together", place(sys._getframe(3)))
     if name == "all_reduce" and State.updates and averaging.are_weights(tensor):
         core.tell_once("averaged weights", place(sys._getframe(3)))
-    if name == "all_reduce" and State.behind_validation and "SUM" in _operation(args, kwargs):
+    if name == "all_reduce" and (State.behind_validation or tensor.numel() == 1) and "SUM" in _operation(args, kwargs):
         sums.remember(digest.of_few(tensor), place(sys._getframe(3)))
+    op = _operation(args, kwargs)
+    if State.behind_validation and State.total and name == "all_reduce" and State.total in digest.of_few(tensor, of_all=True):
+        # All samples, each counted once: the program leaves out what its sampler repeats.
+        core.tell_once("padding left out")
+    if name == "all_reduce" and results.is_open() and ("SUM" in op or "AVG" in op) and not _is_async(args, kwargs):
+        totals.remember(digest.of_few(tensor), place(sys._getframe(3)), "SUM" in op, results.loader())
     if len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
     if not (tensor.is_sparse or tensor.is_meta):
@@ -174,13 +196,17 @@ def _operation(args, kwargs):
     return str(kwargs.get("op", args[1] if len(args) > 1 else "SUM")).upper()
 
 
+def _is_async(args, kwargs):
+    return bool(kwargs.get("async_op") or len(args) > 3 and args[3])
+
+
 class Call:
     """A collective that changed a tensor, with what it left there."""
 
     def __init__(self, name, args, kwargs, tensor, is_changed):
         self.name, self.place, self.steps, self.number = name, place(sys._getframe(4)), State.steps, State.calls
         self.backwards = State.backwards
-        self.is_async = bool(kwargs.get("async_op") or len(args) > 3 and args[3])
+        self.is_async = _is_async(args, kwargs)
         is_whole = name == "all_reduce" and not self.is_async
         op = _operation(args, kwargs)
         # What was changed in its place before, as by `grad.div_(size)`, may have been divided.

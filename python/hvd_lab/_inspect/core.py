@@ -64,8 +64,8 @@ class State:
     batch = (0, 0)
     # Since then, the line that logs a result of this rank alone where a library runs the loop.
     logged_at = None
-    # A pass that did not train has ended since the last update, and of how many samples the last one was.
-    behind_validation, validated = False, None
+    # A pass that did not train has ended since the last update, of how many samples the last one was, and how many its data set has.
+    behind_validation, validated, total = False, None, None
     # What was there before that pass.
     earlier = None
     # Whether the last batch was one to train on.
@@ -463,6 +463,12 @@ def host():
 def cores():
     """Logical cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@guard
+def tell_cores(*args, **kwargs):
+    """The program has bound this process to some cores."""
+    send("wrapped", by="bound to cores", place=place(sys._getframe(3)), settings=[",".join(map(str, sorted(os.sched_getaffinity(0))))])
 
 
 def device(torch):

@@ -162,9 +162,9 @@ def _tensors(value, depth):
         yield from _tensors(value.data, depth + 1)
 
 
-def of_few(tensor, most=8):
-    """What a small tensor of fractions on the CPU holds; one on a GPU would have to be waited for."""
-    if tensor.device.type != "cpu" or not tensor.is_floating_point() or not 0 < tensor.numel() <= most:
+def of_few(tensor, most=8, of_all=False):
+    """What a small tensor of fractions on the CPU holds, or of any numbers; one on a GPU would have to be waited for."""
+    if tensor.device.type != "cpu" or tensor.is_complex() or not (of_all or tensor.is_floating_point()) or not 0 < tensor.numel() <= most:
         return []
     return [float(number) for number in tensor.detach().reshape(-1).tolist()]
 

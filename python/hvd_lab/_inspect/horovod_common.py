@@ -2,7 +2,7 @@
 import functools
 import sys
 
-from . import averaging, collectives, core, digest, source, sums
+from . import averaging, collectives, core, digest, results, source, sums, totals
 from .core import State, guard, place, replace, sampled, send
 
 _NAMES = (
@@ -12,7 +12,7 @@ _NAMES = (
 )
 # Those that leave what they are given as it is.
 _RETURN = ("allreduce", "grouped_allreduce", "allgather", "broadcast")
-_AVERAGES = ("allreduce", "allreduce_", "grouped_allreduce", "grouped_allreduce_")
+_AVERAGES = ("allreduce", "allreduce_", "allreduce_async_", "grouped_allreduce", "grouped_allreduce_")
 # One binding imports the others: each name is told by the binding that the program calls.
 _joined = [False]
 # A graph averages something by itself, which may be the gradients.
@@ -88,9 +88,10 @@ def _told(name, old):
         finally:
             _after(where)
         if name in _AVERAGES and where is not None:
-            _note_average(_given(args, kwargs), result)
-        if kwargs.get("op") is not None and kwargs["op"] == getattr(sys.modules.get(old.__module__), "Sum", None):
-            _note_sum(result, where)
+            given = _given(args, kwargs)
+            _note_average(given, given if name.endswith("_") else result)
+        if "allreduce" in name and "grouped" not in name:
+            _note_result(result, where, sys.modules.get(old.__module__), kwargs)
         return result
 
     return call
@@ -146,15 +147,22 @@ def _note_average(given, result):
 
 
 @guard
-def _note_sum(result, where):
-    if where is None or not State.behind_validation:
+def _note_result(result, where, module, kwargs):
+    op = kwargs.get("op")
+    is_sum = op is not None and op == getattr(module, "Sum", None) or kwargs.get("average") is False
+    if where is None or not (is_sum or results.is_open()):
         return
-    if hasattr(result, "data_ptr"):
-        sums.remember(digest.of_few(result), where)
-    elif hasattr(result, "numpy"):
-        # Eager TensorFlow.
-        numbers = result.numpy()
-        sums.remember([float(number) for number in numbers.reshape(-1)] if 0 < numbers.size <= 8 else [], where)
+    numbers = digest.of_few(result) if hasattr(result, "data_ptr") else _of_eager(result)
+    if is_sum and (State.behind_validation or len(numbers) == 1):
+        sums.remember(numbers, where)
+    if results.is_open() and (is_sum or op is None or op == getattr(module, "Average", None)):
+        totals.remember(numbers, where, is_sum, results.loader())
+
+
+def _of_eager(result):
+    """Of a small tensor of TensorFlow, outside of graphs."""
+    count = getattr(result.shape, "num_elements", lambda: None)() if hasattr(result, "numpy") else None
+    return [float(number) for number in result.numpy().reshape(-1)] if count is not None and 0 < count <= 8 else []
 
 
 @guard

@@ -34,6 +34,9 @@ def _tell_optimizer(module, optimizer, given):
     where = place(sys._getframe(3))
     keras_hooks.made_optimizer(optimizer, where)
     send("wrapped", by="horovod.DistributedOptimizer", place=where, settings=horovod_common.settings(module, given))
+    passes = given.get("backward_passes_per_step", 1)
+    if isinstance(passes, int) and passes > 1 and not given.get("average_aggregated_gradients"):
+        core.tell_once("batches added up", where, (str(passes),))
 
 
 def _tells_load(old):

@@ -5,10 +5,12 @@ import re
 import sys
 import weakref
 
-from . import core
+from . import core, earlier, source
 
 # Backward passes that are remembered, and graphs of them that are too many.
 _MOST, _MANY = 64, 16
+# Bytes by which memory grows before lists are looked at, the least that there were, and the fewest losses in a list.
+_GROWTH, _least, _FEWEST = 50 << 20, [1 << 62], 6
 _graphs = collections.deque(maxlen=_MOST)
 _is_told = [False]
 _GROWS = r"\b%s\b[^=\n]*\.(append|extend|insert|update|add|setdefault)\(|\b%s\b[^=\n]*\+=|\b%s\s*=\s*%s\s*\+"
@@ -36,31 +38,53 @@ def _undivided(graph):
     return graph
 
 
-def look():
-    if not _is_told[0] and sum(graph() is not None for graph in _graphs) >= _MANY:
+def look(memory):
+    """`memory`: bytes of this process. Where they grow, a list may keep losses that nobody sends backward, as those of a validation."""
+    _least[0] = min(_least[0], memory)
+    if _is_told[0]:
+        return
+    where = _line(3) if sum(graph() is not None for graph in _graphs) >= _MANY else _line(2) if memory > _least[0] + _GROWTH else None
+    if where is not None:
         _is_told[0] = True
-        core.tell_once("kept graphs", _line())
+        core.tell_once("kept graphs", where)
 
 
-def _line():
-    frame = sys._getframe(1)
-    while frame is not None:
-        file = core._is_own(frame.f_code.co_filename)
-        if file is not None:
-            # Lists grow by design; a tensor may be the loss itself.
-            names = [name for tensors in (False, True) for name, value in _names(frame) if _keeps(value, 3) and hasattr(value, "grad_fn") == tensors]
-            for name in names:
-                line = _line_of(frame.f_code, re.compile(_GROWS.replace("%s", re.escape(name))))
-                if line:
-                    return {"file": file, "line": line}
-        frame = frame.f_back
-    return core.place()
+def _line(depth):
+    """`depth`: 3 where losses are known to be kept, 2 where a list of many would be the reason."""
+    for frame in earlier.frames(sys._getframe(1)):
+        # Lists grow by design; a tensor may be the loss itself.
+        for name in earlier.read(frame, lambda variables: _kept_names(variables, depth)) or ():
+            line = _line_of(frame.f_code, re.compile(_GROWS.replace("%s", re.escape(name))))
+            if line:
+                return {"file": core._is_own(frame.f_code.co_filename), "line": line}
+    return _line_of_model() or core.place() if depth == 3 else None
 
 
-def _names(frame):
-    """Variables of a frame, and fields of the object whose method it is."""
-    found = list(frame.f_locals.items())
-    own = frame.f_locals.get("self")
+def _line_of_model():
+    """Of a wrapped model that keeps losses in a field, as one of Lightning may."""
+    from . import averaging
+
+    for model in [wrapper.wrapped().module for wrapper in averaging.wrappers if wrapper.wrapped() is not None]:
+        for name in _kept_names(dict(vars(model)), 3):
+            line = source.line_in_class(type(model), re.compile(_GROWS.replace("%s", re.escape(name))))
+            if line is not None:
+                return line
+    return None
+
+
+def _kept_names(variables, depth):
+    named = _names(variables)
+    return [name for tensors in (False, True) for name, value in named if _is_kept(value, depth) and hasattr(value, "grad_fn") == tensors]
+
+
+def _is_kept(value, depth):
+    return _keeps(value, depth) if depth == 3 else isinstance(value, (list, collections.deque)) and len(value) >= _FEWEST and _keeps(value, depth)
+
+
+def _names(variables):
+    """Variables of a function, and fields of the object whose method it is."""
+    found = list(variables.items())
+    own = variables.get("self")
     return found + list(getattr(own, "__dict__", {}).items())
 
 

@@ -72,6 +72,10 @@ def _sequence(data, fields):
         total = getattr(data, "n", None)
         fields["dataset"] = total if isinstance(total, int) else len(data) * size
     held = getattr(data, "x", None)
+    if held is None and fields["dataset"]:
+        # One of the program's own keeps its samples under another name.
+        arrays = [value for value in getattr(data, "__dict__", {}).values() if type(value).__module__ == "numpy" and getattr(value, "ndim", 0) > 1]
+        held = next((array for array in arrays if 0 <= fields["dataset"] - len(array) < size), None)
     if held is not None:
         fields["content"] = content(held)
     fields["shuffles"] = bool(getattr(data, "shuffle", False))

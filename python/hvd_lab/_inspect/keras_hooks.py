@@ -7,7 +7,7 @@ import sys
 import time
 import weakref
 
-from . import core, curves, digest, horovod_common, keras_data, source, states, watching, workers
+from . import core, curves, digest, fields, horovod_common, keras_data, source, states, watching, workers
 from .core import State, guard, place, replace, sampled, send
 
 _done = []
@@ -195,11 +195,14 @@ def _watch_class():
         def _ends_batch(self, batch, logs=None):
             State.progress += 1
             self.batches += 1
+            State.taken = self.batches
             self.ended = time.perf_counter()
             State.behind_validation = False
             self._tell_draws()
             number = _updates_of(self.model)
             _count_update(self.model)
+            if number < 2:
+                fields.look(getattr(self.model, "_flatten_layers", list)(), number, weights_of)
             if not (sampled(number) or sampled(number + 1)):
                 return
             before, self.last = self.last, weights_of(self.model.trainable_variables)

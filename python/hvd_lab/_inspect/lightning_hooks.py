@@ -58,6 +58,8 @@ def _remember(module, name, value, is_of_all):
     if len(_logged) < _MOST_TOLD or name in _logged:
         _logged[name] = where
     if is_of_all:
+        if len(core._told) < 4 * _MOST_TOLD:
+            core.tell_once("logged together: %s" % name, where)
         return
     State.logged_at = where
     # Metrics that count their own results bring them together by themselves.

@@ -68,6 +68,9 @@ class Pass:
             rows_apart = parts.apart(self.root)
             if rows_apart:
                 core.tell_once("rows apart", _datasets.get(self.root) or self.made, rows_apart)
+            splits = parts.splits_stream(loader, sys._getframe(4))
+            if splits is not None:
+                core.tell_once("stream split twice", splits)
         self.content, self.subset = _contents[loader]
         # The first batch, while anybody keeps it.
         self.kept = []
@@ -268,9 +271,16 @@ def _begin(loader):
     results.close(sys._getframe(3))
     begun = Pass(loader, core.place_of_loop(sys._getframe(3)))
     State.loader, State.logged_at = (begun.expected, begun.made), None
+    if not _is_under_way():
+        watching.begins_pass()
     _current[loader] = begun
     _open.append(begun)
     State.progress += 1
+
+
+def _is_under_way():
+    """Whether a pass is open in which updates were made."""
+    return any(other.steps < State.steps for other in _open)
 
 
 @guard
@@ -441,7 +451,7 @@ def _finish(begun, is_whole):
         if not State.behind_validation:
             # Of several validations the first one: what it found is there before the next.
             State.earlier = begun.earlier
-        State.behind_validation, State.validated, State.behind_batch = True, begun.samples, False
+        State.behind_validation, State.validated, State.total, State.behind_batch = True, begun.samples, begun.dataset, False
     if is_whole:
         results.begin(begun, trains)
     _trained[begun.index] = trains
@@ -467,7 +477,7 @@ def _finish(begun, is_whole):
     )
     workers.tell()
     if begun.number < 64 or core.sampled(begun.number):
-        watching.tell_phases()
+        watching.tell_phases(not trains and _is_under_way())
 
 
 def _whole(value):

@@ -1,10 +1,13 @@
 """Which part of something larger a data set holds: tensors and arrays that are slices, and lists of names such as files."""
+import re
 import sys
 
-from . import digest
+from . import core, digest, earlier, source
 
 # Entries of a list and attributes that are looked at, how deep, and the fewest names of a list that is one of samples.
 _MOST, _DEPTH, _FEWEST = 64, 2, 9
+# How a class asks for its rank.
+_BY_RANK = re.compile(r"\bprocess_index\b|\bget_rank\(|\bnum_processes\b|[\"']RANK[\"']|\bget_world_size\(|\bself\.(rank|world)")
 
 
 def of(dataset):
@@ -36,6 +39,21 @@ def _parts(value, depth):
     elif depth and hasattr(value, "__dict__") and not callable(value) and not hasattr(value, "_fingerprint"):
         for _, item in sorted(vars(value).items())[:_MOST]:
             yield from _parts(item, depth - 1)
+
+
+def splits_stream(loader, frame):
+    """The line by which an iterable data set takes its share by rank, where the loader shares out what comes from it once more."""
+    from torch.utils.data import IterableDataset
+
+    # Accelerate's loader reads by one of PyTorch's.
+    is_shared, dataset = earlier.read(frame, lambda variables: type(variables.get("self")).__name__) == "DataLoaderDispatcher", loader.dataset
+    while hasattr(dataset, "dataset") and core._is_own(_file_of(dataset)) is None:
+        is_shared, dataset = is_shared or type(dataset).__name__ == "IterableDatasetShard", dataset.dataset
+    return source.line_in_class(type(dataset), _BY_RANK) if is_shared and isinstance(dataset, IterableDataset) else None
+
+
+def _file_of(value):
+    return getattr(sys.modules.get(type(value).__module__), "__file__", None) or "<none>"
 
 
 def apart(dataset):

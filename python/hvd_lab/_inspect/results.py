@@ -5,7 +5,7 @@ import linecache
 import re
 import sys
 
-from . import core, digest, earlier, profiling
+from . import core, digest, earlier, profiling, totals
 from .core import State, guard, send
 
 # Characters of a file that is read, events behind a pass that are looked at, results that are told of one, and passes that are
@@ -62,10 +62,10 @@ def _uses(file, name, line):
 
 
 def _function(file, name, line):
-    tree = _tree(file)
-    if tree is None or name == "<module>":
-        return tree
-    for node in ast.walk(tree):
+    whole = _tree(file)
+    if whole is None or name == "<module>":
+        return whole
+    for node in ast.walk(whole):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
             if min([node.lineno] + [by.lineno for by in node.decorator_list]) == line:
                 return node
@@ -95,8 +95,7 @@ def _of_some(file):
     found = set()
     for step in (step for block in _blocks(file) for step in block):
         for node in ast.walk(step):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else []
-            found.update(_name(leaf) for target in targets for leaf in _leaves(target))
+            found.update(_name(leaf) for target in _targets(node) for leaf in _leaves(target))
     return found
 
 
@@ -116,21 +115,45 @@ def _nodes(of, loops=()):
 
 def _found(function):
     nodes = list(_nodes(function))
-    # Where the ranks exchange something behind it, the line itself decides nothing.
-    last = max((node.lineno for node, _ in nodes if isinstance(node, ast.Call) and _MEETS.search(_called(node))), default=0)
+    meetings = [node for node, _ in nodes if isinstance(node, ast.Call) and _MEETS.search(_called(node))]
     for node, loops in nodes:
         if isinstance(node, ast.Call) and _shows(node):
             for leaf, before, behind in _shown(node):
                 # What stands directly in front of a number says what it is; behind it, its unit.
                 is_result = _is_result(_name(leaf) + " " + before[-24:]) and not _UNIT.match(behind)
                 yield _Use(leaf, node.lineno, loops, is_result, is_shown_by_one=_ONE.search(_full_name(node)) is not None)
-        elif isinstance(node, (ast.If, ast.While)) and node.lineno > last:
+        elif isinstance(node, (ast.If, ast.While)) and not _is_exchanged(node, nodes, meetings):
             compared = list(_compared(node.test))
             leaves = any(_leaves_loop(step, loops) for step in node.body)
             if leaves or any(_decides(step, set(map(_name, compared))) for step in node.body + node.orelse):
                 for leaf in compared:
                     is_own = leaves and not _TIME.search(_name(leaf)) and not _RANK.search(_name(leaf))
                     yield _Use(leaf, node.lineno, loops, _is_result(_name(leaf)), True, is_own)
+
+
+def _is_exchanged(decision, nodes, meetings):
+    """Whether what a decision sets, or what follows from that, goes to the other ranks: then the line itself decides nothing."""
+    decided, known = _names(target for node in ast.walk(decision) for target in _targets(node)), None
+    while known != decided:
+        known = set(decided)
+        for node, _ in nodes:
+            if _targets(node) and not decided.isdisjoint(_names([node.value])):
+                decided |= _names(_targets(node))
+    return any(not decided.isdisjoint(_names(_given(node))) for node in meetings)
+
+
+def _given(call):
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _targets(node):
+    """What a statement sets."""
+    return node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else []
+
+
+def _names(nodes):
+    """The variables and fields that stand in expressions."""
+    return {_name(inner) for node in nodes if node is not None for inner in ast.walk(node) if isinstance(inner, (ast.Name, ast.Attribute))} - {""}
 
 
 def _leaves_loop(step, loops):
@@ -140,7 +163,7 @@ def _leaves_loop(step, loops):
 def _decides(step, compared):
     """Whether a statement keeps what was compared, counts, or writes a file: not where a number is only shown in another way."""
     for node in ast.walk(step):
-        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [leaf for target in _targets(node) for leaf in _leaves(target)]
         if isinstance(node, ast.AugAssign) or any(isinstance(target, ast.Attribute) or _name(target) in compared for target in targets):
             return True
         if isinstance(node, ast.Call) and _KEEPS.search(_called(node)):
@@ -163,7 +186,7 @@ def _called(call):
 
 def _shows(call):
     """Whether a call prints: not one such as `math.log`, and not for each rank apart."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = _given(call)
     inner = [node for value in given for node in ast.walk(value)]
     has_text = any(isinstance(node, ast.JoinedStr) or isinstance(node, ast.Constant) and isinstance(node.value, str) for node in inner)
     return _SHOWS.search(_called(call)) is not None and has_text and not any(map(_names_rank, given))
@@ -172,7 +195,7 @@ def _shows(call):
 def _shown(call):
     """The values in what is printed, each with the text in front of it and behind it."""
     before = ""
-    for value in [*call.args, *(keyword.value for keyword in call.keywords)]:
+    for value in _given(call):
         if isinstance(value, ast.Constant):
             before = str(value.value)
         elif isinstance(value, ast.JoinedStr):
@@ -270,7 +293,7 @@ class _Look:
     """From the end of a pass until something else begins."""
 
     def __init__(self, begun, trains):
-        self.loop, self.trains, self.left, self.found = begun.where, trains, _EVENTS, {}
+        self.loop, self.loader, self.trains, self.left, self.found = begun.where, begun.index, trains, _EVENTS, {}
         # Of several validations what was there before the first.
         self.earlier = begun.earlier if trains else State.earlier
 
@@ -283,6 +306,8 @@ class _Look:
 
     def add(self, use, file, value):
         numbers, key = _numbers(value), (use.name, file, use.line, use.decides)
+        if numbers is not None and not self.trains and not use.decides:
+            totals.look(use, file, numbers)
         # Whole numbers count, as those of steps and of ranks do.
         is_known = numbers is None or self.trains and all(number.is_integer() for number in numbers) or self.earlier.knows(numbers) or hasattr(value, "data_ptr") and self.earlier.has(value)
         if not is_known and (key in self.found or len(self.found) < _MOST):
@@ -315,6 +340,11 @@ def begin(begun, trains):
 
 def is_open():
     return _open[0] is not None
+
+
+def loader():
+    """The number of the loader whose pass has ended, while that is looked behind."""
+    return _open[0].loader if is_open() else -1
 
 
 def close(frame):

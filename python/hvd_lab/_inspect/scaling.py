@@ -56,6 +56,8 @@ def before_backward(loss, frame):
         # Libraries divide it themselves, some of them behind the backward pass.
         is_mean = is_mean and core._is_own(frame.f_code.co_filename) is not None
         _passes.append((place(frame), State.batch, is_mean, scale, is_divided))
+        if is_divided and State.updates == 0 and source.line_that_divides_a_loss(_passes[-1][0]) is not None:
+            core.tell_once("loss divided")
 
 
 def last_backward():

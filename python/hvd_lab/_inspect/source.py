@@ -1,6 +1,7 @@
 """The program's own source, looked through for what no hook sees: an item of a dictionary that changes, a result that goes nowhere."""
 import ast
 import functools
+import inspect
 import itertools
 import linecache
 import os
@@ -17,6 +18,9 @@ _DIVIDES = re.compile(r"\bgrad(\.data)?\s*([*/]=|\.(div|mul)_\(|=.*\bgrad\b.*/)|
 _UPDATES = re.compile(r"-=.*\bgrad\b|=[^=].*-.*\bgrad\b|\.(sub|add|copy)_\(.*\bgrad\b")
 # `loss / world_size`, which says what it divides by: the same number may be anything else.
 _DIVIDES_BY_RANKS = re.compile(r"/=?\s*(float\(|int\()?[\w.]*?(world|(?<!batch_)size\b|rank|replica|gpu|device|nproc|worker|node)", re.I)
+# The number of ranks in a variable, and a division by the length of something else than a loader.
+_KEEPS_SIZE = re.compile(r"^\s*([\w.,\s]+?)\s*=[^=].*(world_size|WORLD_SIZE|\.size\(\)|num_processes|local_size)")
+_DIVIDES_BY_LENGTH = re.compile(r"(/=?\s*(float\(|int\()?|div_?\()len\((?!\w*(loader|batch|iter|dl\b))", re.I)
 _STOPS = re.compile(r"\.stop_training\s*=\s*True")
 _MOST_LINES = 100_000
 # Lines behind a call that are looked at.
@@ -68,6 +72,14 @@ def line_that_divides(otherwise):
     return found[-1] if found and len({line["file"] for line in found}) == 1 else otherwise
 
 
+def divides_by_all():
+    """Whether the program divides anything by the number of ranks, or of all samples: it may do so before it adds something up."""
+    kept = [_KEEPS_SIZE.search(linecache.getline(line["file"], line["line"])).group(1) for line in _lines(_KEEPS_SIZE)]
+    names = {name for names in kept for name in re.findall(r"\w+", names)} or {"world_size"}
+    by_name = re.compile(r"(/=?\s*(float\(|int\()?|div_?\()(self\.)?(%s)\b" % "|".join(sorted(names)))
+    return any(next(_lines(pattern), None) is not None for pattern in (_DIVIDES_BY_RANKS, _DIVIDES_BY_LENGTH, by_name))
+
+
 def line_that_divides_a_loss(where):
     """Of the lines in front of a backward pass the last one that divides by the number of ranks, in the same function, if there is one."""
     for line in range(where["line"], max(0, where["line"] - _EARLIER), -1):
@@ -94,6 +106,17 @@ def line_of_value(where, method):
         if re.match(r"\s*%s\s*=(?!=)" % re.escape(called.group(1)), text):
             return {"file": where["file"], "line": line}
     return where
+
+
+def line_in_class(kind, pattern, is_only=False):
+    """The first line of a class of the program's that matches, or the only one; `None` where there is none."""
+    try:
+        file = core._is_own(inspect.getsourcefile(kind) or "<none>")
+        lines, first = inspect.getsourcelines(kind)
+    except (OSError, TypeError):
+        return None
+    found = [at for at, text in enumerate(lines) if pattern.search(text.split("#")[0])]
+    return {"file": file, "line": max(first, 1) + found[0]} if file is not None and found and not (is_only and len(found) > 1) else None
 
 
 def line_that_stops(otherwise):

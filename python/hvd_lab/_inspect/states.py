@@ -7,13 +7,14 @@ import os
 import re
 import sys
 
-from . import core, digest, sums
+from . import core, digest, resuming, sums
 from .core import State, guard, place, replace, sampled, send
 
 
 def install(torch):
     replace(torch, "save", tells_file("torch.save", 1))
     replace(torch, "load", core.looks_first(_tell_read))
+    resuming.install(torch)
     for name in ("replace", "rename"):
         replace(os, name, core.looks_first(_tell_moved))
     replace(torch.nn.Module, "load_state_dict", _tells_load("loaded_model"))
@@ -172,6 +173,7 @@ def _tells_load(action):
 def _tell_load(action, result, loaded, *args, **kwargs):
     if not core.may_speak():
         return
+    resuming.look_at_load(loaded)
     if _loads_nothing(loaded, getattr(result, "missing_keys", ()), getattr(result, "unexpected_keys", ())):
         core.tell_once("nothing loaded", place(sys._getframe(3)))
     if action == "loaded_model":
@@ -183,11 +185,14 @@ def _tell_load(action, result, loaded, *args, **kwargs):
     send("state", action=action, place=place(sys._getframe(3)), digest=digest.of_tensors(tensors), updates=State.updates)
 
 
+# What wrappers and torch.compile put in front of the names of parameters.
+_PREFIXES = re.compile(r"(?:^|(?<=\.))(?:module\.|_orig_mod\.)+")
+
+
 def _loads_nothing(module, missing, unexpected):
-    """Whether the names in a state are those of the module with or without the wrapper's `module.` in front."""
-    bare = [{name.split("module.", 1)[-1] for name in names} for names in (missing, unexpected)]
-    # Counts of batches may be made up where they are missing.
-    return bool(missing) and bare[0] <= bare[1]
+    """Whether a name in a state is that of the module with or without what a wrapper puts in front."""
+    bare = [{_PREFIXES.sub("", name) for name in names} for names in (missing, unexpected)]
+    return not bare[0].isdisjoint(bare[1])
 
 
 _decisions = core.Marks()
@@ -219,6 +224,8 @@ def _look_at_step(schedule, *args, **kwargs):
         core.tell_call("schedule stepped", frame)
     else:
         core.tell_once("schedule made", core.place_of_making(schedule, frame))
+    if schedule not in resuming.schedules:
+        resuming.schedules[schedule] = core.place_of_making(schedule, frame)
 
 
 @guard

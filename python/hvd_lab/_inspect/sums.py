@@ -6,7 +6,7 @@ import re
 from . import core
 from .core import State
 
-# Of the last ones behind a validation: what came out, and the line.
+# Of the last ones: what came out, and the line. Hits are those behind a validation.
 _MOST = 32
 _sums, _hits = [], []
 _ACCURACY = re.compile(r"(?<![a-z])(acc\w*|top.?1|f1|auc|precision|recall)(?![a-z])", re.I)
@@ -27,7 +27,7 @@ def remember(numbers, where):
 def are_there():
     """Whether a print may tell one."""
     if not State.behind_validation:
-        del _sums[:], _hits[:]
+        del _hits[:]
     return bool(_sums or _hits)
 
 

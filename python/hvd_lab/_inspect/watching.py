@@ -17,6 +17,8 @@ _WAITING = {
     "_sync_module_states": "DistributedDataParallel",
     "_verify_param_shape_across_processes": "DistributedDataParallel",
     "_sync_buffers": "DistributedDataParallel",
+    "_pre_forward": "DistributedDataParallel",
+    "_distributed_broadcast_coalesced": "DistributedDataParallel",
     "_default_broadcast_coalesced": "DistributedDataParallel",
     "_store_based_barrier": "init_process_group",
     "_create_c10d_store": "init_process_group",
@@ -41,6 +43,7 @@ def prepare():
     """Watches this process from its first report on, until its end."""
     if State.at_end is None:
         State.at_start, State.at_end = _start, _end
+        replace(os, "sched_setaffinity", core.looks_behind(core.tell_cores))
         atexit.register(_end)
         sys.excepthook = _tells_first(sys.excepthook)
 
@@ -99,6 +102,11 @@ def begins_update():
         _others[0] += max(0.0, time.perf_counter() - ended - sum(State.times.values()) + _counted[0])
 
 
+def begins_pass():
+    """What came before it was no part of a training."""
+    _ended[0] = None
+
+
 _counted = [0.0]
 
 
@@ -108,8 +116,11 @@ def ended_update():
 
 
 @guard
-def tell_phases():
-    kept.look()
+def tell_phases(is_between=False):
+    """`is_between`: between updates of one pass, such as behind a validation that one rank makes there."""
+    if is_between:
+        begins_update()
+    kept.look(memory() if State.updates > 4 else 1 << 62)
     now = time.perf_counter()
     fields = {name: round(value, 6) for name, value in State.times.items()}
     for name in State.times:
@@ -122,6 +133,8 @@ def tell_phases():
     send("phases", updates=State.updates, all=round(now - _last[0], 6), memory_bytes=memory(), others=round(_others[0], 6),
          busiest=dict(zip(("file", "line"), busiest)) if busiest else core.NO_PLACE, **fields)
     _last[0], _ended[0], _others[0] = now, None, 0.0
+    if is_between:
+        ended_update()
 
 
 _is_settled = [False]

@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 
-from . import core, digest
+from . import core, digest, source
 from .core import State, guard, send
 
 _VARIABLE = "HVD_LAB_INSPECT_WORKERS"
@@ -90,15 +90,7 @@ class _Generator:
 
     def place(self):
         """The line of its class that makes it."""
-        import inspect
-
-        try:
-            lines, first = inspect.getsourcelines(type(self.owner))
-            file = os.path.abspath(inspect.getsourcefile(type(self.owner)))
-        except (OSError, TypeError):
-            return {}
-        made = re.compile(r"\bself\.%s\s*=" % re.escape(self.name))
-        return next(({"file": file, "line": max(first, 1) + at} for at, text in enumerate(lines) if made.search(text)), {})
+        return source.line_in_class(type(self.owner), re.compile(r"\bself\.%s\s*=" % re.escape(self.name))) or {}
 
 
 def own_generators(dataset):

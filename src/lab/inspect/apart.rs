@@ -4,8 +4,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::even_batches;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, known, line, ranks as names, update};
-use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, StalledReport};
+use super::inspection::{Inspection, known, line, ranks as names, update, wrapped};
+use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, StalledReport, WrappedReport};
+
+/// A tensor that a layer keeps as a plain field, of which each rank has another.
+pub(super) fn fields_apart(seen: &Inspection) -> Option<Finding> {
+    let ranks = seen.told_apart("field of a layer", |report| (&report.place, report.settings.first()))?;
+    let report = ranks.values().next()?;
+    Some(Finding::objection(
+        (Topic::Weights, Outcome::Look),
+        format!(
+            "{} have other numbers in {}, a field that is no parameter and no buffer",
+            names(ranks.keys()),
+            report.settings.first()?
+        ),
+        known(&report.place),
+        "no wrapper and no broadcast sends it: the ranks train the same weights on different functions",
+        seen.in_words(
+            "make it a weight, self.add_weight(..., trainable=False), or draw it with the same seed on all ranks",
+            "make it a buffer, self.register_buffer(...), or draw it with the same seed on all ranks",
+            "make it a buffer, self.register_buffer(...), or draw it with the same seed on all ranks",
+        ),
+    ))
+}
 
 /// A model that a validation has left in eval mode on some ranks.
 pub(super) fn in_eval_mode(seen: &Inspection) -> Option<Finding> {
@@ -37,8 +58,30 @@ pub(super) fn skipped(seen: &Inspection) -> Option<(String, &'static str)> {
     Some((said, "skip an update on all ranks or on none: decide by a value that was averaged"))
 }
 
+/// Adds what only some ranks log as a result of all, if they wait for the others in Lightning.
+pub(super) fn from_log(seen: &Inspection, finding: Finding) -> Finding {
+    const KIND: &str = "logged together: ";
+    let mut results: BTreeMap<&str, BTreeMap<usize, &WrappedReport>> = BTreeMap::new();
+    for (rank, report) in seen.of_all(wrapped) {
+        if let Some(name) = report.by.strip_prefix(KIND) {
+            results.entry(name).or_default().insert(rank, report);
+        }
+    }
+    let of_some = results.into_iter().find(|(_, ranks)| ranks.len() < seen.size());
+    let Some((name, ranks)) = of_some.filter(|_| finding.is_objection() && seen.is_lightning()) else { return finding };
+    let verb = if ranks.len() == 1 { "logs" } else { "log" };
+    let said = format!("{}; only {} {verb} {name} with sync_dist=True", finding.seen, names(ranks.keys()));
+    let remedy = "log it on all ranks, or without sync_dist=True and with rank_zero_only=True";
+    let place = ranks.values().next().and_then(|report| known(&report.place));
+    Finding { seen: said, place: place.or(finding.place), remedy: remedy.to_owned(), ..finding }
+}
+
 /// Adds that the data of a rank has ended, if that is why the others wait.
 pub(super) fn from_end_of_data(seen: &Inspection, finding: Finding) -> Finding {
+    if let Some((rank, other)) = end_of_epoch(seen).filter(|_| finding.is_objection()) {
+        let said = format!("{}; rank {rank} has come to the end of its epoch, and rank {other} has more batches", finding.seen);
+        return Finding { seen: said, remedy: even_batches(seen).to_owned(), ..finding };
+    }
     let Some((rank, pass, other)) = end_of_data(seen).filter(|_| finding.is_objection()) else { return finding };
     let of = known(&pass.made).map_or(String::new(), |place| format!(" (the loader at {})", line(&place)));
     let said = format!(
@@ -46,6 +89,15 @@ pub(super) fn from_end_of_data(seen: &Inspection, finding: Finding) -> Finding {
         finding.seen, pass.batches
     );
     Finding { seen: said, remedy: even_batches(seen).to_owned(), ..finding }
+}
+
+/// The rank of a Keras program that averages its metrics while another one is in a graph, and that one.
+fn end_of_epoch(seen: &Inspection) -> Option<(usize, usize)> {
+    let stands = |part: &str| {
+        let is_last = |reports: &Vec<InspectorReport>| matches!(reports.last(), Some(InspectorReport::Stalled(report)) if report.within.contains(part));
+        seen.ranks.iter().find(|(_, reports)| is_last(reports)).map(|(rank, _)| *rank)
+    };
+    Some((stands("metric_average")?, stands("a graph")?))
 }
 
 /// The rank whose data has ended, the batches that it had, and the one that has taken more.

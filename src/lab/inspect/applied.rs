@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, differ, known, pass};
+use super::inspection::{Inspection, collective, differ, known, pass, update};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
@@ -13,7 +13,9 @@ const FEW: usize = 8;
 const APART: usize = 3;
 
 pub(super) fn objections(seen: &Inspection) -> impl Iterator<Item = Finding> {
-    [replaced(seen), cleared(seen), clipped_first(seen), averaged_twice(seen), batches_added(seen)].into_iter().flatten()
+    [replaced(seen), detached(seen), cleared(seen), clipped_first(seen), averaged_twice(seen), batches_added(seen)]
+        .into_iter()
+        .flatten()
 }
 
 /// Gradients that are clipped before the program averages them.
@@ -78,7 +80,11 @@ fn batches_added(seen: &Inspection) -> Option<Finding> {
         format!("the gradients of {count} batches add up before an update, and nothing divides them or the loss by {count}"),
         known(&report.place),
         "each update is as many times larger as there are batches in it, as if the rate were",
-        format!("divide the loss of each batch: loss = loss / {count}"),
+        seen.in_words(
+            "give hvd.DistributedOptimizer average_aggregated_gradients=True".to_owned(),
+            format!("divide the loss of each batch: loss = loss / {count}"),
+            format!("divide the loss of each batch: loss = loss / {count}"),
+        ),
     ))
 }
 
@@ -94,6 +100,21 @@ fn replaced(seen: &Inspection) -> Option<Finding> {
         known(&report.place),
         "what is not in the optimizer is averaged, and never trained",
         "make the optimizer after the last change of the model",
+    ))
+}
+
+/// The first layers of a model, to which no gradient ever comes.
+fn detached(seen: &Inspection) -> Option<Finding> {
+    let tellers = seen.tellers("detached");
+    let report = tellers.values().next().filter(|_| tellers.len() == seen.size())?;
+    let [first, all] = report.settings.as_slice() else { return None };
+    let update = seen.of_all(update).next().map(|(_, update)| update)?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("the first {first} of {all} parameter tensors of the model never have a gradient, and the later ones have"),
+        known(&report.place).or_else(|| known(&update.made)),
+        "these layers learn nothing, and find_unused_parameters=True says nothing of it",
+        "let gradients through: leave detach(), .data and torch.no_grad() out of the forward pass, or set requires_grad=False if it is meant so",
     ))
 }
 

@@ -1,6 +1,6 @@
 //! All ranks take as many batches, and batches of one size.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, ended, known, pass, update};
@@ -140,4 +140,20 @@ fn twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
             ),
         )
     })
+}
+
+/// Whether each rank has other samples of the same data set.
+pub(super) fn are_parts<'a>(passes: impl Iterator<Item = &'a PassReport> + Clone) -> bool {
+    let sets: Vec<BTreeSet<u32>> = passes.clone().map(|pass| pass.picked.iter().copied().collect()).collect();
+    let are_comparable = !differ(passes.map(|pass| pass.every)) && sets.len() > 1;
+    are_comparable && sets.windows(2).all(|two| !two[0].is_empty() && two[0].is_disjoint(&two[1]))
+}
+
+/// Whether each rank has picked a part of its own from what there is, however much the parts have in common.
+pub(super) fn have_subsets(reports: &Reports<'_>) -> bool {
+    all_differ(reports, |pass| &pass.subset) && reports.values().all(|pass| !pass.subset.is_empty())
+}
+
+pub(super) fn all_differ(reports: &Reports<'_>, of: fn(&PassReport) -> &String) -> bool {
+    reports.values().map(|pass| of(pass)).collect::<BTreeSet<_>>().len() == reports.len()
 }

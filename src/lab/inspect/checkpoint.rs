@@ -24,7 +24,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("write it on one rank: {}{as_callback}", seen.on_root()),
         )];
     }
-    if let Some(found) = nothing_loaded(seen).or_else(|| resumed(seen)).or_else(|| read_too_early(seen)) {
+    if let Some(found) =
+        nothing_loaded(seen).or_else(|| resumed(seen)).or_else(|| read_too_early(seen)).or_else(|| begun_anew(seen))
+    {
         return vec![found];
     }
     if let Some((writers, place, which)) = shared(&written(seen, |by| by == "append")) {
@@ -144,6 +146,38 @@ fn nothing_loaded(seen: &Inspection) -> Option<Finding> {
         known(&report.place),
         "the model goes on with the weights that it had",
         "save model.module.state_dict(), load into the same, and leave strict=False out",
+    ))
+}
+
+/// A training that goes on from a file, while its optimizer or its schedule begins anew.
+fn begun_anew(seen: &Inspection) -> Option<Finding> {
+    if let Some(report) = seen.told("optimizer anew") {
+        let [optimizer, epoch, is_there] = &report.settings[..] else { return None };
+        let (what, remedy) = match is_there.as_str() {
+            "" => ("and the file holds none for it", "save optimizer.state_dict() beside the weights, and load it with them"),
+            _ => ("though the file holds one", "load it: optimizer.load_state_dict(...), into the optimizer that trains"),
+        };
+        return Some(Finding::objection(
+            (TOPIC, Outcome::Look),
+            format!(
+                "the training goes on from {epoch} with the weights of a file, but {optimizer} begins without a state, {what}"
+            ),
+            known(&report.place),
+            "its averages of gradients begin at zero again, so the loss jumps; of a new training with these weights it is right",
+            remedy,
+        ));
+    }
+    let report = seen.told("schedule anew")?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("the training goes on from a file, but {} begins at its first step", report.settings.first()?),
+        known(&report.place),
+        "warm-up and high rates come once more",
+        if seen.is_accelerate() {
+            "give it to accelerator.prepare() or accelerator.register_for_checkpointing(), which save_state and load_state then know"
+        } else {
+            "save its state_dict() beside the weights, and load it with them"
+        },
     ))
 }
 

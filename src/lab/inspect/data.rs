@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::batches::{Reports, TOPIC, made, sampler_made, sizes, unequal, uneven, weights, wrong};
+use super::batches::{
+    Reports, TOPIC, all_differ, are_parts, have_subsets, made, sampler_made, sizes, unequal, uneven, weights, wrong,
+};
 use super::finding::{Finding, Outcome};
 use super::inspection::{Inspection, differ, known, ranks as names, state};
-use super::labels::{numbered_apart, rows_apart};
+use super::labels::{numbered_apart, rows_apart, split_twice};
 use super::order::same_order;
 use crate::domain::event::{PassReport, StateAction};
 
@@ -30,14 +32,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let passes = seen.passes(true);
     let Some((_, first)) = passes.iter().next() else {
         let unknown = || Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks");
-        return vec![unequal(seen).unwrap_or_else(unknown)];
+        return vec![unequal(seen).or_else(|| split_twice(seen)).unwrap_or_else(unknown)];
     };
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 10] =
         [sampler, same, one_shuffle, whole, overlap, shared_twice, around, all_drawn, uneven, |_, reports| sizes(reports)];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
     let of_batches = of_passes().or_else(|| unequal(seen)).or_else(|| weights(seen));
-    let found: Vec<Finding> =
-        [of_batches, same_order(seen, &passes), numbered_apart(seen), rows_apart(seen)].into_iter().flatten().collect();
+    let found: Vec<Finding> = [of_batches, split_twice(seen), same_order(seen, &passes), numbered_apart(seen), rows_apart(seen)]
+        .into_iter()
+        .flatten()
+        .collect();
     if !found.is_empty() {
         return found;
     }
@@ -209,13 +213,6 @@ fn streams(reports: &Reports<'_>) -> Option<Finding> {
     wrong(said, made(reports), "each sample is trained on once for each worker", remedy)
 }
 
-/// Whether each rank has other samples of the same data set.
-pub(super) fn are_parts<'a>(passes: impl Iterator<Item = &'a PassReport> + Clone) -> bool {
-    let sets: Vec<BTreeSet<u32>> = passes.clone().map(|pass| pass.picked.iter().copied().collect()).collect();
-    let are_comparable = !differ(passes.map(|pass| pass.every)) && sets.len() > 1;
-    are_comparable && sets.windows(2).all(|two| !two[0].is_empty() && two[0].is_disjoint(&two[1]))
-}
-
 /// All of the data on each rank, if in another order.
 fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let is_all =
@@ -225,7 +222,7 @@ fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     if !reports.values().all(|pass| is_all(pass)) || one.replicas.is_some() || differ(reports.values().map(|pass| pass.dataset)) {
         return None;
     }
-    if are_parts(reports.values().copied()) {
+    if are_parts(reports.values().copied()) || have_subsets(reports) {
         return None;
     }
     let all = one.dataset.unwrap_or(0);
@@ -296,6 +293,14 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
                 "draw the split with one seed on all ranks, as by random_split(..., generator=torch.Generator().manual_seed(0))",
             );
         }
+        if have_subsets(reports) && one.replicas.is_none() {
+            return wrong(
+                format!("{said}: the parts that the ranks take of the data set overlap"),
+                known(&one.split_made).or_else(|| made(reports)),
+                "these samples count several times, and others are never seen",
+                "cut the parts so that each sample goes to one rank: Subset(dataset, range(rank, len(dataset), world_size))",
+            );
+        }
         if have_own && one.replicas == Some(seen.size()) {
             return wrong(
                 format!("{said}: the ranks have different data sets, and the sampler shares each of them out"),
@@ -321,11 +326,8 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
 fn shared_twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let one = reports.values().next()?;
     let is_shared = |pass: &PassReport| pass.replicas == Some(seen.size());
-    let digests = |of: fn(&PassReport) -> &String| -> BTreeSet<&String> { reports.values().map(|pass| of(pass)).collect() };
-    let subsets = digests(|pass| &pass.subset);
-    let are_parts = subsets.len() > 1 && !subsets.contains(&String::new());
-    let are_files = || digests(|pass| &pass.content).len() == reports.len() && have_own_files(seen);
-    if !reports.values().all(|pass| is_shared(pass)) || !(are_parts || are_files()) {
+    let are_files = || all_differ(reports, |pass| &pass.content) && have_own_files(seen);
+    if !reports.values().all(|pass| is_shared(pass)) || !(have_subsets(reports) || are_files()) {
         return None;
     }
     let (samples, parts): (usize, usize) =

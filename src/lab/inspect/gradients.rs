@@ -122,6 +122,11 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             .filter(|update| update.update > 0 || updates.len() == 1)
             .all(|update| test(update))
     };
+    if let Some(report) = seen.told("backward behind the average").filter(|_| wrapper.is_none()) {
+        let what = "the program averages them by itself, and a backward pass behind that adds to them";
+        let remedy = "average them behind the last backward pass, right in front of optimizer.step()";
+        return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
+    }
     if wrapper.is_none() && own().all(|update| update.averaged_by_hand == 0) {
         if let Some(call) = reduced_each_time(seen) {
             let numbers = call.numbers.unwrap_or(0);
@@ -160,7 +165,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         return Some((what.to_owned(), made, remedy.to_owned()));
     }
     if own().all(|update| update.forwards > 0 && update.without_sync >= update.forwards) {
-        if seen.uses(&["accelerate"]) {
+        if seen.uses(&["accelerate"]) && !seen.is_fabric() {
             let what = "the backward passes in front of these updates averaged nothing, as within accumulate() or no_sync()";
             let remedy = "pass the optimizer through accelerator.prepare() as well: it then steps only behind a backward pass that averages";
             return Some((what.to_owned(), wrapper_place, remedy.to_owned()));
@@ -256,11 +261,6 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         if let Some(place) = told("async_op") {
             let what = "the program averages them by all_reduce(..., async_op=True), and the update does not wait for it";
             let remedy = "keep what all_reduce returns, and call wait() on each before optimizer.step()";
-            return Some((what.to_owned(), Some(place), remedy.to_owned()));
-        }
-        if let Some(place) = told("backward behind the average") {
-            let what = "the program averages them by itself, and a backward pass behind that adds to them";
-            let remedy = "average them behind the last backward pass, right in front of optimizer.step()";
             return Some((what.to_owned(), Some(place), remedy.to_owned()));
         }
         let by_hand = own().map(|update| update.averaged_by_hand).min().unwrap_or(0);
@@ -378,7 +378,8 @@ fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -
 
 /// A distributed optimizer that adds gradients up.
 fn summed_by_wrapper(seen: &Inspection) -> Option<Finding> {
-    let (_, report) = seen.wrappers().find(|(_, report)| report.settings.iter().any(|setting| setting == "op=Sum"))?;
+    let is_sum = |report: &WrappedReport| report.settings.iter().any(|setting| setting == "op=Sum");
+    let (_, report) = seen.wrappers().find(|(_, report)| is_sum(report)).filter(|_| !seen.has("loss divided"))?;
     Some(Finding::objection(
         (TOPIC, Outcome::Look),
         format!(

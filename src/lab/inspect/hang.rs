@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::apart::from_end_of_data;
+use super::apart::{from_end_of_data, from_log};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, ended, known, line, ranks as names, wrapped};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport, WrappedReport};
@@ -19,7 +19,8 @@ const SAME_ORDER: &str = "make these calls in the same order on all ranks, with 
 const PATIENCE: f64 = 60.0;
 
 /// Parts of the names of functions in which a rank waits for others.
-const WAITS: [&str; 14] = [
+const WAITS: [&str; 15] = [
+    "DistributedDataParallel",
     "reduce",
     "gather",
     "broadcast",
@@ -58,7 +59,7 @@ enum Standing<'a> {
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let found = standstill(seen).into_iter().map(|finding| from_departure(seen, finding));
-    found.map(|finding| from_end_of_data(seen, finding)).collect()
+    found.map(|finding| from_log(seen, from_end_of_data(seen, finding))).collect()
 }
 
 /// The line at which a rank alone skipped a batch or left its pass, if that is why the others wait.

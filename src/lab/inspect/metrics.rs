@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::data::are_parts;
+use super::batches::are_parts;
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names, update};
+use super::totals;
 use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place, ResultReport};
 
-const TOPIC: Topic = Topic::Metrics;
+pub(super) const TOPIC: Topic = Topic::Metrics;
 /// Collectives by which results come together.
 const MEET: [&str; 3] = ["reduce", "gather", "metric"];
 
@@ -25,9 +26,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         thrown_away(seen)
             .or_else(|| share_told(seen))
             .or_else(|| kept_early(seen))
-            .or_else(|| sum_told(seen))
+            .or_else(|| totals::of_results(seen))
             .or_else(|| own_result(seen))
-            .or_else(|| padded(seen)),
+            .or_else(|| totals::of_samples(seen)),
     ]
     .into_iter()
     .flatten()
@@ -71,33 +72,6 @@ fn kept_early(seen: &Inspection) -> Option<Finding> {
             "append it to the callbacks behind hvd.callbacks.MetricAverageCallback()",
         )
     })
-}
-
-/// An accuracy above 1 that is printed as it comes from a sum over the ranks, or one of hits of all and samples of one.
-fn sum_told(seen: &Inspection) -> Option<Finding> {
-    if let Some(report) = seen.told("hits of all printed") {
-        let [printed, line] = &report.settings[..] else { return None };
-        return Some(Finding::objection(
-            (TOPIC, Outcome::Wrong),
-            format!("an accuracy of {printed} is printed at {line}: hits of all ranks, divided by the samples of one"),
-            known(&report.place),
-            "what is printed or decided by is as many times too large as there are ranks",
-            "add the samples up over the ranks as well, before you divide",
-        ));
-    }
-    let report = seen.told("sum printed")?;
-    let [printed, line] = &report.settings[..] else { return None };
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
-        format!("an accuracy of {printed} is printed at {line}: it is the sum over the ranks, and nothing divides it"),
-        known(&report.place),
-        "what is printed or decided by is the number of ranks times too large",
-        seen.in_words(
-            "leave op=hvd.Sum out: hvd.allreduce averages",
-            "leave op=hvd.Sum out: hvd.allreduce averages",
-            "divide by dist.get_world_size() behind it, or add up hits and samples and divide these",
-        ),
-    ))
 }
 
 /// A schedule or a stop that goes by a value which differs between ranks.
@@ -187,7 +161,7 @@ fn validates_share(seen: &Inspection, passes: &Passes<'_>, contents: &Contents<'
 }
 
 /// Whether the program only took a look at one batch, for its shape for example.
-fn is_peek(seen: &Inspection, pass: &PassReport) -> bool {
+pub(super) fn is_peek(seen: &Inspection, pass: &PassReport) -> bool {
     let has_trained = || seen.of_all(super::inspection::pass).any(|(_, other)| other.trains && other.loader == pass.loader);
     pass.batches == 1 && (!pass.is_whole || has_trained())
 }
@@ -271,36 +245,6 @@ fn told_as_whole(seen: &Inspection, place: &Place, who: &BTreeSet<usize>) -> Fin
         "what is printed or decided is of one rank's share, and told as the whole",
         remedy,
     )
-}
-
-/// A validation whose sampler repeats samples to make shares equal, and whose sums are never cut to the samples that there are.
-fn padded(seen: &Inspection) -> Option<Finding> {
-    let passes = seen.passes(false);
-    let count = |reports: &BTreeMap<usize, &PassReport>| reports.values().map(|pass| pass.samples).sum::<usize>();
-    // Accelerate fills whole batches up, and cuts what it gathers if it is asked by the right name.
-    let is_cut = seen.has("Accelerator.gather_for_metrics");
-    let uncut = seen.told("Accelerator.gather").filter(|_| !is_cut);
-    let (reports, all) = passes.values().find_map(|reports| {
-        let one = reports.values().next()?;
-        let is_sampled = one.sampler == "DistributedSampler" && count(reports) < one.dataset? + seen.size();
-        let all = one.dataset.filter(|_| one.updates > 0 && (is_sampled || uncut.is_some() && one.replicas.is_some()))?;
-        (reports.values().all(|pass| pass.is_whole) && count(reports) > all).then_some((reports, all))
-    })?;
-    // What is gathered from all ranks may be cut before it is counted.
-    let is_gathered = seen.of_all(collective).any(|(_, call)| call.name.contains("gather") && call.updates > 0);
-    let (place, remedy) = match uncut {
-        Some(report) => {
-            (known(&report.place), "call accelerator.gather_for_metrics instead of gather: it leaves the repeated ones out")
-        }
-        None if is_gathered => return None,
-        None => (
-            reports.values().find_map(|pass| known(&pass.sampler_made).or_else(|| known(&pass.made))),
-            "share the validation out by range(rank, len(dataset), world_size), and add up what was right and how many there were",
-        ),
-    };
-    let said = format!("the validation counts {} samples of {all}: some are repeated to make the shares equal", count(reports));
-    let cost = "repeated samples count twice, so the result depends a little on the number of ranks";
-    Some(Finding::objection((TOPIC, Outcome::Look), said, place, cost, remedy))
 }
 
 /// Reports behind which no collective is kept any more: of a very long run nothing follows from their absence.

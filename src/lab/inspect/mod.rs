@@ -24,6 +24,7 @@ mod ranks;
 mod rate;
 mod reading;
 mod speed;
+mod totals;
 mod weights;
 
 #[cfg(test)]

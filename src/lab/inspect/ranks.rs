@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, ended, group, known, looking, ranks as names, update};
-use crate::domain::event::GroupReport;
+use super::inspection::{Inspection, differ, ended, group, known, looking, ranks as names, update, wrapped};
+use crate::domain::event::{GroupReport, WrappedReport};
 
 const TOPIC: Topic = Topic::Ranks;
 
@@ -39,7 +39,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if groups.is_empty() || (!seen.is_over && groups.len() < size) {
         return vec![Finding::not_judged(TOPIC, "not all ranks have come to their group yet")];
     }
-    let found: Vec<Finding> = [numbers(&groups), devices(seen, &groups), threads(seen, &groups)].into_iter().flatten().collect();
+    let found: Vec<Finding> =
+        [numbers(&groups), devices(seen, &groups), cores(seen, &groups), threads(seen, &groups)].into_iter().flatten().collect();
     if found.is_empty() { Finding::ok(TOPIC, format!("{} are in one group of {size}", names(groups.keys()))) } else { found }
 }
 
@@ -97,6 +98,28 @@ fn devices(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<
         place,
         "they take turns on one GPU, and the others stand idle",
         "call torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])) before anything is moved to a GPU (Horovod: hvd.local_rank())",
+    ))
+}
+
+/// Ranks that the program itself binds to fewer cores than they are.
+fn cores(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
+    let mut last: BTreeMap<usize, &WrappedReport> = BTreeMap::new();
+    last.extend(seen.of_all(wrapped).filter(|(_, report)| report.by == "bound to cores"));
+    let mut users: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    for (rank, report) in &last {
+        users.entry((groups.get(rank)?.host.as_str(), report.settings.first()?)).or_default().push(*rank);
+    }
+    let ((_, bound), shared) = users.into_iter().find(|((_, bound), ranks)| ranks.len() > bound.split(',').count())?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("{} are bound to the same cores of a host ({bound})", names(&shared)),
+        known(&last.get(&shared[0])?.place),
+        "they take turns there, and other cores stand idle",
+        seen.in_words(
+            "bind each to cores of its own, by hvd.local_rank()",
+            "bind each to cores of its own, by hvd.local_rank()",
+            "bind each to cores of its own, by int(os.environ[\"LOCAL_RANK\"])",
+        ),
     ))
 }
 

@@ -12,11 +12,13 @@ const TOPIC: Topic = Topic::Speed;
 const DATA: f64 = 0.3;
 const SLOWER: f64 = 1.5;
 const SECONDS: f64 = 3.0;
+/// In a shorter time only what is beyond doubt: the seconds, the part of them, and no workers, which take their time to start.
+const SHORT: (f64, f64) = (0.7, 0.6);
 /// Seconds by which a rank is slower than the others by chance.
-const STRAGGLED: f64 = 1.0;
+const STRAGGLED: f64 = 0.6;
 /// Bytes that are no growth, and updates in which a training has all of its memory.
 const GROWTH: u64 = 100 << 20;
-const SETTLED: usize = 32;
+const SETTLED: usize = 8;
 const GROWS: &str = "memory grows with every update, and a long training ends when there is none left";
 const WORKERS: &str = "give the DataLoader more workers (num_workers), or make what it does to a sample cheaper";
 const DETACH: &str = "keep numbers, not tensors: loss.item() instead of loss in a list or a sum";
@@ -46,13 +48,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let all: f64 = sums.values().map(|sum| sum.all).sum();
     // A rank that is only slow to start has not stood still, so reports before the first update do not count.
     let has_stood = seen.of_all(stalled).any(|(_, report)| report.updates > 0);
-    if sums.is_empty() || sums.values().any(|sum| sum.all < SECONDS) || has_stood {
+    if sums.is_empty() || has_stood {
         return memory(seen).into_iter().collect();
     }
+    let is_long = sums.values().all(|sum| sum.all >= SECONDS);
     let part = |of: fn(&InspectedPhases) -> f64| sums.values().map(of).sum::<f64>() / all;
     let data = part(|sum| sum.data);
     let mut found: Vec<Finding> = memory(seen).into_iter().collect();
-    if data > DATA {
+    let has_workers = || seen.of_all(pass).any(|(_, pass)| pass.workers > 0);
+    let is_clear = sums.values().all(|sum| sum.all >= SHORT.0) && data > SHORT.1 && !has_workers();
+    if data > DATA && (is_long || is_clear) {
         let place = seen.of_all(pass).find(|(_, pass)| pass.trains).and_then(|(_, pass)| known(&pass.made));
         found.push(Finding::objection(
             (TOPIC, Outcome::Look),
@@ -68,7 +73,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     // With Join the ranks take as many batches as they have.
     found.extend(slowest(&sums).filter(|_| !seen.has("join")));
-    if found.is_empty() {
+    if found.is_empty() && is_long {
         let compute = part(|sum| sum.forward + sum.backward + sum.optimizer);
         return Finding::ok(
             TOPIC,
@@ -92,7 +97,8 @@ fn slowest(sums: &BTreeMap<usize, InspectedPhases>) -> Option<Finding> {
     kinds.into_iter().find_map(|(what, own)| {
         let (rank, sum) = sums.iter().max_by(|one, other| own(one.1).total_cmp(&own(other.1)))?;
         let fastest = sums.values().map(own).fold(f64::INFINITY, f64::min);
-        let is_slow = sums.len() > 1 && own(sum) > fastest * SLOWER && own(sum) - fastest > (sum.all * 0.15).max(STRAGGLED);
+        let part = if sum.all < SECONDS { SHORT.1 } else { 0.15 };
+        let is_slow = sums.len() > 1 && own(sum) > fastest * SLOWER && own(sum) - fastest > (sum.all * part).max(STRAGGLED);
         let said = format!("rank {rank} is the slowest: it spent {:.1} s on {what}, the fastest {fastest:.1} s", own(sum));
         let remedy = "look at what this rank does that the others do not, at its host, and at its share of the data";
         is_slow.then(|| {
@@ -125,7 +131,7 @@ fn memory(seen: &Inspection) -> Option<Finding> {
         let middle = later.iter().find(|one| one.updates >= (first.updates + last.updates) / 2)?;
         let by_half = middle.memory_bytes.saturating_sub(first.memory_bytes) as f64 / grown.max(1) as f64;
         let is_steady = later.len() > 3
-            && updates > SETTLED
+            && updates > 2 * SETTLED
             && grown > GROWTH
             && (0.25..0.75).contains(&by_half)
             && later.windows(2).all(|two| two[1].memory_bytes + (8 << 20) >= two[0].memory_bytes);

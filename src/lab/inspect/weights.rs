@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::apart::fields_apart;
 use super::apart::{in_eval_mode, skipped};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, is_by_hand, known, no_update, ranks as names, state, update};
@@ -52,6 +53,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return loaded_at_end(seen)
             .or_else(|| copied_early(seen))
             .or_else(|| beside(seen))
+            .or_else(|| fields_apart(seen))
             .map_or_else(ok, |finding| vec![finding]);
     };
     let who = names(reports.keys());

@@ -1,0 +1,144 @@
+//! What is made of the results of all ranks: sums, means, and how many samples they are of.
+
+use std::collections::BTreeMap;
+
+use super::finding::{Finding, Outcome};
+use super::inspection::{Inspection, collective, known, wrapped};
+use super::metrics::{TOPIC, is_peek};
+use crate::domain::event::{PassReport, WrappedReport};
+
+/// Part of the samples by which shares differ, or that are left out, before that is worth a word.
+const UNEQUAL: f64 = 0.05;
+
+/// A result that was brought together in a way which makes it another one.
+pub(super) fn of_results(seen: &Inspection) -> Option<Finding> {
+    sum_told(seen).or_else(|| total_told(seen)).or_else(|| unequal_mean(seen))
+}
+
+/// A validation of other samples than there are.
+pub(super) fn of_samples(seen: &Inspection) -> Option<Finding> {
+    padded(seen).or_else(|| left_out(seen))
+}
+
+/// An accuracy above 1 that is printed as it comes from a sum over the ranks, or one of hits of all and samples of one.
+fn sum_told(seen: &Inspection) -> Option<Finding> {
+    if let Some(report) = seen.told("hits of all printed") {
+        let [printed, line] = &report.settings[..] else { return None };
+        return Some(Finding::objection(
+            (TOPIC, Outcome::Wrong),
+            format!("an accuracy of {printed} is printed at {line}: hits of all ranks, divided by the samples of one"),
+            known(&report.place),
+            "what is printed or decided by is as many times too large as there are ranks",
+            "add the samples up over the ranks as well, before you divide",
+        ));
+    }
+    let report = seen.told("sum printed")?;
+    let [printed, line] = &report.settings[..] else { return None };
+    Some(Finding::objection(
+        (TOPIC, Outcome::Wrong),
+        format!("an accuracy of {printed} is printed at {line}: it is the sum over the ranks, and nothing divides it"),
+        known(&report.place),
+        "what is printed or decided by is the number of ranks times too large",
+        seen.in_words(
+            "leave op=hvd.Sum out: hvd.allreduce averages",
+            "leave op=hvd.Sum out: hvd.allreduce averages",
+            "divide by dist.get_world_size() behind it, or add up hits and samples and divide these",
+        ),
+    ))
+}
+
+/// A result other than an accuracy that is printed as it comes from a sum over the ranks.
+fn total_told(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("total printed")?;
+    let [name, line] = &report.settings[..] else { return None };
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("{name} is printed at {line} as the sum over the ranks, and nothing divides it"),
+        known(&report.place),
+        "if it is a mean on each rank, what is printed or decided by is the number of ranks times too large",
+        seen.in_words(
+            "leave op=hvd.Sum out: hvd.allreduce averages",
+            "leave op=hvd.Sum out: hvd.allreduce averages",
+            "divide by dist.get_world_size() behind it, or add up sums and samples and divide these",
+        ),
+    ))
+}
+
+/// A mean over the ranks of what each has for a share, where the shares are of unequal size.
+fn unequal_mean(seen: &Inspection) -> Option<Finding> {
+    let mut means = seen.of_all(wrapped).filter(|(_, report)| report.by.starts_with("mean printed"));
+    means.find_map(|(_, report)| of_unequal_shares(seen, report))
+}
+
+fn of_unequal_shares(seen: &Inspection, report: &WrappedReport) -> Option<Finding> {
+    let [name, line, loader] = &report.settings[..] else { return None };
+    let loader = loader.parse::<usize>().ok()?;
+    let passes = seen.passes(false);
+    let samples = |ranks: &BTreeMap<usize, &PassReport>| -> Vec<usize> { ranks.values().map(|pass| pass.samples).collect() };
+    let counts = passes.iter().filter(|((of, _), _)| *of == loader).map(|(_, ranks)| samples(ranks)).find(|counts| {
+        let (least, most) = (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
+        least > 0 && (most - least) as f64 > UNEQUAL * most as f64
+    })?;
+    let told: Vec<String> = counts.iter().map(usize::to_string).collect();
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("{name} is printed at {line} as the mean of the ranks, which validate with {} samples", told.join(" and ")),
+        known(&report.place),
+        "each sample of the smaller share counts for more, so the mean is not that of all samples",
+        "add up the sums and the samples of all ranks, and divide behind that",
+    ))
+}
+
+/// Samples that a validation leaves out because its loader drops the last batch.
+fn left_out(seen: &Inspection) -> Option<Finding> {
+    let passes = seen.passes(false);
+    let (pass, lost, all) = passes.values().find_map(|ranks| {
+        let one = ranks.values().next().filter(|one| one.drops_last && one.updates > 0 && !is_peek(seen, one))?;
+        let is_shared = one.sampler == "DistributedSampler";
+        let all =
+            one.dataset.filter(|_| is_shared || one.sampler == "SequentialSampler")? * if is_shared { 1 } else { ranks.len() };
+        let lost = all.checked_sub(ranks.values().map(|pass| pass.samples).sum())?;
+        let is_whole = ranks.values().all(|pass| pass.is_whole && pass.dataset == one.dataset);
+        (is_whole && lost as f64 > UNEQUAL * all as f64).then_some((*one, lost, all))
+    })?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("the validation leaves out {lost} of {all} samples: drop_last=True drops the last batch of each rank"),
+        known(&pass.made),
+        "the result is not that of all samples, and which ones are left out depends on the number of ranks",
+        "leave drop_last out of the DataLoader that validates",
+    ))
+}
+
+/// A validation whose sampler repeats samples to make shares equal, and whose sums are never cut to the samples that there are.
+fn padded(seen: &Inspection) -> Option<Finding> {
+    let passes = seen.passes(false);
+    let count = |reports: &BTreeMap<usize, &PassReport>| reports.values().map(|pass| pass.samples).sum::<usize>();
+    // Accelerate fills whole batches up, and cuts what it gathers if it is asked by the right name.
+    let is_cut = seen.has("Accelerator.gather_for_metrics");
+    let uncut = seen.told("Accelerator.gather").filter(|_| !is_cut);
+    let (reports, all) = passes.values().find_map(|reports| {
+        let one = reports.values().next()?;
+        let is_sampled = one.sampler == "DistributedSampler" && count(reports) < one.dataset? + seen.size();
+        let all = one.dataset.filter(|_| one.updates > 0 && (is_sampled || uncut.is_some() && one.replicas.is_some()))?;
+        (reports.values().all(|pass| pass.is_whole) && count(reports) > all).then_some((reports, all))
+    })?;
+    if seen.has("padding left out") {
+        return None;
+    }
+    // What is gathered from all ranks may be cut before it is counted.
+    let is_gathered = seen.of_all(collective).any(|(_, call)| call.name.contains("gather") && call.updates > 0);
+    let (place, remedy) = match uncut {
+        Some(report) => {
+            (known(&report.place), "call accelerator.gather_for_metrics instead of gather: it leaves the repeated ones out")
+        }
+        None if is_gathered => return None,
+        None => (
+            reports.values().find_map(|pass| known(&pass.sampler_made).or_else(|| known(&pass.made))),
+            "share the validation out by range(rank, len(dataset), world_size), and add up what was right and how many there were",
+        ),
+    };
+    let said = format!("the validation counts {} samples of {all}: some are repeated to make the shares equal", count(reports));
+    let cost = "repeated samples count twice, so the result depends a little on the number of ranks";
+    Some(Finding::objection((TOPIC, Outcome::Look), said, place, cost, remedy))
+}
