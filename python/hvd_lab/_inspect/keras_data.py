@@ -64,6 +64,12 @@ def content(array):
     return known.hexdigest()
 
 
+def _content_of_list(values):
+    """The same of a list of names, numbers or encoded samples."""
+    some = [*values[:4], *values[-4:], *values[:: max(1, len(values) // 64)]]
+    return digest.of_text(repr(some)) if all(isinstance(value, (str, bytes, int, float)) for value in some) else ""
+
+
 def _sequence(data, fields):
     """`keras.utils.Sequence`, and the iterators of ImageDataGenerator."""
     size = getattr(data, "batch_size", None)
@@ -72,12 +78,13 @@ def _sequence(data, fields):
         total = getattr(data, "n", None)
         fields["dataset"] = total if isinstance(total, int) else len(data) * size
     held = getattr(data, "x", None)
-    if held is None and fields["dataset"]:
-        # One of the program's own keeps its samples under another name.
-        arrays = [value for value in getattr(data, "__dict__", {}).values() if type(value).__module__ == "numpy" and getattr(value, "ndim", 0) > 1]
-        held = next((array for array in arrays if 0 <= fields["dataset"] - len(array) < size), None)
     if held is not None:
         fields["content"] = content(held)
+    elif fields["dataset"]:
+        # One of the program's own keeps its samples under other names.
+        kept = [value for value in getattr(data, "__dict__", {}).values() if hasattr(value, "__len__") and abs(fields["dataset"] - len(value)) < size]
+        found = [content(value) if hasattr(value, "shape") else _content_of_list(value) for value in kept if isinstance(value, (list, tuple)) or hasattr(value, "shape")]
+        fields["content"] = digest.of_text(" ".join(found)) if any(found) else ""
     fields["shuffles"] = bool(getattr(data, "shuffle", False))
 
 

@@ -69,6 +69,12 @@ fn what_the_program_tells_of_itself_is_judged_with_its_line() {
         (each(right(), "kept before the average", &["val_acc"]), (Topic::Metrics, Wrong, 70)),
         (each(right(), "state left behind", &[]), (Topic::State, Wrong, 70)),
         (each(right(), "nothing loaded", &[]), (Topic::Checkpoint, Wrong, 70)),
+        (each(right(), "total printed", &["val_loss", "train.py:9"]), (Topic::Metrics, Look, 70)),
+        (each(right(), "stream split twice", &[]), (Topic::Data, Wrong, 70)),
+        (each(right(), "optimizer anew", &["Adam", "2", ""]), (Topic::Checkpoint, Look, 70)),
+        (each(right(), "schedule anew", &["StepLR"]), (Topic::Checkpoint, Look, 70)),
+        (each(right(), "detached", &["2", "8"]), (Topic::Gradients, Look, 70)),
+        (each(right(), "bound to cores", &["0"]), (Topic::Ranks, Look, 70)),
         (with(right(), 4, &[1], &told("rows apart", &["0 to 9", "10 to 19"])), (Topic::Data, Wrong, 70)),
         (updates(|_, update| update.summed_by_hand = true), (Topic::Gradients, Look, 30)),
         (all_readers, (Topic::Data, Wrong, 15)),
@@ -77,6 +83,66 @@ fn what_the_program_tells_of_itself_is_judged_with_its_line() {
         assert_eq!(objections(&lines, true), [expected]);
     }
     assert_eq!(objections(&one_reader, true), [], "a settings file that one rank reads");
+}
+
+#[test]
+fn shares_of_other_sizes_and_samples_that_are_left_out_are_told() {
+    let validations = |change: fn(usize, &mut PassReport)| {
+        changed(|rank, report| {
+            if let InspectorReport::Pass(pass) = report
+                && !pass.trains
+            {
+                change(rank, pass);
+            }
+        })
+    };
+    let mean = told("mean printed: 1", &["acc", "train.py:9", "1"]);
+    let unequal = validations(|rank, pass| pass.samples -= 100 * rank);
+    assert_eq!(objections(&with(right(), 4, &[0], &mean), true), [], "the shares are equal");
+    assert_eq!(objections(&with(unequal, 4, &[0], &mean), true), [(Topic::Metrics, Outcome::Look, 70)]);
+    let drops = |lost: fn(&mut PassReport)| {
+        objections(
+            &changed(|_, report| {
+                if let InspectorReport::Pass(pass) = report
+                    && !pass.trains
+                {
+                    pass.drops_last = true;
+                    lost(pass);
+                }
+            }),
+            true,
+        )
+    };
+    assert_eq!(drops(|_| ()), [], "nothing is left over");
+    assert_eq!(drops(|pass| pass.samples = 448), [(Topic::Metrics, Outcome::Look, 16)]);
+    let padded = || validations(|_, pass| pass.dataset = Some(1023));
+    assert_eq!(objections(&padded(), true), [(Topic::Metrics, Outcome::Look, 16)]);
+    assert_eq!(objections(&with(padded(), 4, &[0], &told("padding left out", &[])), true), []);
+}
+
+#[test]
+fn what_a_layer_keeps_and_what_one_rank_logs_are_compared() {
+    let field = |of: &str| {
+        let InspectorReport::Wrapped(report) = told("field of a layer", &["Net.shift"]) else { unreachable!("it is a report") };
+        InspectorReport::Wrapped(WrappedReport { after: of.into(), ..report })
+    };
+    let with_fields = |other: &str| objections(&with(with(right(), 4, &[0], &field("a")), 4, &[1], &field(other)), true);
+    assert_eq!(with_fields("b"), [(Topic::Weights, Outcome::Look, 70)]);
+    assert_eq!(with_fields("a"), []);
+    // An optimizer that adds up is right where the loss was divided before.
+    let sum = || {
+        let mut all = right();
+        for line in &mut all {
+            if let Event::Inspected(report) = &mut line.event
+                && let InspectorReport::Wrapped(report) = report.as_mut()
+            {
+                report.settings = vec!["op=Sum".into()];
+            }
+        }
+        all
+    };
+    assert_eq!(objections(&sum(), true), [(Topic::Gradients, Outcome::Look, 10)]);
+    assert_eq!(objections(&with(sum(), 4, &[0], &told("loss divided", &[])), true), []);
 }
 
 #[test]
