@@ -116,9 +116,9 @@ def _tell_buffers(tensors, where):
     parts = {id(part) for module in modules for part in module.children()}
     whole = [module for module in modules if id(module) not in parts]
     models = [module for module in whole if any(digest.address(parameter) in sent for parameter in module.parameters())]
-    buffers = list(max(models, key=lambda model: len(list(model.parameters()))).buffers()) if models else []
+    buffers = dict(max(models, key=lambda model: len(list(model.parameters()))).named_buffers()) if models else {}
     if buffers:
-        send("wrapped", by="buffers behind the broadcast", place=where, after=digest.of_tensors(buffers))
+        send("wrapped", by="buffers behind the broadcast", place=where, after=digest.of_tensors(buffers.values()), settings=list(buffers)[:3])
 
 
 @guard

@@ -346,14 +346,19 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     }
     let sent = seen.told_apart("buffers behind the broadcast", |_| ()).unwrap_or_default();
     if let Some(report) = sent.values().next() {
+        let are_statistics = report.settings.iter().any(|name| name.contains("running_"));
+        let (which, cost) = match are_statistics || report.settings.is_empty() {
+            true => (
+                "running statistics of batch norm".to_owned(),
+                "the model is validated with other statistics on each rank than the root's, which were loaded",
+            ),
+            false => (report.settings.join(", "), "the ranks train the same weights on different functions"),
+        };
         return vec![Finding::objection(
             (topic, Outcome::Wrong),
-            format!(
-                "the buffers of {} (running statistics of batch norm) differ behind the broadcast of the weights",
-                names(sent.keys())
-            ),
+            format!("the buffers of {} ({which}) differ behind the broadcast of the weights", names(sent.keys())),
             known(&report.place),
-            "the model is validated with other statistics on each rank than the root's, which were loaded",
+            cost,
             "broadcast them as well: hvd.broadcast_parameters(model.state_dict(), root_rank=0)",
         )];
     }
