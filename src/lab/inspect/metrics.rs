@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::are_parts;
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Outcome};
 use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names, update};
-use super::totals;
+use super::totals::{self, TOPIC, is_peek};
 use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place, ResultReport};
 
-pub(super) const TOPIC: Topic = Topic::Metrics;
 /// Collectives by which results come together.
 const MEET: [&str; 3] = ["reduce", "gather", "metric"];
 
@@ -158,12 +157,6 @@ fn validates_share(seen: &Inspection, passes: &Passes<'_>, contents: &Contents<'
     let has_own = || contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
     // A look at the model before the first update is no result, and a program without updates does not train.
     !pass.trains && pass.updates > 0 && !is_peek(seen, pass) && (is_share(passes, pass) || has_own())
-}
-
-/// Whether the program only took a look at one batch, for its shape for example.
-pub(super) fn is_peek(seen: &Inspection, pass: &PassReport) -> bool {
-    let has_trained = || seen.of_all(super::inspection::pass).any(|(_, other)| other.trains && other.loader == pass.loader);
-    pass.batches == 1 && (!pass.is_whole || has_trained())
 }
 
 /// Whether each rank has picked other samples: the same ones on all ranks are a part that was set aside for validation.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::finding::{Finding, Outcome};
+use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, known, wrapped};
-use super::metrics::{TOPIC, is_peek};
 use crate::domain::event::{PassReport, WrappedReport};
 
+pub(super) const TOPIC: Topic = Topic::Metrics;
 /// Part of the samples by which shares differ, or that are left out, before that is worth a word.
 const UNEQUAL: f64 = 0.05;
 
@@ -141,4 +141,10 @@ fn padded(seen: &Inspection) -> Option<Finding> {
     let said = format!("the validation counts {} samples of {all}: some are repeated to make the shares equal", count(reports));
     let cost = "repeated samples count twice, so the result depends a little on the number of ranks";
     Some(Finding::objection((TOPIC, Outcome::Look), said, place, cost, remedy))
+}
+
+/// Whether the program only took a look at one batch, for its shape for example.
+pub(super) fn is_peek(seen: &Inspection, pass: &PassReport) -> bool {
+    let has_trained = || seen.of_all(super::inspection::pass).any(|(_, other)| other.trains && other.loader == pass.loader);
+    pass.batches == 1 && (!pass.is_whole || has_trained())
 }
