@@ -177,9 +177,13 @@ def _after(name, args, kwargs, began, is_changed):
     if name == "all_reduce" and (State.behind_validation or tensor.numel() == 1) and "SUM" in _operation(args, kwargs):
         sums.remember(digest.of_few(tensor), place(sys._getframe(3)))
     op = _operation(args, kwargs)
-    if State.behind_validation and State.total and name == "all_reduce" and State.total in digest.of_few(tensor, of_all=True):
-        # All samples, each counted once: the program leaves out what its sampler repeats.
-        core.tell_once("padding left out")
+    if State.behind_validation and State.total and name == "all_reduce":
+        numbers = digest.of_few(tensor, of_all=True)
+        if State.total in numbers:
+            # All samples, each counted once: the program leaves out what its sampler repeats.
+            core.tell_once("padding left out")
+        elif State.validated == State.total and State.total * State.size in numbers:
+            core.tell_once("counted by all", place(sys._getframe(3)), (str(State.total), str(State.total * State.size)))
     if name == "all_reduce" and results.is_open() and ("SUM" in op or "AVG" in op) and not _is_async(args, kwargs):
         totals.remember(digest.of_few(tensor), place(sys._getframe(3)), "SUM" in op, results.loader())
     if len(averaging.by_hand) > 10_000 or not sampled(State.updates):

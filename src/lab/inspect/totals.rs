@@ -17,7 +17,7 @@ pub(super) fn of_results(seen: &Inspection) -> Option<Finding> {
 
 /// A validation of other samples than there are.
 pub(super) fn of_samples(seen: &Inspection) -> Option<Finding> {
-    padded(seen).or_else(|| left_out(seen))
+    counted_by_all(seen).or_else(|| padded(seen)).or_else(|| left_out(seen))
 }
 
 /// An accuracy above 1 that is printed as it comes from a sum over the ranks, or one of hits of all and samples of one.
@@ -86,6 +86,19 @@ fn of_unequal_shares(seen: &Inspection, report: &WrappedReport) -> Option<Findin
         known(&report.place),
         "each sample of the smaller share counts for more, so the mean is not that of all samples",
         "add up the sums and the samples of all ranks, and divide behind that",
+    ))
+}
+
+/// A validation of all samples on each rank, whose counts are added up.
+fn counted_by_all(seen: &Inspection) -> Option<Finding> {
+    let report = seen.told("counted by all")?;
+    let [all, counted] = &report.settings[..] else { return None };
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!("each rank validates with all {all} samples, and the counts of all ranks are added up: {counted}"),
+        known(&report.place),
+        "each sample counts once for each rank: sums are as many times too large as there are ranks, and the work is done as often",
+        "give the validation a share of the samples on each rank, or leave that all_reduce out",
     ))
 }
 

@@ -70,6 +70,7 @@ fn what_the_program_tells_of_itself_is_judged_with_its_line() {
         (each(right(), "state left behind", &[]), (Topic::State, Wrong, 70)),
         (each(right(), "nothing loaded", &[]), (Topic::Checkpoint, Wrong, 70)),
         (each(right(), "total printed", &["val_loss", "train.py:9"]), (Topic::Metrics, Look, 70)),
+        (each(right(), "counted by all", &["200", "400"]), (Topic::Metrics, Look, 70)),
         (each(right(), "stream split twice", &[]), (Topic::Data, Wrong, 70)),
         (each(right(), "optimizer anew", &["Adam", "2", ""]), (Topic::Checkpoint, Look, 70)),
         (each(right(), "schedule anew", &["StepLR"]), (Topic::Checkpoint, Look, 70)),
