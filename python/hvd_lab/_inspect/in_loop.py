@@ -23,6 +23,8 @@ class _Look:
     def __init__(self, index):
         self.index, self.left, self.place = index, _EVENTS, None
         self.states, self.own = workers.states(), {}
+        # Generators of PyTorch that may be drawn from, each with its state before.
+        self.generators = {}
 
     def watch(self, frame, event, called):
         self.left -= 1
@@ -48,8 +50,8 @@ def _draw(look, frame, called):
     if isinstance(of, random.Random) and of is not random._inst:
         look.own.setdefault("python", digest.of_text(repr(of.getstate())))
     for value in frame.f_locals.values():
-        if isinstance(value, sys.modules["torch"].Generator):
-            look.own.setdefault("torch", digest.of_tensors([value.get_state()]))
+        if isinstance(value, sys.modules["torch"].Generator) and id(value) not in look.generators:
+            look.generators[id(value)] = value, digest.of_tensors([value.get_state()])
 
 
 @guard
@@ -62,6 +64,9 @@ def _close(look, frame):
     if not trains or not torch.is_grad_enabled():
         return
     end()
+    changed = [before for generator, before in look.generators.values() if digest.of_tensors([generator.get_state()]) != before]
+    if changed:
+        look.own["torch"] = digest.of_text(" ".join(changed))
     drawn = workers.drawn(look.states)
     for kind, state in look.own.items():
         if not drawn["draws"].get(kind):
