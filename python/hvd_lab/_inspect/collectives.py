@@ -174,18 +174,8 @@ def _after(name, args, kwargs, began, is_changed):
         core.tell_once("buffers brought together", place(sys._getframe(3)))
     if name == "all_reduce" and State.updates and averaging.are_weights(tensor):
         core.tell_once("averaged weights", place(sys._getframe(3)))
-    if name == "all_reduce" and (State.behind_validation or tensor.numel() == 1) and "SUM" in _operation(args, kwargs):
-        sums.remember(digest.of_few(tensor), place(sys._getframe(3)))
-    op = _operation(args, kwargs)
-    if State.behind_validation and State.total and name == "all_reduce":
-        numbers = digest.of_few(tensor, of_all=True)
-        if State.total in numbers:
-            # All samples, each counted once: the program leaves out what its sampler repeats.
-            core.tell_once("padding left out")
-        elif State.validated == State.total and State.total * State.size in numbers:
-            core.tell_once("counted by all", place(sys._getframe(3)), (str(State.total), str(State.total * State.size)))
-    if name == "all_reduce" and results.is_open() and ("SUM" in op or "AVG" in op) and not _is_async(args, kwargs):
-        totals.remember(digest.of_few(tensor), place(sys._getframe(3)), "SUM" in op, results.loader())
+    if name == "all_reduce":
+        _look_at_result(tensor, _operation(args, kwargs), _is_async(args, kwargs), sys._getframe(3))
     if len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
     if not (tensor.is_sparse or tensor.is_meta):
@@ -193,6 +183,25 @@ def _after(name, args, kwargs, began, is_changed):
         scaling.behind_sum(tensor, call.divisor)
         if call.first is not None and tensor.is_floating_point():
             averaging.summed.append((tensor.numel(), call.first, call))
+
+
+def _look_at_result(tensor, op, is_async, caller):
+    """What an `all_reduce` has left, if it may be a result: few numbers, and none of a gradient."""
+    numbers = digest.of_few(tensor, of_all=True) if State.behind_validation or results.is_open() or tensor.numel() == 1 else []
+    if not numbers:
+        return
+    where, of_all = place(caller), State.total if State.behind_validation else None
+    if of_all and of_all in numbers:
+        # All samples, each counted once: the program leaves out what its sampler repeats.
+        core.tell_once("padding left out")
+    elif of_all and State.validated == of_all and of_all * State.size in numbers:
+        core.tell_once("counted by all", where, (str(of_all), str(of_all * State.size)))
+    if not tensor.is_floating_point():
+        return
+    if "SUM" in op and (State.behind_validation or len(numbers) == 1):
+        sums.remember(numbers, where)
+    if results.is_open() and ("SUM" in op or "AVG" in op) and not is_async:
+        totals.remember(numbers, where, "SUM" in op, results.loader())
 
 
 def _operation(args, kwargs):

@@ -359,6 +359,12 @@ def _is_own(file):
     return _own[file]
 
 
+def is_of_program(value):
+    """Whether the class of an object belongs to the program, rather than to a library."""
+    file = getattr(sys.modules.get(type(value).__module__), "__file__", None)
+    return _is_own(file or "<none>") is not None
+
+
 def place(frame=None):
     """The innermost line of the program on the stack."""
     frame = frame or sys._getframe(1)

@@ -10,6 +10,8 @@ _DETACHES = re.compile(r"\.detach\(\)|\bno_grad\(|\binference_mode\(|\.data\b")
 
 
 def look(optimizer, parameters, own, number):
+    if number > _LOOK:
+        return
     without = {id(parameter) for parameter in parameters if parameter.requires_grad and parameter.grad is None}
     _never[optimizer] = never = without & _never.get(optimizer, without)
     if number != _LOOK or not never:
@@ -20,4 +22,4 @@ def look(optimizer, parameters, own, number):
     first = list(itertools.takewhile(lambda parameter: id(parameter) in never, order))
     rest = order[len(first):]
     if len(first) >= _FEWEST and rest and all(id(parameter) not in never for parameter in rest):
-        core.tell_once("detached", source.line_in_class(type(model), _DETACHES, is_only=True) or core.NO_PLACE, (str(len(first)), str(len(order))))
+        core.tell_once("detached", source.line_in(type(model), _DETACHES, is_only=True) or core.NO_PLACE, (str(len(first)), str(len(order))))

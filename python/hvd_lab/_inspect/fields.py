@@ -1,6 +1,4 @@
 """Tensors that the layers of the program's own classes keep as plain fields: no wrapper and no broadcast sends them."""
-import re
-import sys
 import weakref
 
 from . import core, digest, source
@@ -23,14 +21,13 @@ def look(layers, number, digest_of=digest.of_tensors):
             for name, value in _tensors(layer):
                 there, version = _first.get((id(layer), name), (None, None))
                 if there is not None and there() is value and getattr(value, "_version", 0) == version:
-                    where = source.line_in_class(type(layer), re.compile(r"\bself\.%s\s*=" % re.escape(name))) or core.NO_PLACE
+                    where = source.line_of_field(layer, name) or core.NO_PLACE
                     send("wrapped", by="field of a layer", place=where, after=digest_of([value]), settings=["%s.%s" % (type(layer).__name__, name)])
         _first.clear()
 
 
 def _tensors(layer):
-    file = getattr(sys.modules.get(type(layer).__module__), "__file__", None)
-    if core._is_own(file or "<none>") is None:
+    if not core.is_of_program(layer):
         return
     for name, value in list(vars(layer).items())[:_FIELDS]:
         kind = type(value).__name__

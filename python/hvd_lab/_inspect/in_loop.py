@@ -6,7 +6,7 @@ a model is called.
 import random
 import sys
 
-from . import core, digest, profiling, workers
+from . import digest, profiling, workers
 from .core import State, guard, place
 
 # Batches of a loader that are looked at, and events of one of them until it is given up.

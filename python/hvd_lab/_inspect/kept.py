@@ -1,6 +1,5 @@
 """Losses whose graphs stay in memory, and the line of the program that keeps them."""
 import collections
-import inspect
 import re
 import sys
 import weakref
@@ -54,9 +53,9 @@ def _line(depth):
     for frame in earlier.frames(sys._getframe(1)):
         # Lists grow by design; a tensor may be the loss itself.
         for name in earlier.read(frame, lambda variables: _kept_names(variables, depth)) or ():
-            line = _line_of(frame.f_code, re.compile(_GROWS.replace("%s", re.escape(name))))
-            if line:
-                return {"file": core._is_own(frame.f_code.co_filename), "line": line}
+            line = source.line_in(frame.f_code, _growth_of(name))
+            if line is not None:
+                return line
     return _line_of_model() or core.place() if depth == 3 else None
 
 
@@ -66,10 +65,14 @@ def _line_of_model():
 
     for model in [wrapper.wrapped().module for wrapper in averaging.wrappers if wrapper.wrapped() is not None]:
         for name in _kept_names(dict(vars(model)), 3):
-            line = source.line_in_class(type(model), re.compile(_GROWS.replace("%s", re.escape(name))))
+            line = source.line_in(type(model), _growth_of(name))
             if line is not None:
                 return line
     return None
+
+
+def _growth_of(name):
+    return re.compile(_GROWS.replace("%s", re.escape(name)))
 
 
 def _kept_names(variables, depth):
@@ -98,11 +101,3 @@ def _keeps(value, depth):
     # A meter of the program's own.
     is_object = depth == 3 and type(value).__module__ == "__main__" and hasattr(value, "__dict__")
     return is_object and not hasattr(value, "parameters") and _keeps(vars(value), depth - 1)
-
-
-def _line_of(code, grows):
-    try:
-        lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError):
-        return None
-    return next((max(first, 1) + at for at, text in enumerate(lines) if grows.search(text)), None)

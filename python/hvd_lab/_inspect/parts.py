@@ -47,13 +47,9 @@ def splits_stream(loader, frame):
 
     # Accelerate's loader reads by one of PyTorch's.
     is_shared, dataset = earlier.read(frame, lambda variables: type(variables.get("self")).__name__) == "DataLoaderDispatcher", loader.dataset
-    while hasattr(dataset, "dataset") and core._is_own(_file_of(dataset)) is None:
+    while hasattr(dataset, "dataset") and not core.is_of_program(dataset):
         is_shared, dataset = is_shared or type(dataset).__name__ == "IterableDatasetShard", dataset.dataset
-    return source.line_in_class(type(dataset), _BY_RANK) if is_shared and isinstance(dataset, IterableDataset) else None
-
-
-def _file_of(value):
-    return getattr(sys.modules.get(type(value).__module__), "__file__", None) or "<none>"
+    return source.line_in(type(dataset), _BY_RANK) if is_shared and isinstance(dataset, IterableDataset) else None
 
 
 def apart(dataset):

@@ -281,9 +281,8 @@ def _numbers(value, depth=1):
     torch = sys.modules.get("torch")
     if torch is not None and type(value) is torch.Tensor and value.layout == torch.strided and not value.is_complex() and 0 < value.numel() <= 8:
         return [float(number) for number in value.detach().reshape(-1).tolist()]
-    file = getattr(sys.modules.get(type(value).__module__), "__file__", None)
     fields = getattr(value, "__dict__", None)
-    if depth and type(fields) is dict and len(fields) <= 8 and core._is_own(file or "<none>") is not None:
+    if depth and type(fields) is dict and len(fields) <= 8 and core.is_of_program(value):
         numbers = [number for field in list(fields.values()) for number in _numbers(field, depth - 1) or ()]
         return numbers or None
     return None

@@ -1,4 +1,4 @@
-"""A training that goes on from a file, while its optimizer or its schedule begins anew."""
+"""A training that is resumed from a checkpoint with a fresh optimizer or schedule."""
 import re
 import sys
 
@@ -54,7 +54,7 @@ def look_at_update(optimizer, number):
 
 def _look_at_schedules(optimizer, file):
     for schedule in schedules:
-        of = schedule.optimizer
+        of = getattr(schedule, "optimizer", None)
         while of is not optimizer and hasattr(of, "optimizer"):
             of = of.optimizer
         if of is optimizer and schedule.last_epoch == 0 and not _knows(schedule, file and file[0]):
@@ -63,9 +63,16 @@ def _look_at_schedules(optimizer, file):
 
 def _knows(schedule, far):
     """Whether a schedule of the program's own begins where the file says."""
-    functions = getattr(schedule, "lr_lambdas", ())
-    cells = [cell.cell_contents for function in functions for cell in getattr(function, "__closure__", None) or () if far is not None]
-    return any(type(value) is int and value == far for value in cells)
+    cells = [cell for function in getattr(schedule, "lr_lambdas", ()) for cell in getattr(function, "__closure__", None) or ()]
+    return far is not None and any(_is_number(cell, far) for cell in cells)
+
+
+def _is_number(cell, number):
+    try:
+        return type(cell.cell_contents) is int and cell.cell_contents == number
+    except ValueError:
+        # The variable has no value yet.
+        return False
 
 
 def _holds(optimizer, model):

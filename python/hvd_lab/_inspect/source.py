@@ -72,6 +72,7 @@ def line_that_divides(otherwise):
     return found[-1] if found and len({line["file"] for line in found}) == 1 else otherwise
 
 
+@functools.lru_cache(1)
 def divides_by_all():
     """Whether the program divides anything by the number of ranks, or of all samples: it may do so before it adds something up."""
     kept = [_KEEPS_SIZE.search(linecache.getline(line["file"], line["line"])).group(1) for line in _lines(_KEEPS_SIZE)]
@@ -108,11 +109,16 @@ def line_of_value(where, method):
     return where
 
 
-def line_in_class(kind, pattern, is_only=False):
-    """The first line of a class of the program's that matches, or the only one; `None` where there is none."""
+def line_of_field(owner, name):
+    """The line in the class of an object that sets this field."""
+    return line_in(type(owner), re.compile(r"\bself\.%s\s*=" % re.escape(name)))
+
+
+def line_in(of, pattern, is_only=False):
+    """The first line of a class or a function of the program that matches, or the only one; `None` where there is none."""
     try:
-        file = core._is_own(inspect.getsourcefile(kind) or "<none>")
-        lines, first = inspect.getsourcelines(kind)
+        file = core._is_own(inspect.getsourcefile(of) or "<none>")
+        lines, first = inspect.getsourcelines(of)
     except (OSError, TypeError):
         return None
     found = [at for at, text in enumerate(lines) if pattern.search(text.split("#")[0])]

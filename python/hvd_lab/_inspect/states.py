@@ -32,10 +32,10 @@ def install(torch):
     schedules = sys.modules.get("torch.optim.lr_scheduler")
     base = getattr(schedules, "LRScheduler", getattr(schedules, "_LRScheduler", None))
     if base is not None:
+        replace(base, "__init__", core.remembers_making(resuming.schedules))
         replace(base, "step", core.looks_first(_look_at_step))
     for name in _STEPS:
         if hasattr(schedules, name):
-            replace(getattr(schedules, name), "__init__", core.remembers_making(_planned))
             replace(getattr(schedules, name), "step", core.looks_behind(_count_step))
     State.before_end.append(_tell_planned)
     replace(builtins, "print", told_print)
@@ -198,8 +198,8 @@ def _loads_nothing(module, missing, unexpected):
 _decisions = core.Marks()
 # Schedules that end after so many steps, and where they keep that number.
 _STEPS = {"OneCycleLR": "total_steps", "CosineAnnealingLR": "T_max", "LinearLR": "total_iters", "PolynomialLR": "total_iters", "SequentialLR": "", "LambdaLR": ""}
-# Where schedules of so many steps were made; and of the last one that made a step: how many it has, how many it has made, and its class.
-_planned, _made_steps = core.Marks(), []
+# Of the last schedule that made a step: where it was made, how many steps it has, how many it has made, and its class.
+_made_steps = []
 
 
 def _total_steps(schedule):
@@ -224,15 +224,13 @@ def _look_at_step(schedule, *args, **kwargs):
         core.tell_call("schedule stepped", frame)
     else:
         core.tell_once("schedule made", core.place_of_making(schedule, frame))
-    if schedule not in resuming.schedules:
-        resuming.schedules[schedule] = core.place_of_making(schedule, frame)
 
 
 @guard
 def _count_step(result, schedule, *args, **kwargs):
     """One that holds others comes last, behind the step of the one inside."""
     last = (getattr(schedule, "_schedulers", None) or [schedule])[-1]
-    _made_steps[:] = _planned.get(last), _total_steps(schedule), schedule.last_epoch, type(last).__name__
+    _made_steps[:] = resuming.schedules.get(last), _total_steps(schedule), schedule.last_epoch, type(last).__name__
 
 
 @guard

@@ -120,7 +120,9 @@ def tell_phases(is_between=False):
     """`is_between`: between updates of one pass, such as behind a validation that one rank makes there."""
     if is_between:
         begins_update()
-    kept.look(memory() if State.updates > 4 else 1 << 62)
+    held = memory()
+    if State.updates > 4:
+        kept.look(held)
     now = time.perf_counter()
     fields = {name: round(value, 6) for name, value in State.times.items()}
     for name in State.times:
@@ -130,7 +132,7 @@ def tell_phases(is_between=False):
         # So far it was the start of the program.
         _lines.clear()
     _is_settled[0] = True
-    send("phases", updates=State.updates, all=round(now - _last[0], 6), memory_bytes=memory(), others=round(_others[0], 6),
+    send("phases", updates=State.updates, all=round(now - _last[0], 6), memory_bytes=held, others=round(_others[0], 6),
          busiest=dict(zip(("file", "line"), busiest)) if busiest else core.NO_PLACE, **fields)
     _last[0], _ended[0], _others[0] = now, None, 0.0
     if is_between:

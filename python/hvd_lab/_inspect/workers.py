@@ -6,7 +6,6 @@ import functools
 import json
 import os
 import random
-import re
 import sys
 import tempfile
 
@@ -90,7 +89,7 @@ class _Generator:
 
     def place(self):
         """The line of its class that makes it."""
-        return source.line_in_class(type(self.owner), re.compile(r"\bself\.%s\s*=" % re.escape(self.name))) or {}
+        return source.line_of_field(self.owner, self.name) or {}
 
 
 def own_generators(dataset):
@@ -104,13 +103,9 @@ def own_generators(dataset):
                 found.append(_Generator(owner, name, *look))
             elif name == "transforms" and isinstance(value, (list, tuple)):
                 left.extend(value[:_OWN])
-            elif hasattr(value, "__dict__") and len(left) < _OWN and (name in ("dataset", "transform", "transforms") or core._is_own(_file_of(value)) is not None):
+            elif hasattr(value, "__dict__") and len(left) < _OWN and (name in ("dataset", "transform", "transforms") or core.is_of_program(value)):
                 left.append(value)
     return found
-
-
-def _file_of(value):
-    return getattr(sys.modules.get(type(value).__module__), "__file__", None) or "<none>"
 
 
 def _state_of(value):

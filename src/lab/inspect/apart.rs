@@ -20,11 +20,11 @@ pub(super) fn fields_apart(seen: &Inspection) -> Option<Finding> {
         ),
         known(&report.place),
         "no wrapper and no broadcast sends it: the ranks train the same weights on different functions",
-        seen.in_words(
-            "make it a weight, self.add_weight(..., trainable=False), or draw it with the same seed on all ranks",
-            "make it a buffer, self.register_buffer(...), or draw it with the same seed on all ranks",
-            "make it a buffer, self.register_buffer(...), or draw it with the same seed on all ranks",
-        ),
+        if seen.is_keras() {
+            "make it a weight, self.add_weight(..., trainable=False), or draw it with the same seed on all ranks"
+        } else {
+            "make it a buffer, self.register_buffer(...), or draw it with the same seed on all ranks"
+        },
     ))
 }
 

@@ -80,11 +80,11 @@ fn batches_added(seen: &Inspection) -> Option<Finding> {
         format!("the gradients of {count} batches add up before an update, and nothing divides them or the loss by {count}"),
         known(&report.place),
         "each update is as many times larger as there are batches in it, as if the rate were",
-        seen.in_words(
-            "give hvd.DistributedOptimizer average_aggregated_gradients=True".to_owned(),
-            format!("divide the loss of each batch: loss = loss / {count}"),
-            format!("divide the loss of each batch: loss = loss / {count}"),
-        ),
+        if seen.is_keras() {
+            "give hvd.DistributedOptimizer average_aggregated_gradients=True".to_owned()
+        } else {
+            format!("divide the loss of each batch: loss = loss / {count}")
+        },
     ))
 }
 

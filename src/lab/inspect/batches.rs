@@ -149,7 +149,7 @@ pub(super) fn are_parts<'a>(passes: impl Iterator<Item = &'a PassReport> + Clone
     are_comparable && sets.windows(2).all(|two| !two[0].is_empty() && two[0].is_disjoint(&two[1]))
 }
 
-/// Whether each rank has picked a part of its own from what there is, however much the parts have in common.
+/// Whether each rank has a different subset of the data set. The subsets may overlap.
 pub(super) fn have_subsets(reports: &Reports<'_>) -> bool {
     all_differ(reports, |pass| &pass.subset) && reports.values().all(|pass| !pass.subset.is_empty())
 }

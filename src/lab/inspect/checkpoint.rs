@@ -149,7 +149,7 @@ fn nothing_loaded(seen: &Inspection) -> Option<Finding> {
     ))
 }
 
-/// A training that goes on from a file, while its optimizer or its schedule begins anew.
+/// A training that is resumed from a checkpoint with a fresh optimizer or schedule.
 fn begun_anew(seen: &Inspection) -> Option<Finding> {
     if let Some(report) = seen.told("optimizer anew") {
         let [optimizer, epoch, is_there] = &report.settings[..] else { return None };

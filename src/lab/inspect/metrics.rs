@@ -89,7 +89,7 @@ pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy))
 }
 
-/// A decision that each rank makes by a result of its own share.
+/// A decision that each rank makes from the result of its own share.
 fn decided_by_share(seen: &Inspection) -> Option<Finding> {
     let (result, who) = own(seen, true)?;
     Some(Finding::objection(
@@ -155,7 +155,7 @@ fn has_shares(seen: &Inspection, passes: &Passes<'_>) -> bool {
 /// Whether a pass is a validation of one rank's share.
 fn validates_share(seen: &Inspection, passes: &Passes<'_>, contents: &Contents<'_>, pass: &PassReport) -> bool {
     let has_own = || contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
-    // A look at the model before the first update is no result, and a program without updates does not train.
+    // An evaluation before the first update is not a result, and a program without updates does not train.
     !pass.trains && pass.updates > 0 && !is_peek(seen, pass) && (is_share(passes, pass) || has_own())
 }
 

@@ -115,11 +115,11 @@ fn cores(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<Fi
         format!("{} are bound to the same cores of a host ({bound})", names(&shared)),
         known(&last.get(&shared[0])?.place),
         "they take turns there, and other cores stand idle",
-        seen.in_words(
-            "bind each to cores of its own, by hvd.local_rank()",
-            "bind each to cores of its own, by hvd.local_rank()",
-            "bind each to cores of its own, by int(os.environ[\"LOCAL_RANK\"])",
-        ),
+        if seen.is_horovod() {
+            "bind each to cores of its own, by hvd.local_rank()"
+        } else {
+            "bind each to cores of its own, by int(os.environ[\"LOCAL_RANK\"])"
+        },
     ))
 }
 

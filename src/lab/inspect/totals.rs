@@ -39,11 +39,7 @@ fn sum_told(seen: &Inspection) -> Option<Finding> {
         format!("an accuracy of {printed} is printed at {line}: it is the sum over the ranks, and nothing divides it"),
         known(&report.place),
         "what is printed or decided by is the number of ranks times too large",
-        seen.in_words(
-            "leave op=hvd.Sum out: hvd.allreduce averages",
-            "leave op=hvd.Sum out: hvd.allreduce averages",
-            "divide by dist.get_world_size() behind it, or add up hits and samples and divide these",
-        ),
+        divided(seen, "hits"),
     ))
 }
 
@@ -56,12 +52,16 @@ fn total_told(seen: &Inspection) -> Option<Finding> {
         format!("{name} is printed at {line} as the sum over the ranks, and nothing divides it"),
         known(&report.place),
         "if it is a mean on each rank, what is printed or decided by is the number of ranks times too large",
-        seen.in_words(
-            "leave op=hvd.Sum out: hvd.allreduce averages",
-            "leave op=hvd.Sum out: hvd.allreduce averages",
-            "divide by dist.get_world_size() behind it, or add up sums and samples and divide these",
-        ),
+        divided(seen, "sums"),
     ))
+}
+
+/// What to write in place of a sum over the ranks that nothing divides.
+fn divided(seen: &Inspection, what: &str) -> String {
+    if seen.is_horovod() {
+        return "leave op=hvd.Sum out: hvd.allreduce averages".to_owned();
+    }
+    format!("divide by dist.get_world_size() behind it, or add up {what} and samples and divide these")
 }
 
 /// A mean over the ranks of what each has for a share, where the shares are of unequal size.
