@@ -56,15 +56,15 @@ def _line(depth):
             line = source.line_in(frame.f_code, _growth_of(name))
             if line is not None:
                 return line
-    return _line_of_model() or core.place() if depth == 3 else None
+    return _line_of_model(depth) or (core.place() if depth == 3 else None)
 
 
-def _line_of_model():
+def _line_of_model(depth):
     """Of a wrapped model that keeps losses in a field, as one of Lightning may."""
     from . import averaging
 
     for model in [wrapper.wrapped().module for wrapper in averaging.wrappers if wrapper.wrapped() is not None]:
-        for name in _kept_names(dict(vars(model)), 3):
+        for name in _kept_names(dict(vars(model)), depth):
             line = source.line_in(type(model), _growth_of(name))
             if line is not None:
                 return line

@@ -2,7 +2,7 @@
 import inspect
 import time
 
-from . import core, digest, rows, workers
+from . import core, digest, rows, source, workers
 
 # Where shards and iterators of ImageDataGenerator were made.
 made = core.Marks()
@@ -172,6 +172,21 @@ def watched(data):
     return data, seen
 
 
+# Arrays whose rows are told.
+_told_rows, _MOST_TOLD = set(), 4
+
+
+def look_at_rows(fields, data, labels):
+    """Of arrays that a fit goes over as they are: each rank may have cut them itself."""
+    first = _first(data)
+    if type(first).__module__ != "numpy" or fields["sampler"] == "steps" or len(_told_rows) >= _MOST_TOLD or fields["content"] in _told_rows:
+        return
+    _told_rows.add(fields["content"])
+    arrays = [array[: rows.MOST] for array in (first, _first(labels)) if type(array).__module__ == "numpy" and not array.dtype.hasobject]
+    fields["seen"].rows.add(arrays)
+    fields["split_made"] = source.line_of_share(core.NO_PLACE)
+
+
 def _watch_class(of):
     if not getattr(of.__getitem__, "_is_watched", False):
         try:
@@ -217,7 +232,7 @@ def told(what, fields, batches):
     samples = batches * size
     if fields["dataset"] and fields["sampler"] != "steps" and not fields.get("replicas"):
         samples = min(samples, fields["dataset"])
-    shared = {name: fields[name] for name in ("sampler", "sampler_made", "shuffles", "content") if name in fields}
+    shared = {name: fields[name] for name in ("sampler", "sampler_made", "split_made", "shuffles", "content") if name in fields}
     shared.update({name: fields[name] for name in ("dataset", "batch_size", "replicas", "replica", "seed") if fields.get(name) is not None})
     seen = fields.pop("seen", None) or Seen()
     core.send("pass", batches=batches, samples=samples, order="", first=seen.first, rows=seen.rows.picked(), picked=[], every=1, workers=0, drops_last=False, **shared, **what)

@@ -34,12 +34,13 @@ def install(keras, tensorflow):
     replace(model, "fit", _fits)
     replace(model, "evaluate", _evaluates)
     replace(model, "train_on_batch", core.looks_first(_look_at_batch))
-    State.before_end.append(_tell_batches)
+    State.before_end += [_tell_batches, _tell_planned]
     for name in ("save", "save_weights"):
         replace(model, name, functools.partial(_tells_file, "Model." + name))
     replace(model, "load_weights", core.looks_behind(_tell_load))
     optimizers = keras.optimizers
-    for owner in (callbacks.Callback, getattr(optimizers, "Optimizer", None), getattr(getattr(optimizers, "legacy", None), "Optimizer", None)):
+    schedule = getattr(getattr(optimizers, "schedules", None), "LearningRateSchedule", None)
+    for owner in (callbacks.Callback, schedule, getattr(optimizers, "Optimizer", None), getattr(getattr(optimizers, "legacy", None), "Optimizer", None)):
         if owner is not None:
             replace(owner, "__init__", core.remembers_making(_made))
     keras_data.install(keras)
@@ -84,11 +85,30 @@ def averages(optimizer):
 
 
 def rate_of(optimizer):
+    _scheduled[:] = [optimizer]
     rate = getattr(innermost(optimizer), "learning_rate", None)
     try:
         return [float(rate.numpy() if hasattr(rate, "numpy") else rate)]
     except (TypeError, ValueError, AttributeError):
         return []
+
+
+# The optimizer whose rate was read last.
+_scheduled = []
+
+
+@guard
+def _tell_planned():
+    """Of a schedule after how many steps it ends, or changes the rate for the last time, and for the first."""
+    optimizer = innermost(_scheduled[0]) if _scheduled else None
+    schedule = getattr(optimizer, "_learning_rate", None) or getattr(optimizer, "_hyper", {}).get("learning_rate")
+    where = _made.get(schedule) if schedule is not None else None
+    steps = [int(step) for step in getattr(schedule, "boundaries", ())]
+    total = max(steps, default=getattr(schedule, "decay_steps", 0) + (getattr(schedule, "warmup_steps", 0) or 0))
+    # An exponential decay has no end.
+    if where and total and not hasattr(schedule, "decay_rate"):
+        words = total, int(optimizer.iterations), type(schedule).__name__, min(steps, default=0)
+        core.tell_once("planned steps", where, [str(word) for word in words])
 
 
 def _number_of(where):
@@ -122,6 +142,7 @@ def _with_watch(signature, model, args, kwargs):
     if watch.data is not None:
         given["x"], watch.seen = keras_data.watched(given.get("x"))
         watch.data["seen"] = watch.seen
+        keras_data.look_at_rows(watch.data, given.get("x"), given.get("y"))
     callbacks = given.get("callbacks")
     _look_at_order(callbacks if isinstance(callbacks, (list, tuple)) else (), where)
     if hasattr(callbacks, "append") and hasattr(callbacks, "on_train_begin"):

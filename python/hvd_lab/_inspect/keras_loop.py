@@ -3,7 +3,7 @@ import sys
 import time
 import weakref
 
-from . import core, digest, horovod_common, keras_data, keras_hooks
+from . import core, departures, digest, horovod_common, keras_data, keras_hooks
 from .core import NO_PLACE, State, guard, place, replace, sampled, send
 
 # Horovod has put itself around a tape or an optimizer.
@@ -270,6 +270,7 @@ def _calls_function(old):
             return old(self, *args, **kwargs)
         for loop in _of_function.get(self, []):
             guard(loop.begin)()
+            departures.note(sys._getframe(1))
         _calls.append(self)
         try:
             result = old(self, *args, **kwargs)

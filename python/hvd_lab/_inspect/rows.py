@@ -3,7 +3,7 @@ import ctypes
 import hashlib
 
 # Samples that are looked at, digests that are told, and the fewest that say anything.
-_MOST, _KEPT, _FEWEST = 4096, 256, 64
+MOST, _KEPT, _FEWEST = 4096, 256, 64
 # Values of a sample that are read.
 _VALUES = 256
 
@@ -22,7 +22,7 @@ class Rows:
         """A batch of tensors, or of NumPy's arrays."""
         tensors = [tensor for tensor in tensors if getattr(tensor, "ndim", 0)]
         count = len(tensors[0]) if tensors else 0
-        if self.count >= _MOST or not count:
+        if self.count >= MOST or not count:
             return
         parts = [_bytes_of_rows(tensor, count) for tensor in tensors[:8] if len(tensor) == count]
         for row in range(count):

@@ -21,6 +21,9 @@ _DIVIDES_BY_RANKS = re.compile(r"/=?\s*(float\(|int\()?[\w.]*?(world|(?<!batch_)
 # The number of ranks in a variable, and a division by the length of something else than a loader.
 _KEEPS_SIZE = re.compile(r"^\s*([\w.,\s]+?)\s*=[^=].*(world_size|WORLD_SIZE|\.size\(\)|num_processes|local_size)")
 _DIVIDES_BY_LENGTH = re.compile(r"(/=?\s*(float\(|int\()?|div_?\()len\((?!\w*(loader|batch|iter|dl\b))", re.I)
+# `samples[rank::size]`, `range(rank, parts, size)`: a share by the number of the rank.
+_SHARES = re.compile(r"(?<![\w\"'])(?:range|islice|arange)\([^#]*\brank\b|[\w\])]\[[^\[\]#\"']*\brank\b[^\"'#]*\]")
+_NO_SHARES = re.compile(r"print|environ|device|gpu|cuda|format\(|f[\"']|log")
 _STOPS = re.compile(r"\.stop_training\s*=\s*True")
 _MOST_LINES = 100_000
 # Lines behind a call that are looked at.
@@ -123,6 +126,12 @@ def line_in(of, pattern, is_only=False):
         return None
     found = [at for at, text in enumerate(lines) if pattern.search(text.split("#")[0])]
     return {"file": file, "line": max(first, 1) + found[0]} if file is not None and found and not (is_only and len(found) > 1) else None
+
+
+def line_of_share(otherwise):
+    """The only line that takes a share by the number of the rank, or else another line."""
+    found = [line for line in _lines(_SHARES) if not _NO_SHARES.search(linecache.getline(line["file"], line["line"]))]
+    return found[0] if len(found) == 1 else otherwise
 
 
 def line_that_stops(otherwise):

@@ -197,8 +197,10 @@ def _loads_nothing(module, missing, unexpected):
 
 _decisions = core.Marks()
 # Schedules that end after so many steps, and where they keep that number.
-_STEPS = {"OneCycleLR": "total_steps", "CosineAnnealingLR": "T_max", "LinearLR": "total_iters", "PolynomialLR": "total_iters", "SequentialLR": "", "LambdaLR": ""}
-# Of the last schedule that made a step: where it was made, how many steps it has, how many it has made, and its class.
+_STEPS = {"OneCycleLR": "total_steps", "CosineAnnealingLR": "T_max", "LinearLR": "total_iters", "PolynomialLR": "total_iters", "SequentialLR": "", "LambdaLR": "",
+          "MultiStepLR": "", "StepLR": "step_size"}
+# Of the last schedule that made a step: where it was made, how many steps it has, how many it has made, its class, and the step at which one
+# first changes the rate that does so at a few.
 _made_steps = []
 
 
@@ -208,6 +210,8 @@ def _total_steps(schedule):
     if inner:
         last = _total_steps(inner[-1])
         return last and schedule._milestones[-1] + last
+    if hasattr(schedule, "milestones"):
+        return max(schedule.milestones, default=0)
     for function in getattr(schedule, "lr_lambdas", ())[:1]:
         # As the schedules of transformers are made.
         return getattr(function, "keywords", {}).get("num_training_steps", 0)
@@ -230,7 +234,12 @@ def _look_at_step(schedule, *args, **kwargs):
 def _count_step(result, schedule, *args, **kwargs):
     """One that holds others comes last, behind the step of the one inside."""
     last = (getattr(schedule, "_schedulers", None) or [schedule])[-1]
-    _made_steps[:] = resuming.schedules.get(last), _total_steps(schedule), schedule.last_epoch, type(last).__name__
+    _made_steps[:] = resuming.schedules.get(last), _total_steps(schedule), schedule.last_epoch, type(last).__name__, _first_change(schedule)
+
+
+def _first_change(schedule):
+    """The step at which a schedule of a few steps first changes the rate; 0 of any other."""
+    return min(getattr(schedule, "milestones", ()), default=getattr(schedule, "step_size", 0) if type(schedule).__name__ == "StepLR" else 0)
 
 
 @guard

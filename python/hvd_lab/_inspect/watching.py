@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from . import core, kept, results, scaling, unloaded
+from . import core, departures, kept, results, scaling, unloaded
 from .core import State, guard, place, replace, send
 
 _last = [time.perf_counter()]
@@ -87,6 +87,7 @@ def _before_backward(loss):
     if tells_backward[0]:
         core.tell_call("backward by hand", sys._getframe(3))
     unloaded.close()
+    departures.note(sys._getframe(3))
     kept.mark(loss)
     scaling.before_backward(loss, sys._getframe(3))
 
@@ -197,6 +198,7 @@ def _tell_stall(main, still):
     name = within[0] if within else _of_horovod(frame) if called == "quick_execute" else ""
     name = name or (_WAITING.get(called, "") if is_library else "")
     results.close(frame)
+    departures.tell_left_loop(frame)
     send("stalled", batches=State.taken, place=(within[1] if within else place(frame)), within=name, calls=State.calls, updates=State.updates, seconds=round(still, 1))
 
 

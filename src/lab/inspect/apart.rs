@@ -82,13 +82,33 @@ pub(super) fn from_end_of_data(seen: &Inspection, finding: Finding) -> Finding {
         let said = format!("{}; rank {rank} has come to the end of its epoch, and rank {other} has more batches", finding.seen);
         return Finding { seen: said, remedy: even_batches(seen).to_owned(), ..finding };
     }
-    let Some((rank, pass, other)) = end_of_data(seen).filter(|_| finding.is_objection()) else { return finding };
+    let Some((rank, pass, other)) = end_of_data(seen).filter(|_| finding.is_objection()) else { return from_loop(seen, finding) };
     let of = known(&pass.made).map_or(String::new(), |place| format!(" (the loader at {})", line(&place)));
     let said = format!(
         "{}; rank {rank} has come to the end of its {} batches{of}, and rank {other} has more",
         finding.seen, pass.batches
     );
     Finding { seen: said, remedy: even_batches(seen).to_owned(), ..finding }
+}
+
+/// Adds that a rank has left its own loop, where another one still waits for gradients in it.
+fn from_loop(seen: &Inspection, finding: Finding) -> Finding {
+    let last = |rank: &usize| {
+        let Some(InspectorReport::Stalled(report)) = seen.ranks.get(rank)?.last() else { return None };
+        let is_here = |left: &&WrappedReport| left.by == "left its loop" && left.settings == [report.updates.to_string()];
+        Some((report, seen.of_rank(*rank, wrapped).filter(is_here).last()))
+    };
+    let is_in_update =
+        |report: &StalledReport| ["backward", "synchronize", "a graph"].iter().any(|part| report.within.contains(part));
+    let has_left = seen.ranks.keys().find_map(|rank| last(rank).and_then(|(report, left)| Some((*rank, report.updates, left?))));
+    let Some((rank, updates, left)) = has_left.filter(|_| finding.is_objection()) else { return finding };
+    let goes_on = |other: &&usize| {
+        last(other).is_some_and(|(report, left)| left.is_none() && report.updates == updates && is_in_update(report))
+    };
+    let Some(other) = seen.ranks.keys().find(goes_on) else { return finding };
+    let said =
+        format!("{}; rank {rank} has left its loop after {updates} updates, and rank {other} has more batches", finding.seen);
+    Finding { seen: said, place: known(&left.place).or(finding.place), remedy: even_batches(seen).to_owned(), ..finding }
 }
 
 /// The rank of a Keras program that averages its metrics while another one is in a graph, and that one.

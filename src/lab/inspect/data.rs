@@ -18,6 +18,8 @@ const MOSTLY: f64 = 0.9;
 /// PyTorch's own, which know nothing of ranks.
 const SAMPLERS: [&str; 5] =
     ["RandomSampler", "SequentialSampler", "SubsetRandomSampler", "BatchSampler", "WeightedRandomSampler"];
+const DISJOINT: &str =
+    "cut the parts so that each sample goes to one rank: Subset(dataset, range(rank, len(dataset), world_size))";
 pub(super) const DIVIDE_STEPS: &str = "divide the steps of an epoch by the number of ranks: steps_per_epoch=steps // hvd.size()";
 /// A rank that sees more than one in so many samples a second time has an iterator that begins anew.
 const REPEATED: usize = 32;
@@ -293,12 +295,17 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
                 "draw the split with one seed on all ranks, as by random_split(..., generator=torch.Generator().manual_seed(0))",
             );
         }
-        if have_subsets(reports) && one.replicas.is_none() {
+        let are_arrays = seen.is_keras() && have_own && one.dataset.is_some() && one.sampler.is_empty();
+        if (have_subsets(reports) || are_arrays) && one.replicas.is_none() {
             return wrong(
                 format!("{said}: the parts that the ranks take of the data set overlap"),
                 known(&one.split_made).or_else(|| made(reports)),
                 "these samples count several times, and others are never seen",
-                "cut the parts so that each sample goes to one rank: Subset(dataset, range(rank, len(dataset), world_size))",
+                seen.in_words(
+                    "cut one order of the samples, drawn with a seed that is the same on all ranks: order[hvd.rank()::hvd.size()]",
+                    DISJOINT,
+                    DISJOINT,
+                ),
             );
         }
         if have_own && one.replicas == Some(seen.size()) {

@@ -10,6 +10,7 @@ use crate::domain::event::{EndedReport, InspectedUpdate, PassReport, Place, Wrap
 use crate::domain::units;
 
 const STEP: &str = "step the schedule on all ranks: scheduler.step() belongs outside of what one rank does";
+const OWN_STEPS: &str = "plan for the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs";
 const TOPIC: Topic = Topic::Rate;
 /// A rate that climbs by less is the noise of a schedule.
 const CLIMB: f64 = 1.05;
@@ -119,6 +120,16 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
     // OneCycleLR refuses more steps than it was made for. Others may be made for more epochs than are trained.
     let is_exact = report.settings.get(2).is_none_or(|name| name == "OneCycleLR");
     let is_of_batches = made > 2 * seen.passes(true).len() && made >= 16;
+    let first = number(report, 3).filter(|first| *first >= made && planned <= made * seen.size() && seen.size() > 1);
+    if let Some(first) = first.filter(|_| is_of_batches && seen.have_all_ended()) {
+        let said = format!(
+            "{} first changes the rate behind step {first}, and {made} were made: does it count the steps of all {} ranks?",
+            report.settings.get(2).map_or("the schedule", String::as_str),
+            seen.size()
+        );
+        let cost = "the rate is still high when the training ends";
+        return Some(Finding::objection((TOPIC, Outcome::Look), said, known(&report.place), cost, OWN_STEPS));
+    }
     (seen.have_all_ended() && is_of_all_ranks && (is_exact || is_of_batches)).then(|| {
         Finding::objection(
             (TOPIC, if is_exact { Outcome::Wrong } else { Outcome::Look }),
@@ -132,7 +143,7 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
             if seen.is_accelerate() {
                 "pass the schedule through accelerator.prepare(), which then makes a step for each process"
             } else {
-                "plan for the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs"
+                OWN_STEPS
             },
         )
     })

@@ -91,7 +91,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their gradients change too early")];
     }
     let stepped = || reports.values().next().and_then(|update| known(&update.place));
-    let (what, place, remedy) = match (loaded_by_some(seen, StateAction::LoadedModel, |_| true), skipped(seen)) {
+    let (what, place, remedy) = match (loaded_by_some(seen, StateAction::LoadedModel, false), skipped(seen)) {
         (Some((who, place)), _) => (format!("{who} loaded weights that the others did not"), place, CHANGE),
         (None, Some((what, remedy))) => (what, stepped(), remedy),
         (None, None) => ("something changes them beside the optimizer".to_owned(), stepped(), CHANGE),
@@ -173,16 +173,28 @@ fn beside(seen: &Inspection) -> Option<Finding> {
     ))
 }
 
-/// Whether it was loaded before the first update.
-fn is_at_start(report: &StateReport) -> bool {
-    report.updates == 0
+/// What a rank did with states before its first update, or before the first of all ranks where it has trained something alone before, by
+/// the numbers of its reports.
+fn at_start(seen: &Inspection, rank: usize) -> Vec<(usize, &StateReport)> {
+    let reports = seen.ranks.get(&rank).map_or(&[][..], Vec::as_slice);
+    let updates = seen.updates();
+    let shared = updates.iter().find(|((_, number), _)| *number == 0).and_then(|(_, ranks)| ranks.get(&rank).copied());
+    let is_shared = |report: &InspectorReport| update(report).zip(shared).is_some_and(|(own, shared)| std::ptr::eq(own, shared));
+    let begins = reports.iter().position(is_shared).filter(|at| reports[..*at].iter().any(|report| update(report).is_some()));
+    let is_early = |(at, report): &(usize, &StateReport)| begins.map_or(report.updates == 0, |begins| *at < begins);
+    reports.iter().enumerate().filter_map(|(at, report)| Some((at, state(report)?))).filter(is_early).collect()
+}
+
+/// The last of those by this action.
+fn last_at_start(seen: &Inspection, rank: usize, action: StateAction) -> Option<(usize, &StateReport)> {
+    at_start(seen, rank).into_iter().rfind(|(_, report)| report.action == action)
 }
 
 /// Why weights differ before the first update.
 fn start(seen: &Inspection) -> (String, Option<Place>, String) {
     // What some ranks loaded before a broadcast has come to all ranks with it.
     let is_sent = is_sent_behind_loads(seen);
-    let loaded = loaded_by_some(seen, StateAction::LoadedModel, is_at_start).filter(|_| !is_sent);
+    let loaded = loaded_by_some(seen, StateAction::LoadedModel, true).filter(|_| !is_sent);
     if let Some((who, place)) = loaded {
         let remedy = looked_for_early(seen).unwrap_or(seen.in_words(
             "load them on all ranks, or before Horovod's broadcast",
@@ -191,16 +203,10 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
         ));
         return (format!("{who} loaded weights, and the others did not"), place, remedy.to_owned());
     }
-    let loads: Vec<(usize, &str)> = seen
-        .of_all(state)
-        .filter(|(_, report)| report.action == StateAction::LoadedModel && is_at_start(report))
-        .map(|(rank, report)| (rank, report.digest.as_str()))
-        .collect();
-    if !is_sent && loads.len() > 1 && differ(loads.iter().map(|(_, digest)| digest)) {
-        let place = seen
-            .of_all(state)
-            .find(|(_, report)| report.action == StateAction::LoadedModel)
-            .and_then(|(_, report)| known(&report.place));
+    let early = seen.ranks.keys().flat_map(|rank| at_start(seen, *rank)).map(|(_, report)| report);
+    let loads: Vec<&StateReport> = early.filter(|report| report.action == StateAction::LoadedModel).collect();
+    if !is_sent && loads.len() > 1 && differ(loads.iter().map(|report| &report.digest)) {
+        let place = known(&loads[0].place);
         return ("each rank loaded other weights".to_owned(), place, "load the same file on all ranks".to_owned());
     }
     if let Some(wrapper) = equal_behind_wrapper(seen) {
@@ -246,27 +252,27 @@ fn equal_behind_wrapper(seen: &Inspection) -> Option<&WrappedReport> {
 
 /// The broadcast that all ranks made before their first update, behind which all held the same weights.
 fn broadcast_before(seen: &Inspection) -> Option<Place> {
-    let is_one = |report: &StateReport| report.action == StateAction::BroadcastModel && is_at_start(report);
-    let last: BTreeMap<usize, &StateReport> = seen.of_all(state).filter(|(_, report)| is_one(report)).collect();
-    let is_equal = last.len() == seen.ranks.len() && !differ(last.values().map(|report| &report.digest));
-    last.into_values().next().filter(|report| is_equal && !report.digest.is_empty()).and_then(|report| known(&report.place))
+    let sent = |rank: &usize| last_at_start(seen, *rank, StateAction::BroadcastModel).map(|(_, report)| report);
+    let last: Vec<&StateReport> = seen.ranks.keys().map(sent).collect::<Option<_>>()?;
+    let is_equal = !differ(last.iter().map(|report| &report.digest));
+    last.first().filter(|report| is_equal && !report.digest.is_empty()).and_then(|report| known(&report.place))
 }
 
 /// Whether all ranks were sent weights behind all that any of them loaded before its first update.
 fn is_sent_behind_loads(seen: &Inspection) -> bool {
-    let last = |reports: &[InspectorReport], action| {
-        reports.iter().rposition(|report| state(report).is_some_and(|report| report.action == action && is_at_start(report)))
-    };
-    let is_sent = |reports: &Vec<InspectorReport>| {
-        last(reports, StateAction::BroadcastModel).is_some_and(|sent| Some(sent) > last(reports, StateAction::LoadedModel))
-    };
-    broadcast_before(seen).is_some() && seen.ranks.values().all(is_sent)
+    let last = |rank: &usize, action| last_at_start(seen, *rank, action).map(|(at, _)| at);
+    let is_sent = |rank: &usize| last(rank, StateAction::BroadcastModel) > last(rank, StateAction::LoadedModel);
+    broadcast_before(seen).is_some() && seen.ranks.keys().all(is_sent)
 }
 
-/// Ranks that loaded a state where others, which have got as far, did not. Only loads that `counts` accepts are looked at.
-fn loaded_by_some(seen: &Inspection, action: StateAction, counts: fn(&StateReport) -> bool) -> Option<(String, Option<Place>)> {
-    let loads = seen.of_all(state).filter(|(_, report)| report.action == action && counts(report));
-    let loaded: BTreeMap<usize, &Place> = loads.map(|(rank, report)| (rank, &report.place)).collect();
+/// Ranks that loaded a state where others, which have got as far, did not; `is_early`: before the first update.
+fn loaded_by_some(seen: &Inspection, action: StateAction, is_early: bool) -> Option<(String, Option<Place>)> {
+    let loads = |rank: &usize| -> Vec<&StateReport> {
+        let early = || at_start(seen, *rank).into_iter().map(|(_, report)| report).collect();
+        if is_early { early() } else { seen.of_rank(*rank, state).collect() }
+    };
+    let first = |rank: &usize| Some((*rank, &loads(rank).into_iter().find(|report| report.action == action)?.place));
+    let loaded: BTreeMap<usize, &Place> = seen.ranks.keys().filter_map(first).collect();
     let trained: BTreeSet<usize> = seen.of_all(update).map(|(rank, _)| rank).collect();
     let place = loaded.values().next().copied()?;
     trained.iter().any(|rank| !loaded.contains_key(rank)).then(|| (names(loaded.keys()), known(place)))
@@ -293,7 +299,7 @@ fn looked_for_early(seen: &Inspection) -> Option<&'static str> {
 /// A model or an optimizer that only some ranks loaded.
 pub(super) fn loaded_apart(seen: &Inspection) -> Option<(String, Option<Place>)> {
     let actions = [StateAction::LoadedModel, StateAction::LoadedOptimizer];
-    actions.into_iter().find_map(|action| loaded_by_some(seen, action, |_| true))
+    actions.into_iter().find_map(|action| loaded_by_some(seen, action, false))
 }
 
 pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
@@ -315,7 +321,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     let mut known_equal = updates.iter().filter(|((_, number), reports)| are_equal(reports) && is_before(*number));
     let other = known_equal.clone().find(|(_, reports)| differ(reports.values().map(|update| &update.state)));
     if let Some(((_, number), reports)) = other {
-        let some = loaded_by_some(seen, StateAction::LoadedOptimizer, |_| true);
+        let some = loaded_by_some(seen, StateAction::LoadedOptimizer, false);
         let place = some
             .as_ref()
             .and_then(|(_, place)| place.clone())
