@@ -12,20 +12,22 @@ _FRAMES, _VALUES, _DEPTH = 12, 64, 2
 # Numbers in a tensor that is a result, rather than a part of the model or of the data.
 _FEW = 8
 _CLOSE, _EXACT = 1e-5, 1e-9
+# No count of samples.
+_LARGE = 1 << 53
 
 
 class Earlier:
     """Of the functions of the program that are under way in `frame` and around it."""
 
     def __init__(self, frame):
-        self._tensors, self._numbers = {}, set()
+        self._tensors, self._numbers, self._counts = {}, set(), set()
         for of in frames(frame):
             for value in read(of, _some) or ():
                 self._add(value, _DEPTH)
 
     def _add(self, value, depth):
         torch = sys.modules.get("torch")
-        if type(value) is float:
+        if type(value) is float or type(value) is int and abs(value) < _LARGE:
             self._know([value])
         elif torch is not None and torch.is_tensor(value):
             version = _version(value)
@@ -43,8 +45,9 @@ class Earlier:
                     self._add(item, depth - 1)
 
     def _know(self, numbers):
-        """Neither counts nor what stands for no number yet, as the best loss before the first."""
-        self._numbers.update(number for number in numbers if math.isfinite(number) and not number.is_integer())
+        """Not what stands for no number yet, as the best loss before the first."""
+        for number in filter(math.isfinite, numbers):
+            (self._counts if float(number).is_integer() else self._numbers).add(number)
 
     def knows(self, numbers):
         """Whether those of them that are fractions were there already, or are shares of what was: the mean of a sum of losses."""
@@ -52,12 +55,16 @@ class Earlier:
         return bool(new) and all(any(_is_share(number, known) for known in self._numbers) for number in new)
 
     def has(self, tensor):
-        """Whether all that this tensor says was there already. Whole numbers count samples, and say nothing alone."""
+        """Whether all that this tensor says was there already. A whole number counts samples, and says nothing alone; a new one beside that
+        may be of hits.
+        """
         there, version = self._tensors.get(id(tensor), (None, None))
         if there is not None and there() is tensor and version == _version(tensor):
             return True
-        new = [number for number in digest.of_few(tensor, _FEW) if not number.is_integer()]
-        return bool(new) and all(any(abs(number - known) <= _CLOSE * abs(known) for known in self._numbers) for number in new)
+        numbers = digest.of_few(tensor, _FEW)
+        new = [number for number in numbers if not number.is_integer()]
+        counts = sum(number.is_integer() and number not in self._counts for number in numbers)
+        return bool(new) and counts < 2 and all(any(abs(number - known) <= _CLOSE * abs(known) for known in self._numbers) for number in new)
 
 
 def _is_share(number, whole):

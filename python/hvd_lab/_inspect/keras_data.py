@@ -126,7 +126,10 @@ def _chain(data, fields):
         elif "Shard" in name and hasattr(data, "_num_shards"):
             if made.get(data) is not None:
                 fields["sampler_made"] = made.get(data)
-            fields["replicas"], fields["replica"] = _number(data._num_shards), _number(data._index)
+            share = _number(data._num_shards), _number(data._index)
+            if share == (fields.get("replicas"), fields.get("replica")) and share[0] != 1:
+                fields["sampler"] = "shard of a shard"
+            fields["replicas"], fields["replica"] = share
         inner = getattr(data, "_input_dataset", None) or getattr(data, "_dataset", None)
         if inner is None:
             break

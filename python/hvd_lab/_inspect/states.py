@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from . import core, digest, resuming, sums
+from . import core, digest, planned, resuming, sums
 from .core import State, guard, place, replace, sampled, send
 
 
@@ -34,10 +34,7 @@ def install(torch):
     if base is not None:
         replace(base, "__init__", core.remembers_making(resuming.schedules))
         replace(base, "step", core.looks_first(_look_at_step))
-    for name in _STEPS:
-        if hasattr(schedules, name):
-            replace(getattr(schedules, name), "step", core.looks_behind(_count_step))
-    State.before_end.append(_tell_planned)
+    planned.install(schedules)
     replace(builtins, "print", told_print)
     for owner in (builtins, io):
         replace(owner, "open", _tells_open)
@@ -196,26 +193,6 @@ def _loads_nothing(module, missing, unexpected):
 
 
 _decisions = core.Marks()
-# Schedules that end after so many steps, and where they keep that number.
-_STEPS = {"OneCycleLR": "total_steps", "CosineAnnealingLR": "T_max", "LinearLR": "total_iters", "PolynomialLR": "total_iters", "SequentialLR": "", "LambdaLR": "",
-          "MultiStepLR": "", "StepLR": "step_size"}
-# Of the last schedule that made a step: where it was made, how many steps it has, how many it has made, its class, and the step at which one
-# first changes the rate that does so at a few.
-_made_steps = []
-
-
-def _total_steps(schedule):
-    """After how many a schedule ends; 0 where it does not say."""
-    inner = getattr(schedule, "_schedulers", None)
-    if inner:
-        last = _total_steps(inner[-1])
-        return last and schedule._milestones[-1] + last
-    if hasattr(schedule, "milestones"):
-        return max(schedule.milestones, default=0)
-    for function in getattr(schedule, "lr_lambdas", ())[:1]:
-        # As the schedules of transformers are made.
-        return getattr(function, "keywords", {}).get("num_training_steps", 0)
-    return getattr(schedule, _STEPS.get(type(schedule).__name__) or "total_steps", 0)
 
 
 @guard
@@ -228,24 +205,6 @@ def _look_at_step(schedule, *args, **kwargs):
         core.tell_call("schedule stepped", frame)
     else:
         core.tell_once("schedule made", core.place_of_making(schedule, frame))
-
-
-@guard
-def _count_step(result, schedule, *args, **kwargs):
-    """One that holds others comes last, behind the step of the one inside."""
-    last = (getattr(schedule, "_schedulers", None) or [schedule])[-1]
-    _made_steps[:] = resuming.schedules.get(last), _total_steps(schedule), schedule.last_epoch, type(last).__name__, _first_change(schedule)
-
-
-def _first_change(schedule):
-    """The step at which a schedule of a few steps first changes the rate; 0 of any other."""
-    return min(getattr(schedule, "milestones", ()), default=getattr(schedule, "step_size", 0) if type(schedule).__name__ == "StepLR" else 0)
-
-
-@guard
-def _tell_planned():
-    if _made_steps and _made_steps[0] and _made_steps[1]:
-        core.tell_once("planned steps", _made_steps[0], [str(word) for word in _made_steps[1:]])
 
 
 def _tells_decision(old):

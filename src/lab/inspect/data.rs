@@ -1,15 +1,14 @@
 //! Each sample goes to one rank, once an epoch, in a new order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::batches::{
-    Reports, TOPIC, all_differ, are_parts, have_subsets, made, sampler_made, sizes, unequal, uneven, weights, wrong,
-};
+use super::batches::{Reports, TOPIC, are_parts, have_subsets, made, sampler_made, sizes, unequal, uneven, weights, wrong};
 use super::finding::{Finding, Outcome};
-use super::inspection::{Inspection, differ, known, ranks as names, state};
-use super::labels::{numbered_apart, rows_apart, split_twice};
+use super::inspection::{Inspection, differ, known, ranks as names};
+use super::labels::{numbered_apart, rows_apart};
 use super::order::same_order;
-use crate::domain::event::{PassReport, StateAction};
+use super::shares::{shared_twice, split_twice};
+use crate::domain::event::PassReport;
 
 /// A pass over so much of a data set is over all of it, and an overlap beyond chance.
 const ALL: f64 = 0.98;
@@ -327,36 +326,6 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         };
         wrong(said, sampler_made(reports), cost, remedy)
     })?
-}
-
-/// Parts of a data set, one for each rank, that a distributed sampler shares out once more.
-fn shared_twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
-    let one = reports.values().next()?;
-    let is_shared = |pass: &PassReport| pass.replicas == Some(seen.size());
-    let are_files = || all_differ(reports, |pass| &pass.content) && have_own_files(seen);
-    if !reports.values().all(|pass| is_shared(pass)) || !(have_subsets(reports) || are_files()) {
-        return None;
-    }
-    let (samples, parts): (usize, usize) =
-        reports.values().fold((0, 0), |sum, pass| (sum.0 + pass.samples, sum.1 + pass.dataset.unwrap_or(0)));
-    wrong(
-        format!(
-            "each rank has a part of the data set, and the sampler shares that part out once more: {samples} of {parts} samples were trained on"
-        ),
-        known(&one.split_made).or_else(|| made(reports)),
-        "the other samples of the parts are never seen",
-        "give all ranks the whole data set, and leave the sharing to the sampler",
-    )
-}
-
-/// Whether each rank has read files that no other has, before its first update.
-fn have_own_files(seen: &Inspection) -> bool {
-    let mut readers: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-    for (rank, report) in seen.of_all(state).filter(|(_, report)| report.action == StateAction::Read && report.updates == 0) {
-        readers.entry(&report.path).or_default().insert(rank);
-    }
-    let owners: BTreeSet<usize> = readers.into_values().filter(|ranks| ranks.len() == 1).flatten().collect();
-    owners.len() == seen.size()
 }
 
 /// `steps_per_epoch` of all ranks on each rank: an epoch goes over the share of a rank several times, for it repeats.

@@ -39,17 +39,6 @@ pub(super) fn numbered_apart(seen: &Inspection) -> Option<Finding> {
     })
 }
 
-/// A stream of which each rank takes its share, and which a library shares out once more.
-pub(super) fn split_twice(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("stream split twice")?;
-    wrong(
-        "the data set takes the share of its rank out of the stream, and the loader around it shares that out once more",
-        known(&report.place),
-        "the samples of all other shares are never seen",
-        "let the data set give all samples on each rank, or leave the loader out of what shares them out",
-    )
-}
-
 /// Samples and labels that are other rows of their arrays.
 pub(super) fn rows_apart(seen: &Inspection) -> Option<Finding> {
     let ranks = seen.tellers("rows apart");

@@ -23,6 +23,7 @@ mod randomness;
 mod ranks;
 mod rate;
 mod reading;
+mod shares;
 mod speed;
 mod totals;
 mod weights;

@@ -47,7 +47,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let Some(first) = updates.keys().map(|(_, number)| *number).min() else {
         return vec![Finding::not_judged(topic, no_update(seen))];
     };
-    let Some(((_, number), reports)) = differing(&updates, |update| &update.weights).min_by_key(|((_, number), _)| *number)
+    let Some(((index, number), reports)) = differing(&updates, |update| &update.weights).min_by_key(|((_, number), _)| *number)
     else {
         let ok = || Finding::ok(topic, "the weights were equal on all ranks at the start and at every update looked at");
         return loaded_at_end(seen)
@@ -59,7 +59,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let who = names(reports.keys());
     let wrong = (topic, Outcome::Wrong);
     if *number == first {
-        let (what, place, remedy) = start(seen);
+        let (what, place, remedy) = start(seen, *index);
         return vec![Finding::objection(
             wrong,
             format!("the weights of {who} differ before update {number}: {what}"),
@@ -91,7 +91,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their gradients change too early")];
     }
     let stepped = || reports.values().next().and_then(|update| known(&update.place));
-    let (what, place, remedy) = match (loaded_by_some(seen, StateAction::LoadedModel, false), skipped(seen)) {
+    let (what, place, remedy) = match (loaded_by_some(seen, StateAction::LoadedModel, None), skipped(seen)) {
         (Some((who, place)), _) => (format!("{who} loaded weights that the others did not"), place, CHANGE),
         (None, Some((what, remedy))) => (what, stepped(), remedy),
         (None, None) => ("something changes them beside the optimizer".to_owned(), stepped(), CHANGE),
@@ -173,12 +173,12 @@ fn beside(seen: &Inspection) -> Option<Finding> {
     ))
 }
 
-/// What a rank did with states before its first update, or before the first of all ranks where it has trained something alone before, by
-/// the numbers of its reports.
-fn at_start(seen: &Inspection, rank: usize) -> Vec<(usize, &StateReport)> {
+/// What a rank did with states before its first update, or before the first with this optimizer where it has trained something else before,
+/// by the numbers of its reports.
+fn at_start(seen: &Inspection, rank: usize, index: usize) -> Vec<(usize, &StateReport)> {
     let reports = seen.ranks.get(&rank).map_or(&[][..], Vec::as_slice);
     let updates = seen.updates();
-    let shared = updates.iter().find(|((_, number), _)| *number == 0).and_then(|(_, ranks)| ranks.get(&rank).copied());
+    let shared = updates.get(&(index, 0)).and_then(|ranks| ranks.get(&rank).copied());
     let is_shared = |report: &InspectorReport| update(report).zip(shared).is_some_and(|(own, shared)| std::ptr::eq(own, shared));
     let begins = reports.iter().position(is_shared).filter(|at| reports[..*at].iter().any(|report| update(report).is_some()));
     let is_early = |(at, report): &(usize, &StateReport)| begins.map_or(report.updates == 0, |begins| *at < begins);
@@ -186,15 +186,15 @@ fn at_start(seen: &Inspection, rank: usize) -> Vec<(usize, &StateReport)> {
 }
 
 /// The last of those by this action.
-fn last_at_start(seen: &Inspection, rank: usize, action: StateAction) -> Option<(usize, &StateReport)> {
-    at_start(seen, rank).into_iter().rfind(|(_, report)| report.action == action)
+fn last_at_start(seen: &Inspection, (rank, index): (usize, usize), action: StateAction) -> Option<(usize, &StateReport)> {
+    at_start(seen, rank, index).into_iter().rfind(|(_, report)| report.action == action)
 }
 
 /// Why weights differ before the first update.
-fn start(seen: &Inspection) -> (String, Option<Place>, String) {
+fn start(seen: &Inspection, index: usize) -> (String, Option<Place>, String) {
     // What some ranks loaded before a broadcast has come to all ranks with it.
-    let is_sent = is_sent_behind_loads(seen);
-    let loaded = loaded_by_some(seen, StateAction::LoadedModel, true).filter(|_| !is_sent);
+    let is_sent = is_sent_behind_loads(seen, index);
+    let loaded = loaded_by_some(seen, StateAction::LoadedModel, Some(index)).filter(|_| !is_sent);
     if let Some((who, place)) = loaded {
         let remedy = looked_for_early(seen).unwrap_or(seen.in_words(
             "load them on all ranks, or before Horovod's broadcast",
@@ -203,7 +203,7 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
         ));
         return (format!("{who} loaded weights, and the others did not"), place, remedy.to_owned());
     }
-    let early = seen.ranks.keys().flat_map(|rank| at_start(seen, *rank)).map(|(_, report)| report);
+    let early = seen.ranks.keys().flat_map(|rank| at_start(seen, *rank, index)).map(|(_, report)| report);
     let loads: Vec<&StateReport> = early.filter(|report| report.action == StateAction::LoadedModel).collect();
     if !is_sent && loads.len() > 1 && differ(loads.iter().map(|report| &report.digest)) {
         let place = known(&loads[0].place);
@@ -217,7 +217,7 @@ fn start(seen: &Inspection) -> (String, Option<Place>, String) {
             remedy.to_owned(),
         );
     }
-    if let Some(place) = broadcast_before(seen) {
+    if let Some(place) = broadcast_before(seen, index) {
         if let Some(report) = seen.told("weights decayed").filter(|_| is_sent) {
             let what = format!(
                 "they were broadcast at line {}, and broadcast_optimizer_state at line {} changed them: ranks without a state make a step there, which decays weights",
@@ -251,25 +251,25 @@ fn equal_behind_wrapper(seen: &Inspection) -> Option<&WrappedReport> {
 }
 
 /// The broadcast that all ranks made before their first update, behind which all held the same weights.
-fn broadcast_before(seen: &Inspection) -> Option<Place> {
-    let sent = |rank: &usize| last_at_start(seen, *rank, StateAction::BroadcastModel).map(|(_, report)| report);
+fn broadcast_before(seen: &Inspection, index: usize) -> Option<Place> {
+    let sent = |rank: &usize| last_at_start(seen, (*rank, index), StateAction::BroadcastModel).map(|(_, report)| report);
     let last: Vec<&StateReport> = seen.ranks.keys().map(sent).collect::<Option<_>>()?;
     let is_equal = !differ(last.iter().map(|report| &report.digest));
     last.first().filter(|report| is_equal && !report.digest.is_empty()).and_then(|report| known(&report.place))
 }
 
 /// Whether all ranks were sent weights behind all that any of them loaded before its first update.
-fn is_sent_behind_loads(seen: &Inspection) -> bool {
-    let last = |rank: &usize, action| last_at_start(seen, *rank, action).map(|(at, _)| at);
+fn is_sent_behind_loads(seen: &Inspection, index: usize) -> bool {
+    let last = |rank: &usize, action| last_at_start(seen, (*rank, index), action).map(|(at, _)| at);
     let is_sent = |rank: &usize| last(rank, StateAction::BroadcastModel) > last(rank, StateAction::LoadedModel);
-    broadcast_before(seen).is_some() && seen.ranks.keys().all(is_sent)
+    broadcast_before(seen, index).is_some() && seen.ranks.keys().all(is_sent)
 }
 
-/// Ranks that loaded a state where others, which have got as far, did not; `is_early`: before the first update.
-fn loaded_by_some(seen: &Inspection, action: StateAction, is_early: bool) -> Option<(String, Option<Place>)> {
+/// Ranks that loaded a state where others, which have got as far, did not; `before` the first update of this optimizer, if one is given.
+fn loaded_by_some(seen: &Inspection, action: StateAction, before: Option<usize>) -> Option<(String, Option<Place>)> {
     let loads = |rank: &usize| -> Vec<&StateReport> {
-        let early = || at_start(seen, *rank).into_iter().map(|(_, report)| report).collect();
-        if is_early { early() } else { seen.of_rank(*rank, state).collect() }
+        let early = |index| at_start(seen, *rank, index).into_iter().map(|(_, report)| report).collect();
+        before.map_or_else(|| seen.of_rank(*rank, state).collect(), early)
     };
     let first = |rank: &usize| Some((*rank, &loads(rank).into_iter().find(|report| report.action == action)?.place));
     let loaded: BTreeMap<usize, &Place> = seen.ranks.keys().filter_map(first).collect();
@@ -299,7 +299,7 @@ fn looked_for_early(seen: &Inspection) -> Option<&'static str> {
 /// A model or an optimizer that only some ranks loaded.
 pub(super) fn loaded_apart(seen: &Inspection) -> Option<(String, Option<Place>)> {
     let actions = [StateAction::LoadedModel, StateAction::LoadedOptimizer];
-    actions.into_iter().find_map(|action| loaded_by_some(seen, action, false))
+    actions.into_iter().find_map(|action| loaded_by_some(seen, action, None))
 }
 
 pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
@@ -321,7 +321,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     let mut known_equal = updates.iter().filter(|((_, number), reports)| are_equal(reports) && is_before(*number));
     let other = known_equal.clone().find(|(_, reports)| differ(reports.values().map(|update| &update.state)));
     if let Some(((_, number), reports)) = other {
-        let some = loaded_by_some(seen, StateAction::LoadedOptimizer, false);
+        let some = loaded_by_some(seen, StateAction::LoadedOptimizer, None);
         let place = some
             .as_ref()
             .and_then(|(_, place)| place.clone())

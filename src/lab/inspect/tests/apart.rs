@@ -43,6 +43,22 @@ fn the_loader_whose_data_ended_first_is_named_where_the_others_wait() {
 }
 
 #[test]
+fn a_rank_that_has_left_its_own_loop_first_is_named() {
+    let of = |within: &str, left: &[&str], updates: usize| {
+        let mut all = without(|_, report| matches!(report, InspectorReport::Ended(_) | InspectorReport::Pass(_)));
+        all.extend([line(0, told("left its loop", left)), line(0, stalled(60, "hvd.allreduce", 32))]);
+        all.push(line(1, stalled(30, within, updates)));
+        judged(&all, true).into_iter().find(|finding| finding.topic == Topic::Hang).unwrap()
+    };
+    let found = of("synchronize", &["32"], 32);
+    assert!(found.seen.contains("rank 0 has left its loop after 32 updates, and rank 1 has more batches"), "{}", found.seen);
+    assert_eq!(found.place, Some(at(70)));
+    for found in [of("hvd.allreduce", &["32"], 32), of("synchronize", &["16"], 32), of("synchronize", &["32"], 33)] {
+        assert!(!found.seen.contains("has left"), "{}", found.seen);
+    }
+}
+
+#[test]
 fn what_the_program_tells_of_itself_is_judged_with_its_line() {
     use Outcome::{Look, Wrong};
     let apart = || updates(|rank, update| update.gradients = format!("g{} of {rank}", update.update));

@@ -262,3 +262,33 @@ fn a_file_is_read_behind_the_call_at_which_the_ranks_meet() {
     assert_eq!(read_at((32, 5)), [(Topic::Checkpoint, Outcome::Look, 72)]);
     assert_eq!((read_at((32, 6)), read_at((31, 5))), (Vec::new(), Vec::new()), "behind a barrier, or before the training");
 }
+
+#[test]
+fn a_rank_that_has_trained_alone_before_still_loads_in_front_of_the_first_update_of_all() {
+    let found = |after: StateAction| {
+        let mut all = updates(|rank, update| update.weights = format!("w{} of {rank}", update.update));
+        all.retain(|line| !matches!(&line.event, Event::Inspected(report) if is_wrapped(report)));
+        let report = |action, line| {
+            let (path, by, digest) = (String::new(), String::new(), "d".into());
+            InspectorReport::State(StateReport { action, by, path, place: at(line), digest, updates: 60, meetings: (0, 0) })
+        };
+        let alone = InspectorReport::Update(InspectedUpdate {
+            optimizer: "Adam".into(),
+            made: at(8),
+            index: 1,
+            ..InspectedUpdate::default()
+        });
+        let broadcast = report(StateAction::BroadcastModel, 20);
+        let loaded = report(after, 21);
+        for report in [&loaded, &broadcast, &alone] {
+            all = with(all, 2, &[0], report);
+        }
+        let InspectorReport::State(sent) = broadcast else { unreachable!() };
+        all = with(all, 2, &[1], &InspectorReport::State(StateReport { updates: 0, ..sent }));
+        judged(&all, true).into_iter().find(|finding| finding.topic == Topic::Weights).unwrap()
+    };
+    let loaded = found(StateAction::LoadedModel);
+    assert!(loaded.seen.contains("rank 0 loaded weights, and the others did not"), "{}", loaded.seen);
+    let changed = found(StateAction::LoadedOptimizer);
+    assert!(changed.seen.contains("they were broadcast at line 20, and something changed them since"), "{}", changed.seen);
+}
