@@ -1,6 +1,7 @@
 """What Horovod's bindings have in common: the group that a process joins, and who calls which collective where."""
 import functools
 import sys
+import time
 
 from . import averaging, collectives, core, digest, results, source, sums, totals
 from .core import State, guard, place, replace, sampled, send
@@ -82,11 +83,11 @@ def _backend(module):
 def _told(name, old):
     @functools.wraps(old)
     def call(*args, **kwargs):
-        where = _before(name, args, kwargs)
+        where, began = _before(name, args, kwargs), time.perf_counter()
         try:
             result = old(*args, **kwargs)
         finally:
-            _after(where)
+            _after(where, began)
         if name in _AVERAGES and where is not None:
             given = _given(args, kwargs)
             _note_average(given, given if name.endswith("_") else result)
@@ -166,8 +167,9 @@ def _of_eager(result):
 
 
 @guard
-def _after(where):
+def _after(where, began):
     if where is not None:
+        State.times["exchange"] += time.perf_counter() - began
         State.within = None
         State.progress += 1
 

@@ -59,8 +59,8 @@ def content(array):
     known = digest.hasher()
     known.update(b"%d" % length)
     step = max(1, length // 64)
-    for rows in (array[:4], array[-4:], array[::step][:64]):
-        known.update(numpy.ascontiguousarray(numpy.asarray(rows)).tobytes())
+    for some in (array[:4], array[-4:], array[::step][:64]):
+        known.update(numpy.ascontiguousarray(numpy.asarray(some)).tobytes())
     return known.hexdigest()
 
 

@@ -38,12 +38,14 @@ def install(keras, tensorflow):
     for name in ("save", "save_weights"):
         replace(model, name, functools.partial(_tells_file, "Model." + name))
     replace(model, "load_weights", core.looks_behind(_tell_load))
+    states.install_files()
     optimizers = keras.optimizers
     schedule = getattr(getattr(optimizers, "schedules", None), "LearningRateSchedule", None)
     for owner in (callbacks.Callback, schedule, getattr(optimizers, "Optimizer", None), getattr(getattr(optimizers, "legacy", None), "Optimizer", None)):
         if owner is not None:
             replace(owner, "__init__", core.remembers_making(_made))
     keras_data.install(keras)
+    replace(callbacks.CallbackList, "on_train_batch_end", _times_callbacks)
     replace(callbacks.ModelCheckpoint, "_save_model", _names_checkpoint)
     replace(callbacks.CSVLogger, "on_train_begin", _tells_csv)
     replace(callbacks.TensorBoard, "on_train_begin", core.looks_first(_tell_curves))
@@ -222,6 +224,10 @@ def _watch_class():
             self._tell_draws()
             number = _updates_of(self.model)
             _count_update(self.model)
+            if number == 2:
+                # With the first batches come the graph and Horovod's broadcast.
+                self._tell_times()
+                self.began = time.perf_counter()
             if number < 2:
                 fields.look(getattr(self.model, "_flatten_layers", list)(), number, weights_of)
             if not (sampled(number) or sampled(number + 1)):
@@ -272,10 +278,12 @@ def _watch_class():
         def _tell_times(self):
             """Batches are made beside the training: they hold it up where that takes about as long."""
             made, self.made = self.seen.seconds - self.made, self.seen.seconds
-            trained = max(0.0, self.ended - self.began)
+            between, _between[0] = _between[0], 0.0
+            trained = max(0.0, self.ended - self.began - between)
             waited = min(made, trained) if made > trained * _HELD_UP else 0.0
             State.times["data"] += waited
             State.times["forward"] += trained - waited
+            watching.add_others(between)
             watching.tell_phases()
 
     return Watch
@@ -353,6 +361,22 @@ def _watch_prints():
     known._BUILTIN_FUNCTION_IDS |= {id(builtins.print)}
     table.SUPPORTED_BUILTINS += (builtins.print,)
     return True
+
+
+# Seconds that callbacks took behind batches of the epoch that is under way, but for what they waited for other ranks.
+_between = [0.0]
+
+
+def _times_callbacks(old):
+    def on_train_batch_end(self, *args, **kwargs):
+        began, others = time.perf_counter(), State.seconds + State.times["exchange"]
+        result = old(self, *args, **kwargs)
+        # With the first batch comes Horovod's broadcast.
+        if State.updates > 1:
+            _between[0] += time.perf_counter() - began - (State.seconds + State.times["exchange"] - others)
+        return result
+
+    return on_train_batch_end
 
 
 def _watches_prints(old):

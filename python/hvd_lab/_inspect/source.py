@@ -21,6 +21,11 @@ _DIVIDES_BY_RANKS = re.compile(r"/=?\s*(float\(|int\()?[\w.]*?(world|(?<!batch_)
 # The number of ranks in a variable, and a division by the length of something else than a loader.
 _KEEPS_SIZE = re.compile(r"^\s*([\w.,\s]+?)\s*=[^=].*(world_size|WORLD_SIZE|\.size\(\)|num_processes|local_size)")
 _DIVIDES_BY_LENGTH = re.compile(r"(/=?\s*(float\(|int\()?|div_?\()len\((?!\w*(loader|batch|iter|dl\b))", re.I)
+_SEEDS = {
+    "numpy": re.compile(r"\b(np|numpy)\.random\.seed\("),
+    "python": re.compile(r"(?<![\w.])random\.seed\("),
+    "torch": re.compile(r"(?<!cuda\.)\bmanual_seed\(|\b(seed_everything|set_seed)\("),
+}
 # `samples[rank::size]`, `range(rank, parts, size)`: a share by the number of the rank.
 _SHARES = re.compile(r"(?<![\w\"'])(?:range|islice|arange)\([^#]*\brank\b|[\w\])]\[[^\[\]#\"']*\brank\b[^\"'#]*\]")
 _NO_SHARES = re.compile(r"print|environ|device|gpu|cuda|format\(|f[\"']|log")
@@ -96,8 +101,7 @@ def line_that_divides_a_loss(where):
 
 
 def line_that_updates(otherwise):
-    found = list(_lines(_UPDATES))
-    return found[0] if len(found) == 1 else otherwise
+    return _only_line(_UPDATES, otherwise)
 
 
 def line_of_value(where, method):
@@ -136,7 +140,16 @@ def line_of_share(otherwise):
 
 def line_that_stops(otherwise):
     """The only line that ends the training of a Keras model, or else another line."""
-    found = list(_lines(_STOPS))
+    return _only_line(_STOPS, otherwise)
+
+
+def line_that_seeds(kind):
+    """The only line that seeds random numbers of NumPy, Python or PyTorch, or no place."""
+    return _only_line(_SEEDS[kind], core.NO_PLACE)
+
+
+def _only_line(pattern, otherwise):
+    found = list(_lines(pattern))
     return found[0] if len(found) == 1 else otherwise
 
 

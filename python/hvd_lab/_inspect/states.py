@@ -19,13 +19,7 @@ def install(torch):
         replace(os, name, core.looks_first(_tell_moved))
     replace(torch.nn.Module, "load_state_dict", _tells_load("loaded_model"))
     replace(torch.optim.Optimizer, "load_state_dict", _tells_load("loaded_optimizer"))
-    numpy = sys.modules.get("numpy")
-    for name in ("save", "savetxt", "savez", "savez_compressed"):
-        if numpy is not None:
-            replace(numpy, name, tells_file("numpy." + name, 0))
-    for name in ("load", "loadtxt", "genfromtxt"):
-        if numpy is not None:
-            replace(numpy, name, core.looks_first(_tell_loaded))
+    install_files()
     plateau = getattr(sys.modules.get("torch.optim.lr_scheduler"), "ReduceLROnPlateau", None)
     if plateau is not None:
         replace(plateau, "step", _tells_decision)
@@ -36,13 +30,26 @@ def install(torch):
         replace(base, "step", core.looks_first(_look_at_step))
     planned.install(schedules)
     replace(builtins, "print", told_print)
-    for owner in (builtins, io):
-        replace(owner, "open", _tells_open)
     replace(logging.StreamHandler, "emit", _told_record)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # As programs draw a line over itself. `print` and loggers write by it too, and have been looked at.
             replace(stream, "write", _told_write)
+
+
+def install_files():
+    """What a program writes and reads beside its framework."""
+    if hasattr(builtins.open, "__wrapped__"):
+        return
+    for owner in (builtins, io):
+        replace(owner, "open", _tells_open)
+    numpy = sys.modules.get("numpy")
+    for name in ("save", "savetxt", "savez", "savez_compressed"):
+        if numpy is not None:
+            replace(numpy, name, tells_file("numpy." + name, 0))
+    for name in ("load", "loadtxt", "genfromtxt"):
+        if numpy is not None:
+            replace(numpy, name, core.looks_first(_tell_loaded))
 
 
 def tells_file(by, at):

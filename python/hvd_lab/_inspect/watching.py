@@ -103,6 +103,11 @@ def begins_update():
         _others[0] += max(0.0, time.perf_counter() - ended - sum(State.times.values()) + _counted[0])
 
 
+def add_others(seconds):
+    """Between two updates, where a library's loop says how many."""
+    _others[0] += max(0.0, seconds)
+
+
 def begins_pass():
     """What came before it was no part of a training."""
     _ended[0] = None

@@ -13,6 +13,7 @@ from . import core, digest, source
 from .core import State, guard, send
 
 _VARIABLE = "HVD_LAB_INSPECT_WORKERS"
+_KINDS = ("numpy", "python", "torch")
 # Generators of a data set that are looked at, and its fields.
 _OWN, _FIELDS = 8, 64
 _folder = [None]
@@ -227,9 +228,12 @@ def tell():
 
 
 def tell_states(index, made, seen):
-    fields = {kind: [one["states"].get(kind, "") for one in seen][:256] for kind in ("numpy", "python", "torch")}
-    draws = {"draws_" + kind: any(one["draws"].get(kind) for one in seen) for kind in ("numpy", "python", "torch")}
+    fields = {kind: [one["states"].get(kind, "") for one in seen][:256] for kind in _KINDS}
+    draws = {"draws_" + kind: any(one["draws"].get(kind) for one in seen) for kind in _KINDS}
     own = next((one["own"] for one in seen if one.get("own")), None)
+    for kind in _KINDS:
+        if draws["draws_" + kind] and own is None and "seed of " + kind not in core._told:
+            core.tell_once("seed of " + kind, source.line_that_seeds(kind))
     send("workers", loader=index, made=own or made or core.NO_PLACE, is_own=own is not None, **fields, **draws)
 
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, pass};
+use super::inspection::{Inspection, differ, known, line as line_of, pass};
 use crate::domain::event::{InspectorReport, WorkersReport};
 
 const TOPIC: Topic = Topic::Randomness;
@@ -14,12 +14,12 @@ type Kind = fn(&WorkersReport) -> (&[String], bool);
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let all: Vec<(usize, &WorkersReport)> = seen.of_all(workers).collect();
-    let kinds: [(&str, &str, Kind); 3] = [
-        ("NumPy's", "numpy.random.seed(seed + rank)", |report| (&report.numpy, report.draws_numpy)),
-        ("Python's", "random.seed(seed + rank)", |report| (&report.python, report.draws_python)),
-        ("PyTorch's", "torch.manual_seed(seed + rank)", |report| (&report.torch, report.draws_torch)),
+    let kinds: [(&str, &str, &str, Kind); 3] = [
+        ("NumPy's", "seed of numpy", "numpy.random.seed(seed + rank)", |report| (&report.numpy, report.draws_numpy)),
+        ("Python's", "seed of python", "random.seed(seed + rank)", |report| (&report.python, report.draws_python)),
+        ("PyTorch's", "seed of torch", "torch.manual_seed(seed + rank)", |report| (&report.torch, report.draws_torch)),
     ];
-    for (whose, seed, kind) in kinds {
+    for (whose, told, seed, kind) in kinds {
         for (rank, report) in &all {
             let (states, draws) = kind(report);
             let distinct: BTreeSet<&String> = states.iter().filter(|state| !state.is_empty()).collect();
@@ -50,7 +50,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             if own().all(|report| kind(report).1) && states().count() > 1 && !differ(states()) {
                 // A loader gives its workers all three states, from a number that it draws from PyTorch's.
                 let has_workers = seen.of_all(pass).any(|(_, pass)| pass.loader == loader && pass.workers > 0);
-                let seed = if has_workers { kinds[2].1 } else { seed };
+                let seed = if has_workers { kinds[2].2 } else { seed };
                 let of_flow = seen.told("seed of an image generator").and_then(|report| report.settings.first());
                 let remedy = if own().any(|report| report.is_own) {
                     "add the rank to the seed of the data set's own generator".to_owned()
@@ -65,9 +65,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
                 } else {
                     format!("add the rank to the seed, after the model is made, and in worker_init_fn if that sets one: {seed}")
                 };
+                let line = seen.told(told).and_then(|report| known(&report.place));
+                let seeded = line.map_or(String::new(), |place| format!(" (seeded at {})", line_of(&place)));
                 return vec![Finding::objection(
                     (TOPIC, Outcome::Look),
-                    format!("the samples of all ranks are drawn from the same state of {whose} random numbers"),
+                    format!("the samples of all ranks are drawn from the same state of {whose} random numbers{seeded}"),
                     own().next().and_then(|report| known(&report.made)),
                     COST,
                     remedy,

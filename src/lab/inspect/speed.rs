@@ -12,8 +12,10 @@ const TOPIC: Topic = Topic::Speed;
 const DATA: f64 = 0.3;
 const SLOWER: f64 = 1.5;
 const SECONDS: f64 = 3.0;
-/// In a shorter time only what is beyond doubt: the seconds, the part of them, and no workers, which take their time to start.
-const SHORT: (f64, f64) = (0.7, 0.6);
+/// In a shorter time only what is beyond doubt: the seconds, the part of them, that part where a rank is many times slower, and no
+/// workers, which take their time to start.
+const SHORT: (f64, f64, f64) = (0.7, 0.6, 0.45);
+const CLEARLY: f64 = 10.0;
 /// Seconds by which a rank is slower than the others by chance.
 const STRAGGLED: f64 = 0.6;
 /// Bytes that are no growth, and updates in which a training has all of its memory.
@@ -23,12 +25,15 @@ const GROWS: &str = "memory grows with every update, and a long training ends wh
 const WORKERS: &str = "give the DataLoader more workers (num_workers), or make what it does to a sample cheaper";
 const DETACH: &str = "keep numbers, not tensors: loss.item() instead of loss in a list or a sum";
 
-/// Times of one rank without its first report, which holds the start of the program.
+/// Times of one rank without its first report, which holds the start of the program, and without those in which it did not train, such as
+/// its end.
 fn sums(seen: &Inspection) -> BTreeMap<usize, InspectedPhases> {
     let mut all = BTreeMap::new();
     for rank in seen.ranks.keys() {
         let mut sum = InspectedPhases::default();
-        for one in seen.of_rank(*rank, phases).skip(1) {
+        let trains =
+            |one: &&InspectedPhases| one.data + one.forward + one.backward + one.optimizer + one.exchange + one.others > 0.0;
+        for one in seen.of_rank(*rank, phases).skip(1).filter(trains) {
             sum.data += one.data;
             sum.forward += one.forward;
             sum.backward += one.backward;
@@ -72,7 +77,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         ));
     }
     // With Join the ranks take as many batches as they have.
-    found.extend(slowest(&sums).filter(|_| !seen.has("join")));
+    found.extend(slowest(seen, &sums).filter(|_| !seen.has("join")));
     if found.is_empty() && is_long {
         let compute = part(|sum| sum.forward + sum.backward + sum.optimizer);
         return Finding::ok(
@@ -88,16 +93,24 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 }
 
 /// A rank that the others wait for. They do so inside of their backward passes, and inside of forward passes where buffers are sent.
-fn slowest(sums: &BTreeMap<usize, InspectedPhases>) -> Option<Finding> {
+fn slowest(seen: &Inspection, sums: &BTreeMap<usize, InspectedPhases>) -> Option<Finding> {
     type Own = fn(&InspectedPhases) -> f64;
     let kinds: [(&str, Own); 2] = [
         ("data and lines outside of forward and backward passes", |sum| sum.data + sum.others),
         ("data, forward passes and lines beside them", |sum| sum.data + sum.forward + sum.others),
     ];
-    kinds.into_iter().find_map(|(what, own)| {
+    // In Keras a rank waits for the others within its graph, so that takes as long on all of them.
+    kinds.into_iter().take(if seen.is_keras() { 1 } else { 2 }).find_map(|(what, own)| {
         let (rank, sum) = sums.iter().max_by(|one, other| own(one.1).total_cmp(&own(other.1)))?;
         let fastest = sums.values().map(own).fold(f64::INFINITY, f64::min);
-        let part = if sum.all < SECONDS { SHORT.1 } else { 0.15 };
+        let is_clear = own(sum) > fastest * CLEARLY;
+        let part = if sum.all >= SECONDS {
+            0.15
+        } else if is_clear {
+            SHORT.2
+        } else {
+            SHORT.1
+        };
         let is_slow = sums.len() > 1 && own(sum) > fastest * SLOWER && own(sum) - fastest > (sum.all * part).max(STRAGGLED);
         let said = format!("rank {rank} is the slowest: it spent {:.1} s on {what}, the fastest {fastest:.1} s", own(sum));
         let remedy = "look at what this rank does that the others do not, at its host, and at its share of the data";
