@@ -1,5 +1,6 @@
 """The wrappers around models and optimizers, and what every update is about to apply."""
 import itertools
+import math
 import sys
 import time
 import weakref
@@ -455,6 +456,7 @@ def _tell_update(optimizer, number):
         left = [one for one in own[0].wrapped().parameters() if one.requires_grad and one.grad is not None and id(one) not in ids]
         if left:
             core.tell_once("not in the optimizer", _made.get(optimizer), (str(len(left)),))
+    _look_at_part(with_gradient)
     detached.look(optimizer, parameters, own, number)
     calls = [wrapper.since_update(_indices[optimizer]) for wrapper in own]
     forwards, without_sync = sum(count for count, _ in calls), sum(count for _, count in calls)
@@ -542,6 +544,17 @@ def _sums_of_all(with_gradient):
     return [call for _, _, call in summed] if is_all else []
 
 
+def _look_at_part(with_gradient):
+    """A sum over a vector of some of the gradients, whose first number has come back into one of them, divided or not."""
+    total, count = sum(parameter.grad.numel() for parameter in with_gradient), sum(count for count, _, _ in summed)
+    if not summed or count >= total or "part averaged" in core._told:
+        return
+    first = summed[0][1]
+    numbers = [float(parameter.grad.reshape(-1)[0]) for parameter in with_gradient if parameter.grad.numel() and not parameter.grad.is_sparse]
+    if first and any(math.isclose(number, part, rel_tol=1e-6) for number in numbers for part in (first, first / State.size)):
+        core.tell_once("part averaged", summed[0][2].place, (str(count), str(total)))
+
+
 def _are_as_summed(with_gradient):
     """Whether these gradients were taken as they came from sums over tensors that hold all of them, one behind the other."""
     if not _sums_of_all(with_gradient):
@@ -559,6 +572,8 @@ def _look_at_weights(parameters, number):
         return
     touched = [by_hand[place] for place in map(digest.address, parameters) if place in by_hand]
     if touched and touched[0].name == "broadcast":
+        if number == 0 and len(touched) < len(parameters):
+            core.tell_once("part broadcast", touched[0].place, (str(len(touched)), str(len(parameters))))
         send("state", action="broadcast_model", place=touched[0].place, digest=digest.of_tensors(parameters), updates=State.updates)
     elif len(touched) * 2 > len(parameters) and number > 0:
         core.tell_once("averaged weights", touched[0].place)

@@ -1,6 +1,4 @@
 """Batches that a rank skips, and passes and loops that it leaves, with the line: where the others wait for it, that is the line to change."""
-import ast
-import functools
 import linecache
 import re
 import sys
@@ -82,27 +80,11 @@ def tell_left_loop(frame):
     if code is None or frame is not None and lines[0] <= frame.f_lineno <= lines[1]:
         return
     own = [of for of in here + [frame] if of is not None and core._is_own(of.f_code.co_filename) is not None]
-    if own and not any(_is_conditional(of.f_code.co_filename, of.f_lineno, of.f_code.co_firstlineno) for of in own):
+    if own and not any(source.conditions(of) for of in own):
         loop = {"file": code.co_filename, "line": lines[0]}
         send("wrapped", by="left its loop", place=source.line_of_share(loop), settings=[str(State.updates)])
 
 
-@functools.lru_cache(64)
-def _statements(file):
-    """Loops and conditions of a file: whether it is a loop, its first and its last line."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return ()
-    named = [node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.While, ast.If))]
-    named = [node for node in named if not (isinstance(node, ast.If) and "__name__" in ast.dump(node.test))]
-    return tuple((not isinstance(node, ast.If), node.lineno, node.end_lineno) for node in named)
-
-
 def _loop(file, line, first):
     """The innermost loop around a line, behind the first line of its function."""
-    return max(((begin, end) for is_loop, begin, end in _statements(file) if is_loop and first <= begin <= line <= end), default=None)
-
-
-def _is_conditional(file, line, first):
-    return any(not is_loop and first <= begin < line <= end for is_loop, begin, end in _statements(file))
+    return max(((begin, end) for is_loop, begin, end in source.statements(file) if is_loop and first <= begin <= line <= end), default=None)

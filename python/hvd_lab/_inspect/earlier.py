@@ -55,7 +55,7 @@ class Earlier:
         return bool(new) and all(any(_is_share(number, known) for known in self._numbers) for number in new)
 
     def has(self, tensor):
-        """Whether all that this tensor says was there already. A whole number counts samples, and says nothing alone; a new one beside that
+        """Whether all that this tensor says was there already. A whole number counts samples, and says nothing alone; a new one beside another
         may be of hits.
         """
         there, version = self._tensors.get(id(tensor), (None, None))
@@ -63,8 +63,9 @@ class Earlier:
             return True
         numbers = digest.of_few(tensor, _FEW)
         new = [number for number in numbers if not number.is_integer()]
-        counts = sum(number.is_integer() and number not in self._counts for number in numbers)
-        return bool(new) and counts < 2 and all(any(abs(number - known) <= _CLOSE * abs(known) for known in self._numbers) for number in new)
+        counts = [number in self._counts for number in numbers if number.is_integer() and number not in (core.State.validated, core.State.total)]
+        are_results = counts.count(False) > 1 or False in counts and True in counts
+        return bool(new) and not are_results and all(any(abs(number - known) <= _CLOSE * abs(known) for known in self._numbers) for number in new)
 
 
 def _is_share(number, whole):

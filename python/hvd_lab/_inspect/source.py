@@ -26,6 +26,8 @@ _SEEDS = {
     "python": re.compile(r"(?<![\w.])random\.seed\("),
     "torch": re.compile(r"(?<!cuda\.)\bmanual_seed\(|\b(seed_everything|set_seed)\("),
 }
+# A condition that chooses a rank.
+_CHOOSES = re.compile(r"rank|main|master|chief|root|zero|primary", re.I)
 # `samples[rank::size]`, `range(rank, parts, size)`: a share by the number of the rank.
 _SHARES = re.compile(r"(?<![\w\"'])(?:range|islice|arange)\([^#]*\brank\b|[\w\])]\[[^\[\]#\"']*\brank\b[^\"'#]*\]")
 _NO_SHARES = re.compile(r"print|environ|device|gpu|cuda|format\(|f[\"']|log")
@@ -146,6 +148,35 @@ def line_that_stops(otherwise):
 def line_that_seeds(kind):
     """The only line that seeds random numbers of NumPy, Python or PyTorch, or no place."""
     return _only_line(_SEEDS[kind], core.NO_PLACE)
+
+
+@functools.lru_cache(64)
+def statements(file):
+    """Loops and conditions of a file: whether it is a loop, its first and its last line."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ()
+    named = [node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.While, ast.If))]
+    named = [node for node in named if not (isinstance(node, ast.If) and "__name__" in ast.dump(node.test))]
+    return tuple((not isinstance(node, ast.If), node.lineno, node.end_lineno) for node in named)
+
+
+def conditions(frame):
+    """The lines of the conditions in its function that a frame is inside of."""
+    file, line, first = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_firstlineno
+    return [begin for is_loop, begin, end in statements(file) if not is_loop and first <= begin < line <= end]
+
+
+def place_of_choice(frame):
+    """The line of the program that is there for some ranks only, of those under way, or else the innermost one."""
+    inner = frame
+    while frame is not None:
+        file = core._is_own(frame.f_code.co_filename)
+        if file is not None and any(_CHOOSES.search(linecache.getline(file, line)) for line in conditions(frame)):
+            return {"file": file, "line": frame.f_lineno}
+        frame = frame.f_back
+    return core.place(inner)
 
 
 def _only_line(pattern, otherwise):

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from . import core, digest, planned, resuming, sums
+from . import core, digest, planned, resuming, source, sums
 from .core import State, guard, place, replace, sampled, send
 
 
@@ -186,7 +186,8 @@ def _tell_load(action, result, loaded, *args, **kwargs):
         if core._is_own(sys._getframe(3).f_code.co_filename) is not None:
             loaded_by_program[loaded] = True
         tensors = [value for state in loaded.state.values() for value in state.values() if hasattr(value, "is_sparse")]
-    send("state", action=action, place=place(sys._getframe(3)), digest=digest.of_tensors(tensors), updates=State.updates)
+    where = source.place_of_choice(sys._getframe(3))
+    send("state", action=action, place=where, digest=digest.of_tensors(tensors), updates=State.updates)
 
 
 # What wrappers and torch.compile put in front of the names of parameters.

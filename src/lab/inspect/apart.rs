@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::batches::even_batches;
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, known, line, ranks as names, update, wrapped};
-use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, StalledReport, WrappedReport};
+use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, Place, StalledReport, WrappedReport};
 
 /// A tensor that a layer keeps as a plain field, of which each rank has another.
 pub(super) fn fields_apart(seen: &Inspection) -> Option<Finding> {
@@ -26,6 +26,14 @@ pub(super) fn fields_apart(seen: &Inspection) -> Option<Finding> {
             "make it a buffer, self.register_buffer(...), or draw it with the same seed on all ranks"
         },
     ))
+}
+
+/// A broadcast of some of the tensors that are trained.
+pub(super) fn part_sent(seen: &Inspection) -> Option<(String, Option<Place>, String)> {
+    let report = seen.told("part broadcast")?;
+    let [count, all] = report.settings.as_slice() else { return None };
+    let remedy = "send all parameters of the model, for p in model.parameters(), and its buffers";
+    Some((format!("only {count} of {all} tensors were broadcast"), known(&report.place), remedy.to_owned()))
 }
 
 /// A model that a validation has left in eval mode on some ranks.

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, known, pass, update};
-use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, WrappedReport};
+use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, Place, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
 /// Numbers of a result, rather than of gradients.
 const FEW: usize = 8;
+pub(super) const EVERY: &str =
+    "average the gradient of every parameter, on all ranks in the same order: one that is None on some ranks counts as zeros";
 /// The last looks at weights, of which all must show that they differ.
 const APART: usize = 3;
 
@@ -86,6 +88,14 @@ fn batches_added(seen: &Inspection) -> Option<Finding> {
             format!("divide the loss of each batch: loss = loss / {count}")
         },
     ))
+}
+
+/// Averages of some gradients in one vector: the others are of one rank.
+pub(super) fn of_a_part(seen: &Inspection) -> Option<(String, Option<Place>, String)> {
+    let report = seen.told("part averaged")?;
+    let [count, all] = report.settings.as_slice() else { return None };
+    let what = format!("the program averages {count} of the {all} numbers in them by itself");
+    Some((what, known(&report.place), EVERY.to_owned()))
 }
 
 /// A part of the model that was replaced after the optimizer was made.

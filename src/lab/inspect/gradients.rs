@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::apart::skipped;
-use super::applied::{may_be_gradients, summed};
+use super::applied::{EVERY, may_be_gradients, of_a_part, summed};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, is_by_hand, known, no_update, ranks as names};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, Place, WrappedReport};
@@ -128,6 +128,9 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
     }
     if wrapper.is_none() && own().all(|update| update.averaged_by_hand == 0) {
+        if let Some(found) = of_a_part(seen) {
+            return Some(found);
+        }
         if let Some(call) = reduced_each_time(seen) {
             let numbers = call.numbers.unwrap_or(0);
             let what = format!(
@@ -266,8 +269,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         let by_hand = own().map(|update| update.averaged_by_hand).min().unwrap_or(0);
         let what = format!("the program averages {by_hand} of {} tensors by itself", one.tensors);
         let place = told("averaged by hand").or_else(|| known(&one.place));
-        let remedy = "average the gradient of every parameter, on all ranks in the same order: one that is None on some ranks counts as zeros";
-        return Some((what, place, remedy.to_owned()));
+        return Some((what, place, EVERY.to_owned()));
     }
     let compiled = seen.told("torch.compile");
     if let Some(report) = compiled.filter(|_| wrapper.is_some() && own().all(|update| update.forwards == 0)) {

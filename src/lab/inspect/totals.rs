@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, known, wrapped};
+use super::inspection::{Inspection, collective, differ, known, wrapped};
 use crate::domain::event::{PassReport, WrappedReport};
 
 pub(super) const TOPIC: Topic = Topic::Metrics;
@@ -93,13 +93,20 @@ fn of_unequal_shares(seen: &Inspection, report: &WrappedReport) -> Option<Findin
 fn counted_by_all(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("counted by all")?;
     let [all, counted] = &report.settings[..] else { return None };
-    Some(Finding::objection(
+    let is_it = |pass: &PassReport| pass.dataset.is_some_and(|set| set.to_string() == *all);
+    // Each rank may have samples of its own, and as many of them.
+    let are_own = |ranks: &BTreeMap<usize, &PassReport>| {
+        ranks.values().all(|pass| is_it(pass)) && differ(ranks.values().map(|pass| &pass.content))
+    };
+    (!seen.passes(false).values().any(are_own)).then(|| {
+        Finding::objection(
         (TOPIC, Outcome::Look),
         format!("each rank validates with all {all} samples, and the counts of all ranks are added up: {counted}"),
         known(&report.place),
         "each sample counts once for each rank: sums are as many times too large as there are ranks, and the work is done as often",
         "give the validation a share of the samples on each rank, or leave that all_reduce out",
-    ))
+    )
+    })
 }
 
 /// Samples that a validation leaves out because its loader drops the last batch.

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::apart::fields_apart;
-use super::apart::{in_eval_mode, skipped};
+use super::apart::{fields_apart, in_eval_mode, part_sent, skipped};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, is_by_hand, known, no_update, ranks as names, state, update};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
@@ -216,6 +215,9 @@ fn start(seen: &Inspection, index: usize) -> (String, Option<Place>, String) {
             known(&wrapper.place),
             remedy.to_owned(),
         );
+    }
+    if let Some(found) = part_sent(seen) {
+        return found;
     }
     if let Some(place) = broadcast_before(seen, index) {
         if let Some(report) = seen.told("weights decayed").filter(|_| is_sent) {
