@@ -5,7 +5,7 @@ import sys
 import time
 import weakref
 
-from . import beside, core, detached, digest, fields, kinds, past_wrapper, resuming, scaling, source, unloaded, watching
+from . import beside, core, detached, digest, fields, kinds, past_wrapper, planned, resuming, scaling, source, unloaded, watching
 from .core import State, guard, place, replace, sampled, send
 
 
@@ -382,7 +382,7 @@ def _look_at_rate(optimizer, number):
     if began is None:
         began = _zeros[optimizer] = number
     if began > 0 and number - began >= max(_ZEROS, number // 8):
-        core.tell_once("rate 0", _made.get(optimizer) or place(), (str(began),))
+        core.tell_once("rate 0", planned.place() or _made.get(optimizer) or place(), (str(began),))
 
 
 def _forget_by_hand(optimizer):
@@ -530,7 +530,9 @@ def _digest_of_gradients(parameters, with_gradient):
 def _is_reduced(gradient, since):
     """Whether the program has averaged it since; what lay in its place before may be gone."""
     call = by_hand.get(digest.address(gradient))
-    return call is not None and call.name == "all_reduce" and call.steps >= since
+    # Behind another backward pass a tensor of another size is a new one, which came to lie there.
+    is_it = call is not None and (call.backwards == State.backwards or call.numbers == gradient.numel())
+    return is_it and call.name == "all_reduce" and call.steps >= since
 
 
 def _is_as_summed(gradient):

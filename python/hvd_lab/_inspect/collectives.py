@@ -218,7 +218,7 @@ class Call:
 
     def __init__(self, name, args, kwargs, tensor, is_changed):
         self.name, self.place, self.steps, self.number = name, place(sys._getframe(4)), State.steps, State.calls
-        self.backwards = State.backwards
+        self.backwards, self.numbers = State.backwards, tensor.numel()
         self.is_async = _is_async(args, kwargs)
         is_whole = name == "all_reduce" and not self.is_async
         op = _operation(args, kwargs)

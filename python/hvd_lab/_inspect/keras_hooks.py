@@ -106,7 +106,7 @@ def _tell_planned():
     schedule = getattr(optimizer, "_learning_rate", None) or getattr(optimizer, "_hyper", {}).get("learning_rate")
     where = _made.get(schedule) if schedule is not None else None
     steps = [int(step) for step in getattr(schedule, "boundaries", ())]
-    total = max(steps, default=getattr(schedule, "decay_steps", 0) + (getattr(schedule, "warmup_steps", 0) or 0))
+    total = max(steps, default=int(getattr(schedule, "decay_steps", 0)) + int(getattr(schedule, "warmup_steps", 0) or 0))
     # An exponential decay has no end.
     if where and total and not hasattr(schedule, "decay_rate"):
         words = total, int(optimizer.iterations), type(schedule).__name__, min(steps, default=0)

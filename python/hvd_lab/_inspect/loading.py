@@ -1,12 +1,13 @@
 """Passes over data loaders: which samples a rank gets, in which order, how many, and what it waits for them."""
 import collections
+import os
 import sys
 import time
 import weakref
 import zlib
 
-from . import averaging, core, departures, digest, earlier, in_loop, parts, results, rows, unloaded, watching, workers
-from .core import State, guard, place, replace, send
+from . import averaging, core, departures, digest, earlier, in_loop, parts, results, rows, source, unloaded, watching, workers
+from .core import State, guard, replace, send
 
 # Of a data set: its own values, and how deep they are looked into.
 _VALUES, _DEPTH = 64, 3
@@ -160,6 +161,9 @@ def _sampler_of(loader):
         value = getattr(owner, attribute, None)
         if isinstance(value, int) and not isinstance(value, bool) and name not in fields and -(1 << 62) < value < 1 << 62:
             fields[name] = value
+    if "seed" in fields and os.environ.get("PL_GLOBAL_SEED") == str(fields["seed"]) and "seed of loaders" not in core._told:
+        # Lightning gives it to its samplers.
+        core.tell_once("seed of loaders", source.line_that_seeds("lightning"))
     if any(fields.get(name, 0) < 0 for name in ("replicas", "replica")):
         fields.pop("replicas", None), fields.pop("replica", None)
     fields["shuffles"] = bool(getattr(sampler, "shuffle", type(sampler).__name__ in ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")))

@@ -50,6 +50,11 @@ def _tell():
         core.tell_once("planned steps", _made[0], [str(word) for word in _made[1:]])
 
 
+def place():
+    """The line of the last schedule that made a step, if there is one."""
+    return _made[0] if _made else None
+
+
 def _place(schedule):
     """The line that gives the number of steps: that of the call, if the function that makes the schedule is given it."""
     arguments, caller = _callers.get(schedule, ((), None))

@@ -24,6 +24,7 @@ _DIVIDES_BY_LENGTH = re.compile(r"(/=?\s*(float\(|int\()?|div_?\()len\((?!\w*(lo
 _SEEDS = {
     "numpy": re.compile(r"\b(np|numpy)\.random\.seed\("),
     "python": re.compile(r"(?<![\w.])random\.seed\("),
+    "lightning": re.compile(r"\bseed_everything\("),
     "torch": re.compile(r"(?<!cuda\.)\bmanual_seed\(|\b(seed_everything|set_seed)\("),
 }
 # A condition that chooses a rank.
@@ -146,7 +147,7 @@ def line_that_stops(otherwise):
 
 
 def line_that_seeds(kind):
-    """The only line that seeds random numbers of NumPy, Python or PyTorch, or no place."""
+    """The only line that seeds random numbers of NumPy, Python or PyTorch, or those of Lightning's loaders; or no place."""
     return _only_line(_SEEDS[kind], core.NO_PLACE)
 
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, known, pass, update};
-use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, Place, WrappedReport};
+use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
 /// Numbers of a result, rather than of gradients.
@@ -91,11 +91,10 @@ fn batches_added(seen: &Inspection) -> Option<Finding> {
 }
 
 /// Averages of some gradients in one vector: the others are of one rank.
-pub(super) fn of_a_part(seen: &Inspection) -> Option<(String, Option<Place>, String)> {
+pub(super) fn of_a_part(seen: &Inspection) -> Option<(String, &'static str)> {
     let report = seen.told("part averaged")?;
     let [count, all] = report.settings.as_slice() else { return None };
-    let what = format!("the program averages {count} of the {all} numbers in them by itself");
-    Some((what, known(&report.place), EVERY.to_owned()))
+    Some((format!("the program averages {count} of the {all} numbers in them by itself, at line {}", report.place.line), EVERY))
 }
 
 /// A part of the model that was replaced after the optimizer was made.

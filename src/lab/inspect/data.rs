@@ -151,9 +151,10 @@ fn sampler(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     if differ(reports.values().map(|pass| pass.seed)) && reports.values().all(|pass| pass.shuffles) {
         let seeds: Vec<String> = reports.values().filter_map(|pass| Some(pass.seed?.to_string())).collect();
         let said = format!("the samplers have different seeds ({}), so each rank divides another shuffle", seeds.join(", "));
+        let seeded = seen.told("seed of loaders").and_then(|report| known(&report.place));
         return wrong(
             said,
-            place(),
+            seeded.or_else(place),
             "some samples go to several ranks, and others to none",
             "give the sampler the same seed on all ranks",
         );

@@ -128,8 +128,8 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
     }
     if wrapper.is_none() && own().all(|update| update.averaged_by_hand == 0) {
-        if let Some(found) = of_a_part(seen) {
-            return Some(found);
+        if let Some((what, remedy)) = of_a_part(seen) {
+            return Some((what, known(&one.place), remedy.to_owned()));
         }
         if let Some(call) = reduced_each_time(seen) {
             let numbers = call.numbers.unwrap_or(0);
