@@ -75,6 +75,9 @@ use crate::runs::RunStore;
 
 /// Frames are at least this far apart, unless a key was pressed: about 30 a second.
 const FRAME: Duration = Duration::from_millis(33);
+/// As far apart are frames with nothing new but the figures of the devices, while no run is going: drawing them is most of what an idle
+/// screen costs.
+const IDLE_FRAME: Duration = Duration::from_secs(1);
 /// The time between two steps of messages that are played.
 const BEAT: Duration = Duration::from_millis(50);
 /// Keys that wait for the screen.
@@ -214,7 +217,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // The editor, while it has the terminal. Messages are still handled, and a save is built.
     let mut editing = None;
-    let (mut changed, mut next_frame) = (false, Instant::now());
+    let (mut changed, mut drawn, mut next_frame) = (false, Instant::now(), Instant::now());
     keeper.look(&state);
     // However it ends, even by a terminal that fails, the last requests are carried out and changes are kept.
     let ended: anyhow::Result<()> = async {
@@ -226,7 +229,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                     break;
                 }
                 changed = false;
-                next_frame = Instant::now() + FRAME;
+                drawn = Instant::now();
             }
             let news_left = state.shared.notice_left_s().map(Duration::from_secs_f64);
             let message = tokio::select! {
@@ -258,9 +261,12 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 _ = beat.tick(), if state.collectives.player.is_playing && state.windows.has::<Stage>() => Message::Beat(host::now_s()),
                 _ = second.tick(), if state.shared.shows_time() || state.windows.each_second().is_some() => Message::Tick(host::now_s()),
             };
-            if matches!(message, Message::Key(_) | Message::Paste(_) | Message::Resize(..)) {
-                next_frame = Instant::now();
-            }
+            let due = match message {
+                Message::Key(_) | Message::Paste(_) | Message::Resize(..) => Instant::now(),
+                Message::Telemetry(_) if state.shared.hardware.is_some() && !state.shared.shows_time() => drawn + IDLE_FRAME,
+                _ => drawn + FRAME,
+            };
+            next_frame = if changed { next_frame.min(due) } else { due };
             changed = true;
             // A notice that comes with it has the time of this clock. A recording has its own.
             if state.shared.replay.is_none() {
