@@ -294,6 +294,16 @@ bool hvd_knows_convolution(const at::Tensor* x, const at::Tensor* kernel) {
   return hvd::is_known(convolution(*x, kernel->size(0)));
 }
 
+// Whether libtorch's products of float32 matrices use vectors as wide as its convolutions do. They are MKL's, which knows AVX-512 on
+// Intel's processors only.
+bool hvd_multiplies_widely() {
+#if defined(__x86_64__)
+  return hvd::lanes() < 16 || __builtin_cpu_is("intel");
+#else
+  return true;
+#endif
+}
+
 // The convolution of `x`, which is on a CPU with its channels last, with a kernel 3 x 3, its stride 1 and a border of zeros, plus `bias`,
 // which may be null. Sets `same` to `x` for those that take it as well, and `statistics` to mean and variance of the result's channels,
 // [2, to], float64, if it is not null. `result` and what is returned: as above.
