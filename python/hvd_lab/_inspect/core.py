@@ -66,6 +66,8 @@ class State:
     logged_at = None
     # A pass that did not train has ended since the last update, of how many samples the last one was, and how many its data set has.
     behind_validation, validated, total = False, None, None
+    # Of the last pass that trained: its samples and batches, and the samples of its data set.
+    trained = ()
     # What was there before that pass.
     earlier = None
     # Whether the last batch was one to train on.

@@ -6,6 +6,7 @@ import types
 import weakref
 
 from . import core, digest
+from .core import State
 
 # Functions of the program on the stack, and values of one, that are looked at; and how deep.
 _FRAMES, _VALUES, _DEPTH = 12, 64, 2
@@ -55,17 +56,16 @@ class Earlier:
         return bool(new) and all(any(_is_share(number, known) for known in self._numbers) for number in new)
 
     def has(self, tensor):
-        """Whether all that this tensor says was there already. A whole number counts samples, and says nothing alone; a new one beside another
-        may be of hits.
-        """
+        """Whether all that this tensor says was there already. A whole number that counts no samples or batches may be of hits."""
         there, version = self._tensors.get(id(tensor), (None, None))
         if there is not None and there() is tensor and version == _version(tensor):
             return True
         numbers = digest.of_few(tensor, _FEW)
+        counts = self._counts.union((State.validated, State.total), State.trained)
+        if any(number.is_integer() and number not in counts for number in numbers):
+            return False
         new = [number for number in numbers if not number.is_integer()]
-        counts = [number in self._counts for number in numbers if number.is_integer() and number not in (core.State.validated, core.State.total)]
-        are_results = counts.count(False) > 1 or False in counts and True in counts
-        return bool(new) and not are_results and all(any(abs(number - known) <= _CLOSE * abs(known) for known in self._numbers) for number in new)
+        return bool(new) and all(any(abs(number - known) <= _CLOSE * abs(known) for known in self._numbers) for number in new)
 
 
 def _is_share(number, whole):

@@ -451,7 +451,9 @@ def _finish(begun, is_whole):
             averaging.samples[0] = max(0, averaging.samples[0] - begun.samples)
         return
     met = (State.meetings if is_whole else begun.last_meetings) - begun.meetings
-    if not trains:
+    if trains:
+        State.trained = begun.samples, begun.batches, begun.dataset
+    else:
         if not State.behind_validation:
             # Of several validations the first one: what it found is there before the next.
             State.earlier = begun.earlier
