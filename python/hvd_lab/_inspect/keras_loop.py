@@ -15,6 +15,7 @@ _calls = []
 _of_function = core.Marks()
 _loops = core.Marks()
 _numbers = [0]
+_note = guard(departures.note)
 
 
 def install(tensorflow):
@@ -270,7 +271,7 @@ def _calls_function(old):
             return old(self, *args, **kwargs)
         for loop in _of_function.get(self, []):
             guard(loop.begin)()
-            departures.note(sys._getframe(1))
+            _note(sys._getframe(1))
         _calls.append(self)
         try:
             result = old(self, *args, **kwargs)
