@@ -144,8 +144,12 @@ impl Recording {
         };
         let mut unpacked = BufReader::new(GzDecoder::new(packed));
         let mut line = Vec::new();
-        match (&mut unpacked).take(LONGEST_HEADER).read_until(b'\n', &mut line) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !line.is_empty() => return Err(broken(error)),
+        let read = (&mut unpacked).take(LONGEST_HEADER).read_until(b'\n', &mut line);
+        // What was packed is read ahead: an error far behind the first line may come with it.
+        let is_packed = unpacked.get_ref().header().is_some();
+        match read {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && line.is_empty() => return Err(foreign()),
+            Err(error) if is_packed => return Err(broken(error)),
             Err(_) => return Err(foreign()),
             Ok(_) => {}
         }

@@ -165,6 +165,15 @@ fn broken_files_say_what_is_wrong_with_them() {
         let error = Recording::open(&path).unwrap_err().to_string();
         assert!(error.contains(expected) && error.contains(name), "{name}: {error}");
     }
+    // What is packed is read ahead, so that the error may come before the first line does.
+    for at in (middle..whole.len() * 3 / 4).step_by(11) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x55;
+        let path = out.path().join("flipped");
+        fs::write(&path, flipped).unwrap();
+        let error = Recording::open(&path).unwrap_err().to_string();
+        assert!(error.contains("is damaged") || error.contains("ends in the middle"), "{at}: {error}");
+    }
     let missing = Recording::open(&out.path().join("missing")).unwrap_err().to_string();
     assert!(missing.contains("missing: No such file"), "{missing}");
 }
