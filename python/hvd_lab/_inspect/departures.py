@@ -1,10 +1,11 @@
 """Batches that a rank skips, and passes and loops that it leaves, with the line: where the others wait for it, that is the line to change."""
+import itertools
 import linecache
 import re
 import sys
 import weakref
 
-from . import core, source
+from . import core, earlier, source
 from .core import State, guard, place, send
 
 _MOST = 64
@@ -62,11 +63,7 @@ _called, _FRAMES = [], 6
 
 def note(frame):
     """A backward pass or an update is about to be called from here."""
-    del _called[:]
-    while frame is not None and len(_called) < _FRAMES:
-        if core._is_own(frame.f_code.co_filename) is not None:
-            _called.append((frame.f_code, frame.f_lineno))
-        frame = frame.f_back
+    _called[:] = [(of.f_code, of.f_lineno) for of in itertools.islice(earlier.frames(frame), _FRAMES)]
 
 
 def tell_left_loop(frame):

@@ -82,20 +82,12 @@ def _of_functions(schedule):
         code = getattr(function, "__code__", None)
         if code is not None:
             known.update((name, function.__globals__.get(name)) for name in code.co_names)
-            known.update((name, _value(cell)) for name, cell in zip(code.co_freevars, function.__closure__ or ()))
+            known.update((name, resuming.value_of(cell)) for name, cell in zip(code.co_freevars, function.__closure__ or ()))
             given = code.co_varnames[: code.co_argcount]
             known.update(zip(reversed(given), reversed(function.__defaults__ or ())))
         for name, value in known.items():
             if type(value) is int and value > 1 and _TOTAL.search(name) and not _NO_TOTAL.search(name):
                 yield name, value
-
-
-def _value(cell):
-    try:
-        return cell.cell_contents
-    except ValueError:
-        # Nothing has been put into it yet.
-        return None
 
 
 def _first_change(schedule):

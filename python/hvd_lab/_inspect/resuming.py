@@ -64,15 +64,16 @@ def _look_at_schedules(optimizer, file):
 def _knows(schedule, far):
     """Whether a schedule of the program's own begins where the file says."""
     cells = [cell for function in getattr(schedule, "lr_lambdas", ()) for cell in getattr(function, "__closure__", None) or ()]
-    return far is not None and any(_is_number(cell, far) for cell in cells)
+    values = map(value_of, cells)
+    return far is not None and any(type(value) is int and value == far for value in values)
 
 
-def _is_number(cell, number):
+def value_of(cell):
+    """Of a variable that a function takes from around it; `None` where it has no value yet."""
     try:
-        return type(cell.cell_contents) is int and cell.cell_contents == number
+        return cell.cell_contents
     except ValueError:
-        # The variable has no value yet.
-        return False
+        return None
 
 
 def _holds(optimizer, model):

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-from . import core
+from . import core, earlier
 
 # `group["lr"] = rate`, also with `*=`.
 _SETS_RATE = re.compile(r"\[\s*[\"']lr[\"']\s*\]\s*[-+*/]{0,2}=(?!=)")
@@ -137,8 +137,7 @@ def line_in(of, pattern, is_only=False):
 
 def line_of_share(otherwise):
     """The only line that takes a share by the number of the rank, or else another line."""
-    found = [line for line in _lines(_SHARES) if not _NO_SHARES.search(linecache.getline(line["file"], line["line"]))]
-    return found[0] if len(found) == 1 else otherwise
+    return _only_line(_SHARES, otherwise, unless=_NO_SHARES)
 
 
 def line_that_stops(otherwise):
@@ -171,17 +170,14 @@ def conditions(frame):
 
 def place_of_choice(frame):
     """The line of the program that is there for some ranks only, of those under way, or else the innermost one."""
-    inner = frame
-    while frame is not None:
-        file = core._is_own(frame.f_code.co_filename)
-        if file is not None and any(_CHOOSES.search(linecache.getline(file, line)) for line in conditions(frame)):
-            return {"file": file, "line": frame.f_lineno}
-        frame = frame.f_back
-    return core.place(inner)
+    for of in earlier.frames(frame):
+        if any(_CHOOSES.search(linecache.getline(of.f_code.co_filename, line)) for line in conditions(of)):
+            return core.place(of)
+    return core.place(frame)
 
 
-def _only_line(pattern, otherwise):
-    found = list(_lines(pattern))
+def _only_line(pattern, otherwise, unless=None):
+    found = [line for line in _lines(pattern) if unless is None or not unless.search(linecache.getline(line["file"], line["line"]))]
     return found[0] if len(found) == 1 else otherwise
 
 

@@ -9,6 +9,7 @@ use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, Wrappe
 const TOPIC: Topic = Topic::Gradients;
 /// Numbers of a result, rather than of gradients.
 const FEW: usize = 8;
+/// What to write where the program averages some gradients and not others.
 pub(super) const EVERY: &str =
     "average the gradient of every parameter, on all ranks in the same order: one that is None on some ranks counts as zeros";
 /// The last looks at weights, of which all must show that they differ.

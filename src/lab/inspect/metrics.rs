@@ -89,7 +89,7 @@ pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy))
 }
 
-/// A decision that each rank makes from the result of its own share.
+/// A decision by a result that differs between the ranks, because each validates with other samples.
 fn decided_by_share(seen: &Inspection) -> Option<Finding> {
     let (result, who) = own(seen, true)?;
     Some(Finding::objection(

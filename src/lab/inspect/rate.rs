@@ -11,6 +11,7 @@ use crate::domain::units;
 
 const STEP: &str = "step the schedule on all ranks: scheduler.step() belongs outside of what one rank does";
 const OWN_STEPS: &str = "plan for the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs";
+const STILL_HIGH: &str = "the rate is still high when the training ends";
 const TOPIC: Topic = Topic::Rate;
 /// A rate that climbs by less is the noise of a schedule.
 const CLIMB: f64 = 1.05;
@@ -127,8 +128,7 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
             report.settings.get(2).map_or("the schedule", String::as_str),
             seen.size()
         );
-        let cost = "the rate is still high when the training ends";
-        return Some(Finding::objection((TOPIC, Outcome::Look), said, known(&report.place), cost, OWN_STEPS));
+        return Some(Finding::objection((TOPIC, Outcome::Look), said, known(&report.place), STILL_HIGH, OWN_STEPS));
     }
     (seen.have_all_ended() && is_of_all_ranks && (is_exact || is_of_batches)).then(|| {
         Finding::objection(
@@ -139,7 +139,7 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
                 seen.size()
             ),
             known(&report.place),
-            "the rate is still high when the training ends",
+            STILL_HIGH,
             if seen.is_accelerate() {
                 "pass the schedule through accelerator.prepare(), which then makes a step for each process"
             } else {

@@ -94,7 +94,7 @@ fn counted_by_all(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("counted by all")?;
     let [all, counted] = &report.settings[..] else { return None };
     let is_it = |pass: &PassReport| pass.dataset.is_some_and(|set| set.to_string() == *all);
-    // Each rank may have samples of its own, and as many of them.
+    // The ranks may validate with different data sets of one size.
     let are_own = |ranks: &BTreeMap<usize, &PassReport>| {
         ranks.values().all(|pass| is_it(pass)) && differ(ranks.values().map(|pass| &pass.content))
     };
