@@ -102,15 +102,17 @@ fn agrees(mut optimizer: impl Optimizer, mut params: FlatTensors, lr: f64, rule:
 
 #[test]
 fn sgd() {
-    let (momentum, lr) = (0.9, 0.05);
-    let params = params();
-    agrees(Sgd::new(&params, momentum, WD), params, lr, |tensor, _| {
-        let decay = tensor.decay(WD);
-        for index in 0..tensor.weights.len() {
-            tensor.first[index] = momentum * tensor.first[index] + tensor.gradients[index] + decay * tensor.weights[index];
-            tensor.weights[index] -= lr * tensor.first[index];
-        }
-    });
+    let lr = 0.05;
+    for (momentum, wd) in [(0.9, WD), (0.9, 0.0), (0.0, WD), (0.0, 0.0)] {
+        let params = params();
+        agrees(Sgd::new(&params, momentum, wd), params, lr, |tensor, _| {
+            let decay = tensor.decay(wd);
+            for index in 0..tensor.weights.len() {
+                tensor.first[index] = momentum * tensor.first[index] + tensor.gradients[index] + decay * tensor.weights[index];
+                tensor.weights[index] -= lr * tensor.first[index];
+            }
+        });
+    }
 }
 
 #[test]
