@@ -444,6 +444,8 @@ def _tell_update(optimizer, number):
     calls_by_hand = [by_hand[digest.address(parameter.grad)] for parameter in exchanged]
     for call in calls_by_hand:
         core.tell_once("async_op" if call.is_async else "averaged by hand", call.place)
+        if len(exchanged) < len(with_gradient):
+            core.tell_once("average of a part", call.chosen)
         if call.backwards < State.backwards:
             core.tell_once("backward behind the average", scaling.last_backward())
     if clipped[1] is not None:
@@ -575,7 +577,7 @@ def _look_at_weights(parameters, number):
     touched = [by_hand[place] for place in map(digest.address, parameters) if place in by_hand]
     if touched and touched[0].name == "broadcast":
         if number == 0 and len(touched) < len(parameters):
-            core.tell_once("part broadcast", touched[0].place, (str(len(touched)), str(len(parameters))))
+            core.tell_once("part broadcast", touched[0].chosen, (str(len(touched)), str(len(parameters))))
         send("state", action="broadcast_model", place=touched[0].place, digest=digest.of_tensors(parameters), updates=State.updates)
     elif len(touched) * 2 > len(parameters) and number > 0:
         core.tell_once("averaged weights", touched[0].place)

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from . import averaging, core, digest, results, scaling, sums, totals
+from . import averaging, core, digest, results, scaling, source, sums, totals
 from .core import State, guard, place, replace, sampled, send
 
 _NAMES = (
@@ -17,6 +17,8 @@ _PAIRS = ("send", "recv", "isend", "irecv", "batch_isend_irecv")
 # Of each line how often, and since a validation which lines were told.
 _of_line = {}
 _behind = set()
+# Of each line of a collective the one that chose what it is given.
+_chosen = {}
 
 
 def install(torch):
@@ -217,7 +219,12 @@ class Call:
     """A collective that changed a tensor, with what it left there."""
 
     def __init__(self, name, args, kwargs, tensor, is_changed):
-        self.name, self.place, self.steps, self.number = name, place(sys._getframe(4)), State.steps, State.calls
+        caller = sys._getframe(4)
+        self.name, self.place, self.steps, self.number = name, place(caller), State.steps, State.calls
+        key = self.place["file"], self.place["line"]
+        if key not in _chosen:
+            _chosen[key] = source.place_of_model(caller)
+        self.chosen = _chosen[key]
         self.backwards, self.numbers = State.backwards, tensor.numel()
         self.is_async = _is_async(args, kwargs)
         is_whole = name == "all_reduce" and not self.is_async

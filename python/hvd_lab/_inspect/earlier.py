@@ -40,7 +40,8 @@ class Earlier:
                 for item in list(value.values() if isinstance(value, dict) else value):
                     self._add(item, depth - 1)
         elif depth and not isinstance(value, (type, types.ModuleType, types.FunctionType)) and (torch is None or not isinstance(value, torch.nn.Module)):
-            attributes = getattr(value, "__dict__", None)
+            # How many samples a loader or a sampler has is no value of the program's.
+            attributes = getattr(value, "__dict__", None) if not type(value).__module__.startswith("torch.utils.data") else None
             if type(attributes) is dict and len(attributes) <= _VALUES:
                 for item in list(attributes.values()):
                     self._add(item, depth - 1)
@@ -56,13 +57,12 @@ class Earlier:
         return bool(new) and all(any(_is_share(number, known) for known in self._numbers) for number in new)
 
     def has(self, tensor):
-        """Whether all that this tensor says was there already. A whole number that counts no samples or batches may be of hits."""
+        """Whether all that this tensor says was there already. A whole number that counts none of the training may be of hits."""
         there, version = self._tensors.get(id(tensor), (None, None))
         if there is not None and there() is tensor and version == _version(tensor):
             return True
         numbers = digest.of_few(tensor, _FEW)
-        counts = State.validated, State.total, *State.trained
-        if any(number.is_integer() and number not in self._counts and number not in counts for number in numbers):
+        if any(number.is_integer() and number not in self._counts and number not in State.trained for number in numbers):
             return False
         new = [number for number in numbers if not number.is_integer()]
         return bool(new) and all(any(abs(number - known) <= _CLOSE * abs(known) for known in self._numbers) for number in new)

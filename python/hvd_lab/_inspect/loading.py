@@ -10,7 +10,7 @@ from . import averaging, core, departures, digest, earlier, in_loop, parts, resu
 from .core import State, guard, replace, send
 
 # Of a data set: its own values, and how deep they are looked into.
-_VALUES, _DEPTH = 64, 3
+_VALUES, _DEPTH, _VISITS = 64, 6, 2000
 # Digests of a pass, and numbers of samples that go into the digest of an order.
 _FIRST, _ORDER, _PICKED = 4, 4096, 256
 _made = core.Marks()
@@ -172,7 +172,7 @@ def _sampler_of(loader):
 
 def content_of(dataset):
     """A digest of what a data set holds, without reading a sample of it; empty where that cannot be told."""
-    known, found = digest.hasher(), [0]
+    known, found = digest.hasher(), [0, _VISITS]
     _add_content(known, found, dataset, _DEPTH)
     return known.hexdigest() if found[0] else ""
 
@@ -180,6 +180,9 @@ def content_of(dataset):
 def _add_content(known, found, value, depth):
     import torch
 
+    found[1] -= 1
+    if found[1] < 0:
+        return
     if torch.is_tensor(value):
         known.update(digest.of_content(value).encode())
         found[0] += value.numel() > 1

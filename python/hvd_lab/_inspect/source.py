@@ -38,6 +38,8 @@ _MOST_LINES = 100_000
 _LATER = 9
 # Lines before a call that are looked at.
 _EARLIER = 60
+# Functions around a call that are looked at, and values of each.
+_HELPERS, _MOST_VALUES = 4, 1000
 
 
 def is_thrown_away(where, name):
@@ -174,6 +176,26 @@ def place_of_choice(frame):
         if any(_CHOOSES.search(linecache.getline(of.f_code.co_filename, line)) for line in conditions(of)):
             return core.place(of)
     return core.place(frame)
+
+
+def place_of_model(frame):
+    """The innermost line of the program that has the whole model in its reach: a helper may have been given a part of it."""
+    counted = [(_parameters_in_reach(of), core.place(of)) for of in itertools.islice(earlier.frames(frame), _HELPERS)]
+    most = max((count for count, _ in counted), default=0)
+    return next((where for count, where in counted if count == most), core.place(frame))
+
+
+def _parameters_in_reach(frame):
+    """Parameter tensors of the largest model among the variables of a function, those that it uses of its file, and the fields of its object."""
+    torch = sys.modules["torch"]
+    names, found = frame.f_code.co_names, []
+
+    def look(variables):
+        own = getattr(variables.get("self"), "__dict__", None)
+        found.extend([*variables.values(), *(frame.f_globals.get(name) for name in names), *(own.values() if type(own) is dict else ())])
+
+    earlier.read(frame, look)
+    return max((sum(1 for _ in value.parameters()) for value in found[:_MOST_VALUES] if isinstance(value, torch.nn.Module)), default=0)
 
 
 def _only_line(pattern, otherwise, unless=None):

@@ -268,7 +268,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         }
         let by_hand = own().map(|update| update.averaged_by_hand).min().unwrap_or(0);
         let what = format!("the program averages {by_hand} of {} tensors by itself", one.tensors);
-        let place = told("averaged by hand").or_else(|| known(&one.place));
+        let place = told("average of a part").or_else(|| told("averaged by hand")).or_else(|| known(&one.place));
         return Some((what, place, EVERY.to_owned()));
     }
     let compiled = seen.told("torch.compile");

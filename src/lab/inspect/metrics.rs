@@ -171,7 +171,7 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
     }
     let mut alone: BTreeMap<Place, BTreeSet<usize>> = BTreeMap::new();
     let passes = seen.passes(false);
-    // The Trainer of Hugging Face brings its training loss together by itself, in the line that trains.
+    // The Trainer of Hugging Face brings its training loss together by itself, in the line that trains: one number.
     let of_loop =
         seen.of_all(update).next().and_then(|(_, update)| known(&update.place)).filter(|_| seen.uses(&["transformers"]));
     let contents = contents(&passes);
@@ -277,7 +277,8 @@ fn contents<'a>(passes: &Passes<'a>) -> Contents<'a> {
 /// yet.
 fn meets(later: &[InspectorReport], of_loop: Option<&Place>) -> Option<bool> {
     later.iter().find_map(|report| match report {
-        InspectorReport::Collective(call) if Some(&call.place) == of_loop || call.is_count || call.trains => None,
+        InspectorReport::Collective(call) if call.is_count || call.trains => None,
+        InspectorReport::Collective(call) if Some(&call.place) == of_loop && call.numbers == Some(1) => None,
         InspectorReport::Collective(call) if MEET.iter().any(|part| call.name.contains(part)) => Some(true),
         InspectorReport::Update(_) | InspectorReport::Ended(_) => Some(false),
         InspectorReport::Pass(pass) if pass.trains => Some(false),

@@ -247,6 +247,14 @@ fn what_others_do_on_purpose_is_not_blamed() {
             }
             all
         }),
+        (
+            "the Trainer brings a batch of results together in the line that trains",
+            changed(|_, report| match report {
+                InspectorReport::Looking(looking) => looking.versions.push("transformers 4.57.0".into()),
+                InspectorReport::Collective(call) => (call.place, call.numbers) = (at(30), Some(32)),
+                _ => {}
+            }),
+        ),
         ("all validate all", {
             let mut all = without(|_, report| matches!(report, InspectorReport::Collective(_)));
             for line in &mut all {
