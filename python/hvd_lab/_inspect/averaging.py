@@ -372,8 +372,8 @@ def _look_at_rate(optimizer, number):
     rate = groups[0].get("lr") if groups else None
     if rate.__class__ is not float:
         return
-    if _indices[optimizer] == 0:
-        State.highest_rate = max(State.highest_rate, rate)
+    if _indices[optimizer] == 0 and rate > State.highest_rate:
+        State.highest_rate, State.highest_at = rate, number
     State.last_rate = rate
     if any(group.get("lr") != 0.0 for group in groups):
         _zeros.pop(optimizer)

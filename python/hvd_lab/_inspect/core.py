@@ -47,8 +47,8 @@ class State:
     # Whatever moves: a standing process does not change it.
     progress = 0
     updates = 0
-    # The highest rate of the first optimizer, and the rate of the last update of any.
-    highest_rate = last_rate = 0.0
+    # The highest rate of the first optimizer and the update that first had it, and the rate of the last update of any.
+    highest_rate, highest_at, last_rate = 0.0, 0, 0.0
     # Backward passes so far, and batches of the pass that is under way.
     backwards = taken = 0
     # Steps of all optimizers, whereas `updates` are those of the one that has made most.

@@ -115,10 +115,11 @@ def _chain(data, fields):
             fields["batch_size"] = _number(data._batch_size)
         elif "Shuffle" in name:
             fields["shuffles"] = True
-            # Without a seed each rank shuffles in another way, and then takes its share.
+            # Without a seed, or with one of its own, each rank shuffles in another way, and then takes its share.
             seeds = _number(getattr(data, "_seed", None)), _number(getattr(data, "_seed2", None))
-            if "replicas" in fields and seeds == (0, 0):
+            if "replicas" in fields:
                 fields["sampler"] = "shuffle before shard"
+                fields.pop("seed", None)
             if None not in seeds and seeds != (0, 0):
                 fields["seed"] = seeds[0] * 1_000_003 + seeds[1]
         elif "Repeat" in name:
@@ -134,7 +135,7 @@ def _chain(data, fields):
         if inner is None:
             break
         data = inner
-    if "replicas" in fields:
+    if "replicas" in fields and fields["sampler"] != "shuffle before shard":
         # Shares may be shuffled alike.
         fields.pop("seed", None)
     tensors = getattr(data, "_tensors", None)

@@ -86,6 +86,17 @@ def averages(optimizer):
     return any(hasattr(one, "_allreduce_grads") or hasattr(one, "_allreduce") for one in (optimizer, innermost(optimizer)))
 
 
+def threads():
+    """Those that the program has asked for on a CPU; none where TensorFlow chooses."""
+    import tensorflow
+
+    count = tensorflow.config.threading.get_intra_op_parallelism_threads()
+    if count < 2 or tensorflow.config.list_logical_devices("GPU"):
+        return {}
+    core.tell_once("set_num_threads", source.line_of_threads())
+    return {"threads": count, "device": "cpu"}
+
+
 def rate_of(optimizer):
     _scheduled[:] = [optimizer]
     rate = getattr(innermost(optimizer), "learning_rate", None)
@@ -253,7 +264,7 @@ def _watch_class():
             size = (self.data or {}).get("batch_size") or 0
             send("update", update=number, optimizer=_name_of(optimizer), index=0, place=self.where, made=_made_of(optimizer) or self.where,
                  rates=self.rates, weights=before, gradients="" if is_averaged else self.last, buffers="", state="", tensors=len(variables),
-                 unwrapped=0 if is_averaged else len(variables), forwards=1, samples=size)
+                 unwrapped=0 if is_averaged else len(variables), forwards=1, samples=size, **threads())
 
         def _tests_batch(self, batch, logs=None):
             State.progress += 1

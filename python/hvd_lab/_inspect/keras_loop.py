@@ -82,7 +82,7 @@ class _Loop:
         send("update", update=number, optimizer=keras_hooks._name_of(optimizer), index=self.index, place=self.where,
              made=keras_hooks._made_of(optimizer) or self.where, rates=self.rates, weights=self.before,
              gradients=self.gradients or ("" if is_averaged else keras_hooks.weights_of(self.variables)), buffers="", state=self.state, tensors=count,
-             unwrapped=self.alone or (0 if is_averaged else count), forwards=1, samples=_batch[0])
+             unwrapped=self.alone or (0 if is_averaged else count), forwards=1, samples=_batch[0], **keras_hooks.threads())
 
 
 def _is_within():

@@ -32,6 +32,7 @@ _CHOOSES = re.compile(r"rank|main|master|chief|root|zero|primary", re.I)
 # `samples[rank::size]`, `range(rank, parts, size)`: a share by the number of the rank.
 _SHARES = re.compile(r"(?<![\w\"'])(?:range|islice|arange)\([^#]*\brank\b|[\w\])]\[[^\[\]#\"']*\brank\b[^\"'#]*\]")
 _NO_SHARES = re.compile(r"print|environ|device|gpu|cuda|format\(|f[\"']|log")
+_THREADS = re.compile(r"intra_op_parallelism_threads\b")
 _STOPS = re.compile(r"\.stop_training\s*=\s*True")
 _MOST_LINES = 100_000
 # Lines behind a call that are looked at.
@@ -145,6 +146,11 @@ def line_of_share(otherwise):
 def line_that_stops(otherwise):
     """The only line that ends the training of a Keras model, or else another line."""
     return _only_line(_STOPS, otherwise)
+
+
+def line_of_threads():
+    """The only line that asks TensorFlow for threads, or no place."""
+    return _only_line(_THREADS, core.NO_PLACE)
 
 
 def line_that_seeds(kind):

@@ -240,7 +240,7 @@ def _tell_end():
     for tell in State.before_end:
         tell()
     tell_phases()
-    send("ended", updates=State.updates, highest_rate=State.highest_rate, last_rate=State.last_rate, inspector_seconds=round(State.seconds, 3), failure=failure)
+    send("ended", updates=State.updates, highest_rate=State.highest_rate, highest_at=State.highest_at, last_rate=State.last_rate, inspector_seconds=round(State.seconds, 3), failure=failure)
 
 
 # Errors whose text says what is wrong with the program, and how much is read of one.

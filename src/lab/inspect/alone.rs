@@ -7,6 +7,12 @@ use super::rate::{samples, samples_of};
 
 /// Steps of an epoch from which on equal numbers are no chance.
 const FEWEST_STEPS: usize = 4;
+/// Updates of a training whose warm-up is looked at, and the part of the highest rate that a warm-up begins below.
+const FEWEST_UPDATES: usize = 16;
+const RAMP: f64 = 0.67;
+/// The shares of a training from which on, and up to which, a warm-up takes all of it or a part.
+const WHOLE: f64 = 0.98;
+const PART: f64 = 0.75;
 
 impl Inspection {
     /// Rate of the first optimizer's first update, and samples of an update, on the first rank.
@@ -32,7 +38,7 @@ impl Inspection {
         let said = format!("a global batch {batch:.2}x as large as on one rank is trained with {factor:.2}x the rate");
         let is_scaled = factor > 1.0 + (batch - 1.0) * 0.1 || batch < 1.5;
         if is_scaled && factor < batch * 1.1 {
-            return Some(Finding::new(Topic::Rate, Outcome::Ok, said));
+            return Some(self.climbs_longer(alone).unwrap_or_else(|| Finding::new(Topic::Rate, Outcome::Ok, said)));
         }
         let place = self.rate_set_at().or_else(|| self.optimizer_place());
         let cost = "the larger batch makes fewer updates an epoch, so the model learns less in the same number of epochs";
@@ -40,6 +46,30 @@ impl Inspection {
         let too_much = ("updates may get too large, and the training may diverge", "scale the rate by no more than the batch");
         let (cost, remedy) = if is_scaled { too_much } else { (cost, remedy) };
         Some(Finding::objection((Topic::Rate, Outcome::Look), said, place, cost, remedy))
+    }
+
+    /// A warm-up that takes the whole training, and on one rank a part of it.
+    fn climbs_longer(&self, alone: &Inspection) -> Option<Finding> {
+        let warmup = |seen: &Inspection| {
+            let end = seen.of_rank(*seen.ranks.keys().next()?, ended).next()?;
+            let first = seen.first_rate()?.0;
+            (end.updates >= FEWEST_UPDATES && first < end.highest_rate * RAMP).then_some((end.highest_at, end.updates))
+        };
+        let ((at, all), (at_alone, all_alone)) = (warmup(self)?, warmup(alone)?);
+        let share = |at: usize, all: usize| (at as f64 + 2.0) / all as f64;
+        let is_longer = share(at, all) >= WHOLE && share(at_alone, all_alone) <= PART;
+        is_longer.then(|| {
+            let place = self.told("schedule made").and_then(|report| known(&report.place));
+            Finding::objection(
+                (Topic::Rate, Outcome::Look),
+                format!(
+                    "the rate climbs until the last of {all} updates, and on one rank until update {at_alone} of {all_alone}: does the warm-up count the steps of all ranks?"
+                ),
+                place.or_else(|| self.rate_set_at()).or_else(|| self.optimizer_place()),
+                "the warm-up takes so many times as many epochs, and the full rate is never used",
+                "count the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs of the warm-up",
+            )
+        })
     }
 
     /// The highest rate of all updates, rather than of those that were looked at.

@@ -138,7 +138,9 @@ fn sampler(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         );
         return wrong(said, place(), "these ranks train on the same samples", remedy);
     }
-    if reports.values().all(|pass| pass.sampler == "shuffle before shard") {
+    let has_seed = reports.values().any(|pass| pass.seed.is_some());
+    let has_one_seed = has_seed && !differ(reports.values().map(|pass| pass.seed));
+    if reports.values().all(|pass| pass.sampler == "shuffle before shard") && !has_one_seed {
         let said = "each rank shuffles the whole data set in its own way, and takes its share of that";
         let cost = "some samples go to several ranks, and others to none";
         return wrong(

@@ -141,6 +141,9 @@ fn threads(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<
     let fair = (group.cores / group.local_size).max(1);
     let set = seen.told("set_num_threads").and_then(|report| known(&report.place));
     let remedy = match set {
+        _ if seen.is_keras() => {
+            "ask for a share of the cores, the number of them // hvd.local_size(), or leave the line out".to_owned()
+        }
         Some(_) => format!("ask for {fair} there, or leave it out and set OMP_NUM_THREADS={fair}"),
         None => format!("set OMP_NUM_THREADS={fair} or call torch.set_num_threads({fair})"),
     };

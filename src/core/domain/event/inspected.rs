@@ -374,6 +374,8 @@ pub struct EndedReport {
     pub inspector_seconds: f64,
     /// The highest rate of all updates of the first optimizer, and that of the last update of any; 0 if they are unknown.
     pub highest_rate: f64,
+    /// The update that was the first to have it.
+    pub highest_at: usize,
     pub last_rate: f64,
     /// An error of Python's ended it.
     pub failure: Option<FailureReport>,

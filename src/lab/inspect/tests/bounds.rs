@@ -62,8 +62,7 @@ fn rates_are_compared_with_a_run_on_one_rank() {
         lines.iter().for_each(|line| inspection.take(line));
         inspection
     };
-    let alone = |rate: f64| {
-        let mut all = updates(|_, update| update.rates = vec![rate]);
+    let on_one_rank = |mut all: Vec<EventLine>| {
         all.retain(|line| line.process == 0);
         for line in &mut all {
             if let Event::Inspected(report) = &mut line.event {
@@ -76,6 +75,7 @@ fn rates_are_compared_with_a_run_on_one_rank() {
         }
         of(&all, 1)
     };
+    let alone = |rate: f64| on_one_rank(updates(|_, update| update.rates = vec![rate]));
     let both = of(&right(), 2);
     assert_eq!(both.first_rate(), Some((0.1, 32)));
     let outcome = |rate| both.rate_against(&alone(rate)).map(|finding| finding.outcome);
@@ -97,6 +97,19 @@ fn rates_are_compared_with_a_run_on_one_rank() {
     );
     let scaled = |rate| warmed_up.rate_against(&alone(rate)).map(|finding| finding.outcome);
     assert_eq!((scaled(0.1), scaled(0.05)), (Some(Outcome::Ok), Some(Outcome::Look)), "as the batch, and twice that");
+    let climbing = |peak: f64, at: usize, all: usize| {
+        changed(move |_, report| match report {
+            InspectorReport::Update(update) => update.rates = vec![0.0],
+            InspectorReport::Ended(end) => (end.highest_rate, end.highest_at, end.updates) = (peak, at, all),
+            _ => {}
+        })
+    };
+    let whole = |at, at_alone| {
+        let found = of(&climbing(0.2, at, 180), 2).rate_against(&on_one_rank(climbing(0.1, at_alone, 360)));
+        found.map(|finding| finding.outcome)
+    };
+    assert_eq!(whole(179, 180), Some(Outcome::Look), "the warm-up counts the steps of both ranks");
+    assert_eq!((whole(90, 180), whole(179, 359)), (Some(Outcome::Ok), Some(Outcome::Ok)), "as many epochs on both");
     let mut behind_broadcast = right();
     behind_broadcast.retain(|line| {
         let is_first = |report: &InspectorReport| matches!(report, InspectorReport::Update(update) if update.update == 0);

@@ -255,6 +255,10 @@ fn what_others_do_on_purpose_is_not_blamed() {
                 _ => {}
             }),
         ),
+        (
+            "all shuffle alike before they take their shares",
+            passes(|_, pass| (pass.sampler, pass.seed) = ("shuffle before shard".into(), Some(7))),
+        ),
         ("all validate all", {
             let mut all = without(|_, report| matches!(report, InspectorReport::Collective(_)));
             for line in &mut all {
