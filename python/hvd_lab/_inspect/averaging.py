@@ -5,7 +5,7 @@ import sys
 import time
 import weakref
 
-from . import beside, core, detached, digest, fields, kinds, past_wrapper, planned, resuming, scaling, source, unloaded, watching
+from . import beside, core, detached, digest, earlier, fields, kinds, past_wrapper, planned, resuming, scaling, source, unloaded, watching
 from .core import State, guard, place, replace, sampled, send
 
 
@@ -53,6 +53,10 @@ by_hand = {}
 # The first parameter of each optimizer, by where its numbers lie, and vectors that were made of parameters: by them a collective over weights
 # is seen between the updates that are looked at.
 first_weights, flat_weights = {}, core.Marks()
+# Numbers of a vector that are compared with weights.
+_FIRST = 16
+# Buffers that each rank keeps for itself, as they were at the last collective of the program, with its line.
+_kept_buffers = []
 # The last clipping of gradients: collectives that were called before, and its line.
 clipped = [0, None]
 # Sums since then of tensors that may hold several gradients: how many numbers, the first of each, and the call.
@@ -68,7 +72,6 @@ def install(torch):
         module.register_optimizer_step_post_hook(lambda opt, args, kwargs: after_update(opt))
     else:
         replace(optimizer, "__init__", _wraps_step)
-    replace(torch.nn.utils, "parameters_to_vector", _remembers_vector)
     replace(torch, "set_num_threads", core.looks_first(_tell_threads))
     if torch.distributed.is_available():
         from torch.nn.parallel import DistributedDataParallel
@@ -122,17 +125,6 @@ def _before_step(optimizer, args, kwargs):
     return tuple(looked_at if of is closure else of for of in args), {name: looked_at if of is closure else of for name, of in kwargs.items()}
 
 
-def _remembers_vector(old):
-    def parameters_to_vector(parameters, *args, **kwargs):
-        parameters = list(parameters)
-        vector = old(parameters, *args, **kwargs)
-        if parameters and are_weights(parameters[0]):
-            flat_weights[vector] = True
-        return vector
-
-    return parameters_to_vector
-
-
 def are_weights(tensor):
     if tensor in flat_weights:
         return True
@@ -141,12 +133,44 @@ def are_weights(tensor):
     return parameter is not None and digest.address(parameter) == digest.address(tensor)
 
 
-def is_own_buffer(tensor):
-    """Whether it is one of a wrapped model whose ranks each keep their own."""
-    there = digest.address(tensor)
+def holds_weights(tensor):
+    """Whether a vector of the program's begins with the weights of an optimizer as they are."""
+    for first in list(first_weights.values()):
+        parameter = first()
+        count = min(_FIRST, parameter.numel()) if parameter is not None else 0
+        if not count or tensor.dtype != parameter.dtype or tensor.device != parameter.device or tensor.numel() <= parameter.numel():
+            continue
+        weights = parameter.detach().reshape(-1)[:count].tolist()
+        if any(weights) and tensor.detach().reshape(-1)[:count].tolist() == weights:
+            return True
+    return False
+
+
+def _own_buffers():
+    """Those of wrapped models whose ranks each keep their own."""
     all_wrapped = [wrapper.wrapped() for wrapper in wrappers]
     alone = [wrapped for wrapped in all_wrapped if wrapped is not None and not getattr(wrapped, "broadcast_buffers", True)]
-    return there is not None and any(digest.address(buffer) == there for wrapped in alone for buffer in wrapped.module.buffers())
+    return [buffer for wrapped in alone for buffer in wrapped.module.buffers()]
+
+
+def note_own_buffers(tensor, where):
+    """The program has put a tensor through a collective, which may be one of them, or made of some."""
+    look_at_own_buffers()
+    if "buffers brought together" in core._told:
+        return
+    buffers, there = _own_buffers(), digest.address(tensor)
+    if there is not None and any(digest.address(buffer) == there for buffer in buffers):
+        core.tell_once("buffers brought together", where)
+    _kept_buffers[:] = [(weakref.ref(buffer), earlier.changes(buffer), where) for buffer in buffers if buffer.is_floating_point()]
+
+
+def look_at_own_buffers():
+    """Whether the program has written them behind a collective: what trains does so in its next forward pass."""
+    for kept, version, where in _kept_buffers:
+        buffer = kept()
+        if buffer is not None and version is not None and earlier.changes(buffer) != version:
+            core.tell_once("buffers brought together", where)
+    del _kept_buffers[:]
 
 
 @guard
@@ -255,6 +279,8 @@ def _count_forward(wrapped, args, kwargs):
     State.progress += 1
     if not torch.is_grad_enabled() and State.updates and getattr(wrapped, "will_sync_module_buffers", bool)():
         core.tell_once("buffers sent without gradients", place(sys._getframe(3)))
+    if _kept_buffers:
+        look_at_own_buffers()
     if torch.is_grad_enabled():
         samples[0] += unloaded.look(args, kwargs)
         for wrapper in wrappers:

@@ -102,6 +102,8 @@ def _before(name, args, kwargs):
     count(name, where, None if tensor is None else tensor.numel(), not _is_inside(caller), _is_count(tensor), was_there(tensor))
     if tensor is not None and name == "all_reduce":
         scaling.before_sum(tensor)
+        if State.updates and "averaged weights" not in core._told and tensor.dim() == 1 and averaging.holds_weights(tensor):
+            averaging.flat_weights[tensor] = True
     return _has_changed(tensor)
 
 
@@ -172,8 +174,8 @@ def _after(name, args, kwargs, began, is_changed):
     tensor = _tensor(args, kwargs)
     if tensor is None or name not in ("all_reduce", "broadcast"):
         return
-    if State.updates and averaging.is_own_buffer(tensor):
-        core.tell_once("buffers brought together", place(sys._getframe(3)))
+    if State.updates:
+        averaging.note_own_buffers(tensor, place(sys._getframe(3)))
     if name == "all_reduce" and State.updates and averaging.are_weights(tensor):
         core.tell_once("averaged weights", place(sys._getframe(3)))
     if name == "all_reduce":

@@ -31,7 +31,7 @@ class Earlier:
         if type(value) is float or type(value) is int and abs(value) < _LARGE:
             self._know([value])
         elif torch is not None and torch.is_tensor(value):
-            version = _version(value)
+            version = changes(value)
             if 0 < value.numel() <= _FEW and version is not None:
                 self._tensors[id(value)] = weakref.ref(value), version
                 self._know(digest.of_few(value, _FEW))
@@ -59,7 +59,7 @@ class Earlier:
     def has(self, tensor):
         """Whether all that this tensor says was there already. A whole number that counts none of the training may be of hits."""
         there, version = self._tensors.get(id(tensor), (None, None))
-        if there is not None and there() is tensor and version == _version(tensor):
+        if there is not None and there() is tensor and version == changes(tensor):
             return True
         numbers = digest.of_few(tensor, _FEW)
         if any(number.is_integer() and number not in self._counts and number not in State.trained for number in numbers):
@@ -73,7 +73,8 @@ def _is_share(number, whole):
     return math.isfinite(parts) and round(parts) >= 1 and abs(parts - round(parts)) <= _EXACT * parts
 
 
-def _version(tensor):
+def changes(tensor):
+    """How often it was changed in its place; `None` where nobody counts."""
     try:
         return tensor._version
     except RuntimeError:
