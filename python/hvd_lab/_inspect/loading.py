@@ -130,8 +130,10 @@ def _length(of):
 
 
 def _draws_again(loader):
-    """Samples that are drawn with replacement may go to two ranks: what these have in common is no mistake."""
-    return bool(getattr(getattr(loader, "sampler", None), "replacement", False))
+    """Whether samples may go to two ranks on purpose: drawn with replacement, or repeated to be changed in several ways at random."""
+    sampler = getattr(loader, "sampler", None)
+    repeats = [getattr(sampler, name, None) for name in ("num_repeats", "repetitions", "repeats")]
+    return bool(getattr(sampler, "replacement", False)) or any(isinstance(count, (int, float)) and count > 1 for count in repeats)
 
 
 def _sampler_of(loader):
