@@ -116,6 +116,9 @@ def _before(name, args, kwargs):
     # Horovod knows calls by their names: ranks that wait for different ones never meet.
     State.within = ("hvd.%s of %.80r" % (name, named) if isinstance(named, str) else "hvd." + name, where)
     given = _given(args, kwargs)
+    if "gather" in name and getattr(given, "requires_grad", False):
+        # What is gathered brings the loss of all ranks to each of them: their gradients are parts of a sum.
+        core.tell_once("gathered to differentiate", where)
     is_earlier = hasattr(given, "data_ptr") and collectives.was_there(given)
     collectives.count("hvd." + name, where, _numbers(given), is_earlier=is_earlier)
     return where

@@ -381,7 +381,8 @@ fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -
 /// A distributed optimizer that adds gradients up.
 fn summed_by_wrapper(seen: &Inspection) -> Option<Finding> {
     let is_sum = |report: &WrappedReport| report.settings.iter().any(|setting| setting == "op=Sum");
-    let (_, report) = seen.wrappers().find(|(_, report)| is_sum(report)).filter(|_| !seen.has("loss divided"))?;
+    let is_meant = ["loss divided", "gathered to differentiate"].iter().any(|by| seen.has(by));
+    let (_, report) = seen.wrappers().find(|(_, report)| is_sum(report)).filter(|_| !is_meant)?;
     Some(Finding::objection(
         (TOPIC, Outcome::Look),
         format!(
