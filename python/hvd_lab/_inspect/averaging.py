@@ -134,11 +134,14 @@ def are_weights(tensor):
 
 
 def holds_weights(tensor):
-    """Whether a vector of the program's begins with the weights of an optimizer as they are."""
+    """Whether a tensor of the program's holds the weights of an optimizer as they are: all of them, or those of its first parameter."""
+    if tensor.is_sparse or tensor.is_meta:
+        return False
     for first in list(first_weights.values()):
         parameter = first()
         count = min(_FIRST, parameter.numel()) if parameter is not None else 0
-        if not count or tensor.dtype != parameter.dtype or tensor.device != parameter.device or tensor.numel() <= parameter.numel():
+        is_long = parameter is not None and tensor.dim() == 1 and tensor.numel() > parameter.numel()
+        if not count or not (is_long or tensor.shape == parameter.shape) or (tensor.dtype, tensor.device) != (parameter.dtype, parameter.device):
             continue
         weights = parameter.detach().reshape(-1)[:count].tolist()
         if any(weights) and tensor.detach().reshape(-1)[:count].tolist() == weights:
@@ -158,7 +161,7 @@ def note_own_buffers(tensor, where):
     look_at_own_buffers()
     if "buffers brought together" in core._told:
         return
-    buffers, there = _own_buffers(), digest.address(tensor)
+    buffers, there = _own_buffers(), None if tensor is None else digest.address(tensor)
     if there is not None and any(digest.address(buffer) == there for buffer in buffers):
         core.tell_once("buffers brought together", where)
     _kept_buffers[:] = [(weakref.ref(buffer), earlier.changes(buffer), where) for buffer in buffers if buffer.is_floating_point()]

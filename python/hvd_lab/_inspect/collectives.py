@@ -102,7 +102,7 @@ def _before(name, args, kwargs):
     count(name, where, None if tensor is None else tensor.numel(), not _is_inside(caller), _is_count(tensor), was_there(tensor))
     if tensor is not None and name == "all_reduce":
         scaling.before_sum(tensor)
-        if State.updates and "averaged weights" not in core._told and tensor.dim() == 1 and averaging.holds_weights(tensor):
+        if State.updates and averaging.holds_weights(tensor):
             averaging.flat_weights[tensor] = True
     return _has_changed(tensor)
 
@@ -172,17 +172,17 @@ def _after(name, args, kwargs, began, is_changed):
     State.times["exchange"] += time.perf_counter() - began
     State.progress += 1
     tensor = _tensor(args, kwargs)
-    if tensor is None or name not in ("all_reduce", "broadcast"):
-        return
     if State.updates:
         averaging.note_own_buffers(tensor, place(sys._getframe(3)))
+    if tensor is None or name not in ("all_reduce", "broadcast"):
+        return
     if name == "all_reduce" and State.updates and averaging.are_weights(tensor):
         core.tell_once("averaged weights", place(sys._getframe(3)))
     if name == "all_reduce":
         _look_at_result(tensor, _operation(args, kwargs), _is_async(args, kwargs), sys._getframe(3))
     if len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
-    if not (tensor.is_sparse or tensor.is_meta):
+    if not (tensor.is_sparse or tensor.is_meta or tensor in averaging.flat_weights):
         call = averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor, is_changed)
         scaling.behind_sum(tensor, call.divisor)
         if call.first is not None and tensor.is_floating_point():

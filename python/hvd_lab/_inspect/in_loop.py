@@ -20,9 +20,11 @@ _looked = {}
 
 
 class _Look:
-    def __init__(self, index):
-        self.index, self.left, self.place = index, _EVENTS, None
-        self.states, self.own = workers.states(), {}
+    def __init__(self, index, samples):
+        self.index, self.left, self.place, self.samples = index, _EVENTS, None, samples
+        self.states, self.own, self.positions = workers.states(), {}, workers.positions()
+        # Calls of Python's random numbers.
+        self.calls = 0
         # Generators of PyTorch that may be drawn from, each with its state before.
         self.generators = {}
 
@@ -47,11 +49,13 @@ def _module_call():
 def _draw(look, frame, called):
     look.place = look.place or place(frame)
     of = getattr(called, "__self__", None)
+    look.calls += isinstance(of, random.Random)
     if isinstance(of, random.Random) and of is not random._inst:
         look.own.setdefault("python", digest.of_text(repr(of.getstate())))
     for value in frame.f_locals.values():
         if isinstance(value, sys.modules["torch"].Generator) and id(value) not in look.generators:
-            look.generators[id(value)] = value, digest.of_tensors([value.get_state()])
+            state = value.get_state()
+            look.generators[id(value)] = value, (digest.of_tensors([state]), workers.position(state))
 
 
 @guard
@@ -64,10 +68,18 @@ def _close(look, frame):
     if not trains or not torch.is_grad_enabled():
         return
     end()
-    changed = [before for generator, before in look.generators.values() if digest.of_tensors([generator.get_state()]) != before]
-    if changed:
-        look.own["torch"] = digest.of_text(" ".join(changed))
+    after = [(digest.of_tensors([generator.get_state()]), generator, before) for generator, before in look.generators.values()]
+    changed = [(generator, before) for state, generator, before in after if state != before[0]]
+    if any(not workers.are_few(before[1], workers.position(generator.get_state()), look.samples) for generator, before in changed):
+        look.own["torch"] = digest.of_text(" ".join(before[0] for _, before in changed))
     drawn = workers.drawn(look.states)
+    # Fewer numbers than samples choose something for the whole batch, as its size: they may be the same on all ranks.
+    for kind, position in workers.positions().items():
+        if workers.are_few(look.positions.get(kind), position, look.samples):
+            drawn["draws"][kind] = False
+    if look.calls < look.samples:
+        drawn["draws"]["python"] = False
+        look.own.pop("python", None)
     for kind, state in look.own.items():
         if not drawn["draws"].get(kind):
             # It draws from a generator of its own.
@@ -77,14 +89,14 @@ def _close(look, frame):
         workers.tell_states(_NUMBER + look.index, look.place or place(frame), [drawn])
 
 
-def begin(index):
-    """The program has got a batch of the loader with this number."""
+def begin(index, samples):
+    """The program has got a batch of so many samples from the loader with this number."""
     end()
     count = _looked.get(index, 0)
     if count >= _BATCHES or sys.getprofile() is not None or workers.is_run_by_library():
         return
     _looked[index] = count + 1
-    profiling.begin(_Look(index).watch)
+    profiling.begin(_Look(index, samples).watch)
 
 
 def end():

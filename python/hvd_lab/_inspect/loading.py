@@ -424,7 +424,7 @@ def _took(iterator, batch, waited):
     unloaded.took_batch()
     # Before its first pass the program may have had a look at one batch.
     if begun.number < 2:
-        in_loop.begin(begun.index)
+        in_loop.begin(begun.index, samples)
 
 
 def _finish(begun, is_whole):

@@ -78,6 +78,8 @@ def _path_of(file):
 
 
 def _send_written(by, path, where):
+    if State.behind_validation and len(_parts) < _MOST_READ:
+        _parts.add(path)
     if by == "torch.save" and len(_written) < _MOST_READ:
         _written[path] = where
     send("state", action="written", by=by, path=path, place=where, updates=State.updates, meetings=(State.steps, State.calls))
@@ -92,9 +94,9 @@ def _tell_moved(file, to, *args, **kwargs):
         _send_written("torch.save", path, where)
 
 
-# Files that are remembered: data are read without number. And the lines that wrote some.
+# Files that are remembered: data are read without number. And the lines that wrote some, and what was written behind validations.
 _MOST_READ = 64
-_read, _written = set(), {}
+_read, _written, _parts = set(), {}, set()
 
 
 @guard
@@ -144,9 +146,19 @@ def _tells_open(old):
             _tell_open(file, "open" if mode[:1] == "w" else "append")
         elif not State.has_loaders and file.__class__ is str and len(_read) < _MOST_READ:
             _tell_opened(file)
+        elif _parts and State.behind_validation:
+            _look_at_part(file)
         return old(*args, **kwargs)
 
     return open
+
+
+@guard
+def _look_at_part(file):
+    """A file that another rank has written beside one of this rank, read behind a validation: so the results of all come together."""
+    path = _path_of(file)
+    if path and path not in _parts and any(os.path.dirname(path) == os.path.dirname(own) for own in _parts):
+        core.tell_once("results in files", place(sys._getframe(3)))
 
 
 @guard

@@ -16,6 +16,8 @@ _VARIABLE = "HVD_LAB_INSPECT_WORKERS"
 _KINDS = ("numpy", "python", "torch")
 # Generators of a data set that are looked at, and its fields.
 _OWN, _FIELDS = 8, 64
+# Numbers that a Mersenne Twister makes at a time.
+_BLOCK = 624
 _folder = [None]
 _expected = {}
 _told = set()
@@ -64,6 +66,34 @@ def states():
     if torch is not None:
         found["torch"] = digest.of_tensors([torch.get_rng_state()])
     return found
+
+
+def position(state):
+    """Where the Mersenne Twister of this state of PyTorch's stands: its block of numbers, and how many of them were taken; or nothing."""
+    if state.device.type != "cpu" or state.numel() < 24 + 8 * _BLOCK:
+        return None
+    raw = bytes(state[:24 + 8 * _BLOCK].tolist())
+    # A new one has no block yet.
+    return raw[24:], int.from_bytes(raw[16:24], "little") or _BLOCK
+
+
+def positions():
+    """Those of NumPy's and PyTorch's random numbers here."""
+    random_of_numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
+    found = {}
+    if random_of_numpy is not None:
+        state = random_of_numpy.get_state()
+        found["numpy"] = (state[1].tobytes(), state[2]) if state[0] == "MT19937" else None
+    if torch is not None:
+        found["torch"] = position(torch.get_rng_state())
+    return found
+
+
+def are_few(before, after, count):
+    """Whether fewer numbers than that were taken between two positions."""
+    if before is None or after is None:
+        return False
+    return after[1] - before[1] + (0 if before[0] == after[0] else _BLOCK) < count
 
 
 def drawn(before, own=None):
