@@ -139,7 +139,8 @@ def holds_weights(tensor):
         return False
     for first in list(first_weights.values()):
         parameter = first()
-        count = min(_FIRST, parameter.numel()) if parameter is not None else 0
+        # To read one that is spread over the ranks would be a collective of its own.
+        count = min(_FIRST, parameter.numel()) if parameter is not None and not hasattr(parameter, "to_local") else 0
         is_long = parameter is not None and tensor.dim() == 1 and tensor.numel() > parameter.numel()
         if not count or not (is_long or tensor.shape == parameter.shape) or (tensor.dtype, tensor.device) != (parameter.dtype, parameter.device):
             continue

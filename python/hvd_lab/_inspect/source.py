@@ -201,7 +201,7 @@ def _parameters_in_reach(frame):
         found.extend([*variables.values(), *(frame.f_globals.get(name) for name in names), *(own.values() if type(own) is dict else ())])
 
     earlier.read(frame, look)
-    return max((sum(1 for _ in value.parameters()) for value in found[:_MOST_VALUES] if isinstance(value, torch.nn.Module)), default=0)
+    return max((sum(1 for _ in value.parameters()) for value in found[:_MOST_VALUES] if issubclass(type(value), torch.nn.Module)), default=0)
 
 
 def _only_line(pattern, otherwise, unless=None):

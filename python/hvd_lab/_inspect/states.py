@@ -157,7 +157,7 @@ def _tells_open(old):
 def _look_at_part(file):
     """A file that another rank has written beside one of this rank, read behind a validation: so the results of all come together."""
     path = _path_of(file)
-    if path and path not in _parts and any(os.path.dirname(path) == os.path.dirname(own) for own in _parts):
+    if path and path not in _parts and not path.endswith((".py", ".pyc")) and any(os.path.dirname(path) == os.path.dirname(own) for own in _parts):
         core.tell_once("results in files", place(sys._getframe(3)))
 
 
