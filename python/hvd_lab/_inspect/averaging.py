@@ -53,8 +53,8 @@ by_hand = {}
 # The first parameter of each optimizer, by where its numbers lie, and vectors that were made of parameters: by them a collective over weights
 # is seen between the updates that are looked at.
 first_weights, flat_weights = {}, core.Marks()
-# Numbers of a vector that are compared with weights.
-_FIRST = 16
+# Numbers of a vector that are compared with weights, and how close they are to a multiple of them.
+_FIRST, _CLOSE = 16, 1e-5
 # Buffers that each rank keeps for itself, as they were at the last collective of the program, with its line.
 _kept_buffers = []
 # The last clipping of gradients: collectives that were called before, and its line.
@@ -134,7 +134,9 @@ def are_weights(tensor):
 
 
 def holds_weights(tensor):
-    """Whether a tensor of the program's holds the weights of an optimizer as they are: all of them, or those of its first parameter."""
+    """Whether a tensor of the program's holds the weights of an optimizer, or a multiple of them for a weighted mean: all of them, or those
+    of its first parameter.
+    """
     if tensor.is_sparse or tensor.is_meta:
         return False
     for first in list(first_weights.values()):
@@ -144,8 +146,13 @@ def holds_weights(tensor):
         is_long = parameter is not None and tensor.dim() == 1 and tensor.numel() > parameter.numel()
         if not count or not (is_long or tensor.shape == parameter.shape) or (tensor.dtype, tensor.device) != (parameter.dtype, parameter.device):
             continue
-        weights = parameter.detach().reshape(-1)[:count].tolist()
-        if any(weights) and tensor.detach().reshape(-1)[:count].tolist() == weights:
+        weights, given = (of.detach().reshape(-1)[:count].tolist() for of in (parameter, tensor))
+        most = max(weights, key=abs)
+        factor = given[weights.index(most)] / most if most else 0.0
+        # A few numbers, or equal ones, may be a multiple of others by chance.
+        if factor != 1.0 and not (factor and count > 4 and len(set(weights)) > 1):
+            continue
+        if all(abs(one - factor * own) <= _CLOSE * abs(factor * most) for one, own in zip(given, weights)):
             return True
     return False
 
@@ -287,6 +294,8 @@ def _count_forward(wrapped, args, kwargs):
         look_at_own_buffers()
     if torch.is_grad_enabled():
         samples[0] += unloaded.look(args, kwargs)
+        if State.of_batch:
+            State.fed += digest.of_batch([args, kwargs])[1]
         for wrapper in wrappers:
             if wrapper.wrapped() is wrapped:
                 wrapper.forwards += 1

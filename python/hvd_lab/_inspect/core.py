@@ -49,6 +49,8 @@ class State:
     updates = 0
     # The highest rate of the first optimizer and the update that first had it, and the rate of the last update of any.
     highest_rate, highest_at, last_rate = 0.0, 0, 0.0
+    # Samples of the batch that came last, how many of them a wrapped model was given, and batches of which it was a part.
+    of_batch, fed, cuts = 0, 0, 0
     # Backward passes so far, and batches of the pass that is under way.
     backwards = taken = 0
     # Steps of all optimizers, whereas `updates` are those of the one that has made most.

@@ -11,6 +11,8 @@ from .core import State, guard, replace, send
 
 # Of a data set: its own values, and how deep they are looked into.
 _VALUES, _DEPTH, _VISITS = 64, 6, 2000
+# Batches that must be cut alike before anything is said of it.
+_CUTS = 4
 # Digests of a pass, and numbers of samples that go into the digest of an order.
 _FIRST, _ORDER, _PICKED = 4, 4096, 256
 _made = core.Marks()
@@ -421,10 +423,23 @@ def _took(iterator, batch, waited):
     begun.samples += samples
     # A validation before the first update is no part of it.
     averaging.samples[0] += samples if torch.is_grad_enabled() else 0
+    _look_at_cut(begun, samples if torch.is_grad_enabled() else 0)
     unloaded.took_batch()
     # Before its first pass the program may have had a look at one batch.
     if begun.number < 2:
         in_loop.begin(begun.index, samples)
+
+
+def _look_at_cut(begun, samples):
+    """Whether the program gives its model the rank's part of each batch, of which all ranks take the same."""
+    if not 0 <= State.cuts < _CUTS:
+        return
+    if State.fed:
+        is_part = State.size > 1 and State.fed < State.of_batch and abs(State.fed * State.size - State.of_batch) < State.size
+        State.cuts = State.cuts + 1 if is_part else -1
+    if State.cuts == _CUTS:
+        core.tell_once("batch cut", begun.where)
+    State.of_batch, State.fed = samples if 0 <= State.cuts < _CUTS else 0, 0
 
 
 def _finish(begun, is_whole):

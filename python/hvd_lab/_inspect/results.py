@@ -114,7 +114,13 @@ def _nodes(of, loops=()):
 
 
 def _found(function):
+    """Uses of values in a function, but not of what a loop around them sets."""
     nodes = list(_nodes(function))
+    of_loops = {node.lineno: _names([node.target]) for node, _ in nodes if isinstance(node, ast.For)}
+    return (use for use in _uses_in(nodes) if not any(use.name in of_loops.get(line, ()) for line in use.loops))
+
+
+def _uses_in(nodes):
     meetings = [node for node, _ in nodes if isinstance(node, ast.Call) and _MEETS.search(_called(node))]
     for node, loops in nodes:
         if isinstance(node, ast.Call) and _shows(node):

@@ -35,6 +35,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let unknown = || Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks");
         return vec![unequal(seen).or_else(|| split_twice(seen)).unwrap_or_else(unknown)];
     };
+    if seen.has("batch cut") && first.values().all(|pass| pass.replicas.is_none()) {
+        return vec![Finding::not_judged(TOPIC, "each rank takes a part of every batch: whether it is another one was not seen")];
+    }
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 10] =
         [sampler, same, one_shuffle, whole, overlap, shared_twice, around, all_drawn, uneven, |_, reports| sizes(reports)];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
