@@ -50,9 +50,9 @@ _no_sync_place = [None]
 samples = [0]
 # Addresses of tensors that the program has put through a collective since the update that used them before.
 by_hand = {}
-# The first parameter of each optimizer, by where its numbers lie, and vectors that were made of parameters: by them a collective over weights
-# is seen between the updates that are looked at.
-first_weights, flat_weights = {}, core.Marks()
+# The first parameter of each optimizer, by where its numbers lie: by it a collective over weights is seen between the updates that are
+# looked at.
+first_weights = {}
 # Numbers of a vector that are compared with weights, and how close they are to a multiple of them.
 _FIRST, _CLOSE = 16, 1e-5
 # Buffers that each rank keeps for itself, as they were at the last collective of the program, with its line.
@@ -125,22 +125,16 @@ def _before_step(optimizer, args, kwargs):
     return tuple(looked_at if of is closure else of for of in args), {name: looked_at if of is closure else of for name, of in kwargs.items()}
 
 
-def are_weights(tensor):
-    if tensor in flat_weights:
-        return True
-    first = first_weights.get(digest.address(tensor))
-    parameter = first() if first is not None else None
-    return parameter is not None and digest.address(parameter) == digest.address(tensor)
-
-
 def holds_weights(tensor):
-    """Whether a tensor of the program's holds the weights of an optimizer, or a multiple of them for a weighted mean: all of them, or those
-    of its first parameter.
+    """Whether a tensor of the program's is the first parameter of an optimizer, or holds its weights, or all weights, or a multiple of them
+    for a weighted mean.
     """
     if tensor.is_sparse or tensor.is_meta:
         return False
     for first in list(first_weights.values()):
         parameter = first()
+        if parameter is not None and digest.address(parameter) == digest.address(tensor) is not None:
+            return True
         # To read one that is spread over the ranks would be a collective of its own.
         count = min(_FIRST, parameter.numel()) if parameter is not None and not hasattr(parameter, "to_local") else 0
         is_long = parameter is not None and tensor.dim() == 1 and tensor.numel() > parameter.numel()
@@ -164,12 +158,13 @@ def _own_buffers():
     return [buffer for wrapped in alone for buffer in wrapped.module.buffers()]
 
 
-def note_own_buffers(tensor, where):
+def note_own_buffers(tensor, caller):
     """The program has put a tensor through a collective, which may be one of them, or made of some."""
     look_at_own_buffers()
-    if "buffers brought together" in core._told:
+    buffers = _own_buffers() if "buffers brought together" not in core._told else ()
+    if not buffers:
         return
-    buffers, there = _own_buffers(), None if tensor is None else digest.address(tensor)
+    where, there = place(caller), None if tensor is None else digest.address(tensor)
     if there is not None and any(digest.address(buffer) == there for buffer in buffers):
         core.tell_once("buffers brought together", where)
     _kept_buffers[:] = [(weakref.ref(buffer), earlier.changes(buffer), where) for buffer in buffers if buffer.is_floating_point()]

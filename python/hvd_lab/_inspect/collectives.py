@@ -103,7 +103,7 @@ def _before(name, args, kwargs):
     if tensor is not None and name == "all_reduce":
         scaling.before_sum(tensor)
         if State.updates and averaging.holds_weights(tensor):
-            averaging.flat_weights[tensor] = True
+            core.tell_once("averaged weights", where)
     return _has_changed(tensor)
 
 
@@ -173,16 +173,14 @@ def _after(name, args, kwargs, began, is_changed):
     State.progress += 1
     tensor = _tensor(args, kwargs)
     if State.updates:
-        averaging.note_own_buffers(tensor, place(sys._getframe(3)))
+        averaging.note_own_buffers(tensor, sys._getframe(3))
     if tensor is None or name not in ("all_reduce", "broadcast"):
         return
-    if name == "all_reduce" and State.updates and averaging.are_weights(tensor):
-        core.tell_once("averaged weights", place(sys._getframe(3)))
     if name == "all_reduce":
         _look_at_result(tensor, _operation(args, kwargs), _is_async(args, kwargs), sys._getframe(3))
     if len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
-    if not (tensor.is_sparse or tensor.is_meta or tensor in averaging.flat_weights):
+    if not (tensor.is_sparse or tensor.is_meta):
         call = averaging.by_hand[digest.address(tensor)] = Call(name, args, kwargs, tensor, is_changed)
         scaling.behind_sum(tensor, call.divisor)
         if call.first is not None and tensor.is_floating_point():

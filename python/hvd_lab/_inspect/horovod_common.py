@@ -120,7 +120,7 @@ def _before(name, args, kwargs):
         # What is gathered brings the loss of all ranks to each of them: their gradients are parts of a sum.
         core.tell_once("gathered to differentiate", where)
     some = given[:1] if isinstance(given, (list, tuple)) else [given]
-    if "allreduce" in name and State.updates and any(hasattr(one, "data_ptr") and (averaging.are_weights(one) or averaging.holds_weights(one)) for one in some):
+    if "allreduce" in name and State.updates and any(hasattr(one, "data_ptr") and averaging.holds_weights(one) for one in some):
         core.tell_once("averaged weights", where)
     is_earlier = hasattr(given, "data_ptr") and collectives.was_there(given)
     collectives.count("hvd." + name, where, _numbers(given), is_earlier=is_earlier)
