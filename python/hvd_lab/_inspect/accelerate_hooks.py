@@ -17,6 +17,9 @@ def _look(by, caller):
     where = place(caller)
     if source.is_thrown_away(where, by.split(".")[-1]):
         core.tell_once("thrown away", where, (by,))
+    if source.cuts_behind(where["file"], where["line"]):
+        # The samples that were repeated, in the way of the program itself.
+        core.tell_once("padding left out")
 
 
 def _tells(by, old):

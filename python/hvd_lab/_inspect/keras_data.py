@@ -78,14 +78,25 @@ def _sequence(data, fields):
         total = getattr(data, "n", None)
         fields["dataset"] = total if isinstance(total, int) else len(data) * size
     held = getattr(data, "x", None)
-    if held is not None:
+    if hasattr(held, "shape") and len(held.shape):
         fields["content"] = content(held)
+        _take_part(fields, [len(held)], size)
     elif fields["dataset"]:
         # One of the program's own keeps its samples under other names.
-        kept = [value for value in getattr(data, "__dict__", {}).values() if hasattr(value, "__len__") and abs(fields["dataset"] - len(value)) < size]
-        found = [content(value) if hasattr(value, "shape") else _content_of_list(value) for value in kept if isinstance(value, (list, tuple)) or hasattr(value, "shape")]
+        lists = [value for value in getattr(data, "__dict__", {}).values() if isinstance(value, (list, tuple)) or hasattr(value, "shape") and len(value.shape)]
+        kept = [value for value in lists if abs(fields["dataset"] - len(value)) < size]
+        found = [content(value) if hasattr(value, "shape") else _content_of_list(value) for value in kept]
         fields["content"] = digest.of_text(" ".join(found)) if any(found) else ""
+        if not kept:
+            _take_part(fields, [len(value) for value in lists if hasattr(value, "shape")], size)
     fields["shuffles"] = bool(getattr(data, "shuffle", False))
+
+
+def _take_part(fields, lengths, size):
+    """A sequence with fewer batches than its samples fill takes a part of them."""
+    most = max(lengths, default=0)
+    if fields["dataset"] and most >= fields["dataset"] + size:
+        fields["dataset"] = most
 
 
 # Settings of an ImageDataGenerator that change images at random, with what leaves them as they are.

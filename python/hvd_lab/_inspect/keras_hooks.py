@@ -224,7 +224,11 @@ def _watch_class():
 
         def _begins_batch(self, batch, logs=None):
             number = _updates_of(self.model)
-            self.rates = rate_of(self.model.optimizer) if sampled(number) else []
+            is_first = self.batches == 0
+            self.rates = rate_of(self.model.optimizer) if sampled(number) or is_first else []
+            if is_first and self.rates:
+                # What one rank alone has set behind an epoch shows in the next one.
+                State.last_rate = self.rates[0]
 
         def _ends_batch(self, batch, logs=None):
             State.progress += 1

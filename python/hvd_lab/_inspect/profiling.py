@@ -14,10 +14,10 @@ def begin(look):
     if sys.getprofile() is not None:
         return
 
-    def call(frame, event, called):
-        if _look[0] is not look:
-            # Another thread has ended it.
-            sys.setprofile(None)
+    def call(frame, event, called, stop=sys.setprofile, is_ending=sys.is_finalizing):
+        # At the end of a process the names of its modules are None. And another thread may have ended it.
+        if is_ending() or _look[0] is not look:
+            stop(None)
             return
         _inside[0] = True
         try:

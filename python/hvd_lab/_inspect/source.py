@@ -34,6 +34,8 @@ _SHARES = re.compile(r"(?<![\w\"'])(?:range|islice|arange)\([^#]*\brank\b|[\w\])
 _NO_SHARES = re.compile(r"print|environ|device|gpu|cuda|format\(|f[\"']|log")
 _THREADS = re.compile(r"intra_op_parallelism_threads\b")
 _STOPS = re.compile(r"\.stop_training\s*=\s*True")
+# `results[: len(data) - seen]`, `results[:count]`.
+_CUTS = re.compile(r"[\w\])]\[\s*:\s*(len\(|[A-Za-z_])")
 _MOST_LINES = 100_000
 # Lines behind a call that are looked at.
 _LATER = 9
@@ -69,6 +71,13 @@ def _is_thrown_away(file, line, name):
     return any(used.search(text) for text in itertools.takewhile(lambda text: not text.lstrip().startswith(("def ", "class ")), later))
 
 
+@functools.lru_cache(64)
+def cuts_behind(file, line):
+    """Whether lines behind a line keep the first so many of something: `results[: len(data) - seen]`, but not a fixed number of them."""
+    later = (linecache.getline(file, line + after).split("#")[0] for after in range(1, _EARLIER))
+    return any(_CUTS.search(text) for text in itertools.takewhile(lambda text: not text.lstrip().startswith(("def ", "class ")), later))
+
+
 def look_at_rate(optimizer):
     """Tells the line that sets a rate once it is not the one that the optimizer was made with, and no schedule of torch set it."""
     made = getattr(optimizer, "defaults", {}).get("lr")
@@ -78,6 +87,37 @@ def look_at_rate(optimizer):
     found = list(_lines(_SETS_RATE))
     # Of several lines it cannot be said which one it was.
     core.tell_once("rate set", found[0] if len(found) == 1 else core.NO_PLACE)
+
+
+def look_at_rate_made(made, rate):
+    """Tells the line that computes the rate which an optimizer was made with, where it is the value of a variable that a formula sets."""
+    line = _line_of_formula(made["file"], made["line"])
+    if line is not None:
+        core.tell_once("rate computed", {"file": made["file"], "line": line}, (repr(rate),))
+
+
+def _line_of_formula(file, line):
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return None
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.lineno <= line <= node.end_lineno]
+    rates = [word.value for call in calls for word in call.keywords if word.arg == "lr" and isinstance(word.value, (ast.Name, ast.Attribute))]
+    if not rates:
+        return None
+    wanted = _without_context(rates[0])
+    found = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign)) and node.lineno < line and wanted in map(_without_context, _targets(node))]
+    last = max(found, key=lambda node: node.lineno, default=None)
+    is_formula = isinstance(last, ast.AugAssign) or isinstance(getattr(last, "value", None), ast.BinOp)
+    return last.lineno if is_formula else None
+
+
+def _targets(node):
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def _without_context(node):
+    return ast.dump(node).replace("Store()", "Load()")
 
 
 def line_that_divides(otherwise):

@@ -19,6 +19,7 @@ def install(torch):
         replace(os, name, core.looks_first(_tell_moved))
     replace(torch.nn.Module, "load_state_dict", _tells_load("loaded_model"))
     replace(torch.optim.Optimizer, "load_state_dict", _tells_load("loaded_optimizer"))
+    replace(torch.optim.Optimizer, "add_param_group", core.looks_first(_tell_addition))
     install_files()
     plateau = getattr(sys.modules.get("torch.optim.lr_scheduler"), "ReduceLROnPlateau", None)
     if plateau is not None:
@@ -252,6 +253,12 @@ _COUNTS = re.compile(r"(epoch|iter\w*|step|batch)\W*(\[[^\]]*\])*$", re.I)
 _prints = {}
 
 
+@guard
+def _tell_addition(*args, **kwargs):
+    if State.updates:
+        core.tell_once("parameters added", place(sys._getframe(3)))
+
+
 def told_print(old):
     def print(*args, **kwargs):
         file = kwargs.get("file")
@@ -300,7 +307,7 @@ def _tell_text(frame, args, separator):
     if sums.are_there():
         sums.look(_text(args, separator), place(frame))
     times = _count((frame.f_code, frame.f_lineno))
-    if sampled(times - 1) and (times > 1 or State.updates) and core.may_speak() and State.has_spoken:
+    if sampled(times - 1) and (times > 1 or State.updates) and core.may_speak():
         text = _text(args, separator)
         # What is printed only once is of interest if it is a result of the training.
         if times > 1 or _RESULTS.search(text):
@@ -326,7 +333,7 @@ def _tell_record(record):
     if sums.are_there():
         sums.look(record.getMessage(), {"file": record.pathname, "line": record.lineno})
     times = _count((record.pathname, record.lineno))
-    if times > 1 and sampled(times - 1) and core.may_speak() and State.has_spoken:
+    if times > 1 and sampled(times - 1) and core.may_speak():
         where = {"file": file, "line": record.lineno} if file else place(sys._getframe(3))
         _tell_line(record.getMessage(), where, times)
 

@@ -53,9 +53,35 @@ def _tells_first(old):
 
     def excepthook(kind, error, trace):
         _end()
-        old(kind, error, trace)
+        old(kind, error, _hide_own_lines(error) or trace)
 
     return excepthook
+
+
+# Errors behind an error whose lines are shown.
+_MOST_CAUSES = 16
+
+
+@guard
+def _hide_own_lines(error):
+    """Takes the lines of the inspector, which are no part of the program, out of an error and what caused it. Returns the others."""
+    shown = error
+    for _ in range(_MOST_CAUSES):
+        if isinstance(shown, BaseException):
+            shown.__traceback__ = _without_own(shown.__traceback__)
+            shown = shown.__cause__ or shown.__context__
+    return error.__traceback__
+
+
+def _without_own(trace):
+    kept = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(core.HERE):
+            kept.append(trace)
+        trace = trace.tb_next
+    for entry, behind in zip(kept, [*kept[1:], None]):
+        entry.tb_next = behind
+    return kept[0] if kept else None
 
 
 def _start():
@@ -257,6 +283,7 @@ _ERRORS = (
     ("ready twice", r"mark a variable ready only once"),
     ("other model", r"expects same model across all ranks|appears not to match (sizes|strides) of the same param"),
     ("no group", r"Horovod has not been initialized|process group has not been initialized"),
+    ("peer gone", r"Connection (was )?(closed|reset)|Broken pipe|Socket closed|remote process exited"),
 )
 _LONGEST = 20_000
 

@@ -4,6 +4,7 @@ use super::data::DIVIDE_STEPS;
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, ended, known, update};
 use super::rate::{samples, samples_of};
+use crate::domain::event::Place;
 
 /// Steps of an epoch from which on equal numbers are no chance.
 const FEWEST_STEPS: usize = 4;
@@ -40,7 +41,7 @@ impl Inspection {
         if is_scaled && factor < batch * 1.1 {
             return Some(self.climbs_longer(alone).unwrap_or_else(|| Finding::new(Topic::Rate, Outcome::Ok, said)));
         }
-        let place = self.rate_set_at().or_else(|| self.optimizer_place());
+        let place = self.rate_computed_at().or_else(|| self.rate_set_at()).or_else(|| self.optimizer_place());
         let cost = "the larger batch makes fewer updates an epoch, so the model learns less in the same number of epochs";
         let remedy = "multiply the rate by the number of ranks, or by its square root for Adam, and warm it up";
         let too_much = ("updates may get too large, and the training may diverge", "scale the rate by no more than the batch");
@@ -48,7 +49,14 @@ impl Inspection {
         Some(Finding::objection((Topic::Rate, Outcome::Look), said, place, cost, remedy))
     }
 
-    /// A warm-up that takes the whole training, and on one rank a part of it.
+    /// The line of the formula whose value the optimizer was made with, if no schedule goes beyond it.
+    fn rate_computed_at(&self) -> Option<Place> {
+        let report = self.told("rate computed")?;
+        let made_with: f64 = report.settings.first()?.parse().ok()?;
+        known(&report.place).filter(|_| self.highest_rate().is_some_and(|highest| highest <= made_with * 1.01))
+    }
+
+    /// A warm-up that takes the whole training, and on one rank a part of it; or that takes more steps the more ranks there are.
     fn climbs_longer(&self, alone: &Inspection) -> Option<Finding> {
         let warmup = |seen: &Inspection| {
             let end = seen.of_rank(*seen.ranks.keys().next()?, ended).next()?;
@@ -57,16 +65,21 @@ impl Inspection {
         };
         let ((at, all), (at_alone, all_alone)) = (warmup(self)?, warmup(alone)?);
         let share = |at: usize, all: usize| (at as f64 + 2.0) / all as f64;
-        let is_longer = share(at, all) >= WHOLE && share(at_alone, all_alone) <= PART;
-        is_longer.then(|| {
-            let place = self.told("schedule made").and_then(|report| known(&report.place));
+        let is_whole = share(at, all) >= WHOLE && share(at_alone, all_alone) <= PART;
+        // A warm-up of some epochs takes fewer steps on more ranks, one of some steps as many.
+        let is_of_all = at_alone >= FEWEST_STEPS && (at + 1).abs_diff((at_alone + 1) * self.size()) <= self.size() && all < all_alone;
+        let until = if is_whole { "the last".to_owned() } else { format!("update {at}") };
+        (is_whole || is_of_all).then(|| {
+            // The line that gives the schedule its steps, or else the one that makes it.
+            let made = |by| self.told(by).and_then(|report| known(&report.place));
+            let place = made("planned steps").or_else(|| made("schedule made"));
             Finding::objection(
                 (Topic::Rate, Outcome::Look),
                 format!(
-                    "the rate climbs until the last of {all} updates, and on one rank until update {at_alone} of {all_alone}: does the warm-up count the steps of all ranks?"
+                    "the rate climbs until {until} of {all} updates, and on one rank until update {at_alone} of {all_alone}: does the warm-up count the steps of all ranks?"
                 ),
                 place.or_else(|| self.rate_set_at()).or_else(|| self.optimizer_place()),
-                "the warm-up takes so many times as many epochs, and the full rate is never used",
+                "the warm-up takes so many times as many epochs, and less of the training has the full rate",
                 "count the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs of the warm-up",
             )
         })

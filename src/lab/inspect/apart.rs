@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::even_batches;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, known, line, ranks as names, update, wrapped};
+use super::inspection::{Inspection, ended, known, line, ranks as names, update, wrapped};
 use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, Place, StalledReport, WrappedReport};
 
 /// A tensor that a layer keeps as a plain field, of which each rank has another.
@@ -144,4 +144,45 @@ fn end_of_data(seen: &Inspection) -> Option<(usize, &PassReport, usize)> {
         };
         Some((*rank, pass, seen.ranks.iter().find_map(has_more)?))
     })
+}
+
+/// A rank that was gone without a word before this one lost its connection to it.
+pub(super) fn gone(seen: &Inspection, rank: usize, failed: usize) -> Option<Finding> {
+    let failure = seen.of_rank(failed, ended).find_map(|end| end.failure.as_ref())?;
+    let has_told = seen.of_rank(rank, ended).next().is_some();
+    let place = known(&failure.place)?;
+    (failure.kind == "peer gone" && !has_told).then(|| {
+        Finding::objection(
+            (Topic::Hang, Outcome::Wrong),
+            format!(
+                "rank {rank} was gone without a word, and an error has ended rank {failed} at {}, where it waited for it",
+                line(&place)
+            ),
+            Some(place),
+            "the other ranks cannot go on",
+            "look for os._exit(), a signal such as that of a full memory, or a crash of that rank: its log holds its last lines",
+        )
+    })
+}
+
+/// All ranks stand in lines of their own, and none of them waits for another one.
+pub(super) fn stand_by_themselves(seen: &Inspection, patience: f64) -> Option<Finding> {
+    let stands = |reports: &Vec<InspectorReport>| {
+        let [.., InspectorReport::Stalled(before), InspectorReport::Stalled(last)] = reports.as_slice() else { return None };
+        (before.place == last.place && last.seconds > patience).then(|| last.clone())
+    };
+    let all: Vec<StalledReport> = seen.ranks.values().map(stands).collect::<Option<_>>().filter(|_| seen.is_complete())?;
+    let (first, who) = (all.first()?, names(seen.ranks.keys()));
+    let lines: BTreeSet<String> = all.iter().map(|report| line(&report.place)).collect();
+    Some(Finding::objection(
+        (Topic::Hang, Outcome::Look),
+        format!(
+            "{who} have not got on for {:.0} s: they are at {}",
+            first.seconds,
+            lines.into_iter().collect::<Vec<_>>().join(" and ")
+        ),
+        known(&first.place),
+        "the training stands still, unless that is a long work of their own",
+        "look at what this line waits for: another process, a lock, a file, or a queue",
+    ))
 }

@@ -2,6 +2,7 @@
 
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, ended, known, ranks as names};
+use crate::domain::event::FailureReport;
 
 /// What an error of this kind says of the program, and what to write instead.
 struct Kind {
@@ -89,7 +90,8 @@ const KINDS: [Kind; 12] = [
 
 /// Whether such an error has ended a rank.
 pub(super) fn has_ended(seen: &Inspection) -> bool {
-    seen.of_all(ended).any(|(_, end)| end.failure.as_ref().is_some_and(|failure| !failure.kind.is_empty()))
+    let is_one = |failure: &FailureReport| KINDS.iter().any(|kind| kind.name == failure.kind);
+    seen.of_all(ended).any(|(_, end)| end.failure.as_ref().is_some_and(is_one))
 }
 
 /// One finding for each kind of error that has ended a rank.

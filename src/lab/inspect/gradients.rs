@@ -231,7 +231,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             )
         } else {
             (
-                wrapper_place,
+                seen.added_at().or(wrapper_place),
                 "wrap the model when it is complete, and everything that is to learn has requires_grad: what is added or unfrozen later is not averaged",
             )
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::apart::{from_end_of_data, from_log};
+use super::apart::{from_end_of_data, from_log, gone, stand_by_themselves};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, ended, known, line, ranks as names, wrapped};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport, WrappedReport};
@@ -108,7 +108,7 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
         return if seen.is_over && !seen.has_stood() && seen.have_all_ended() {
             Finding::ok(TOPIC, "no rank has stood still for long")
         } else {
-            Vec::new()
+            stand_by_themselves(seen, PATIENCE).into_iter().collect()
         };
     };
     let wrong = (TOPIC, Outcome::Wrong);
@@ -169,7 +169,8 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
                 let said = format!("{}, and rank {rank} has not come there", waits(&format!("rank {first}"), report));
                 (made(*first) && !made(*rank)).then(|| objection(wrong, said, report))
             };
-            call.map(|call| mismatch(*rank, call, *first, report)).or_else(not_there).into_iter().collect()
+            let found = gone(seen, *rank, *first).or_else(|| call.map(|call| mismatch(*rank, call, *first, report)));
+            found.or_else(not_there).into_iter().collect()
         }
         // A rank that computes all this time would have reported where it is.
         Some((rank, Elsewhere::Busy)) if report.seconds > PATIENCE => {

@@ -1,6 +1,7 @@
 //! Which library trains, and its words for a remedy.
 
-use super::inspection::{Inspection, group, looking};
+use super::inspection::{Inspection, group, known, looking};
+use crate::domain::event::Place;
 
 impl Inspection {
     /// Whether one of these libraries is loaded.
@@ -11,6 +12,11 @@ impl Inspection {
 
     pub(super) fn is_lightning(&self) -> bool {
         self.uses(&["lightning", "pytorch_lightning"]) && !self.is_fabric()
+    }
+
+    /// The line that gives an optimizer more parameters later, where Lightning wraps the model in its own lines.
+    pub(super) fn added_at(&self) -> Option<Place> {
+        self.told("parameters added").filter(|_| self.is_lightning()).and_then(|report| known(&report.place))
     }
 
     /// Lightning around a loop of the program's own.

@@ -110,6 +110,12 @@ fn rates_are_compared_with_a_run_on_one_rank() {
     };
     assert_eq!(whole(179, 180), Some(Outcome::Look), "the warm-up counts the steps of both ranks");
     assert_eq!((whole(90, 180), whole(179, 359)), (Some(Outcome::Ok), Some(Outcome::Ok)), "as many epochs on both");
+    let by_steps = |at, at_alone| {
+        let found = of(&climbing(0.2, at, 120), 2).rate_against(&on_one_rank(climbing(0.1, at_alone, 240)));
+        found.map(|finding| finding.outcome)
+    };
+    assert_eq!(by_steps(39, 19), Some(Outcome::Look), "twice as many steps on two ranks");
+    assert_eq!((by_steps(19, 19), by_steps(9, 19)), (Some(Outcome::Ok), Some(Outcome::Ok)), "as many steps, as many epochs");
     let mut behind_broadcast = right();
     behind_broadcast.retain(|line| {
         let is_first = |report: &InspectorReport| matches!(report, InspectorReport::Update(update) if update.update == 0);

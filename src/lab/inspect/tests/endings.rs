@@ -38,6 +38,32 @@ fn a_standstill_that_ended_in_an_error_is_still_one() {
 }
 
 #[test]
+fn a_rank_that_was_gone_without_a_word_is_named() {
+    let lost = |kind: &str| {
+        let failure =
+            Some(FailureReport { place: at(30), within: "backward".into(), kind: kind.into(), ..FailureReport::default() });
+        InspectorReport::Ended(EndedReport { updates: 20, failure, ..EndedReport::default() })
+    };
+    let found = |kind: &str, last| objections(&ending([vec![lost(kind)], last]), true);
+    assert_eq!(found("peer gone", Vec::new()), [(Topic::Hang, Outcome::Wrong, 30)]);
+    assert_eq!(found("", Vec::new()), [], "the launcher may have ended it behind the first error");
+    assert_eq!(found("peer gone", vec![failed(7, "")]), [(Topic::Hang, Outcome::Wrong, 7)], "its own error is told");
+}
+
+#[test]
+fn ranks_that_all_stand_in_lines_of_their_own_are_told() {
+    let stood = |seconds: f64, line: usize| {
+        let InspectorReport::Stalled(report) = stalled(line, "", 20) else { unreachable!() };
+        InspectorReport::Stalled(StalledReport { seconds, ..report })
+    };
+    let found = |last| objections(&ending(last), false);
+    let of_line = |line: usize| vec![stood(40.0, line), stood(80.0, line)];
+    assert_eq!(found([of_line(51), of_line(52)]), [(Topic::Hang, Outcome::Look, 51)]);
+    assert_eq!(found([of_line(51), vec![stood(40.0, 52), stood(80.0, 53)]]), [], "rank 1 gets on");
+    assert_eq!(found([vec![stood(10.0, 51), stood(20.0, 51)], of_line(52)]), [], "not for long");
+}
+
+#[test]
 fn an_error_alone_is_no_standstill() {
     let found = |last| objections(&ending(last), true);
     assert_eq!(found([vec![failed(60, "all_reduce")], vec![failed(60, "all_reduce")]]), []);
