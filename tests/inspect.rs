@@ -82,6 +82,17 @@ fn ranks_that_a_program_starts_itself_are_counted() {
 }
 
 #[test]
+fn a_step_that_no_rank_reported_anything_about_was_not_judged() {
+    let lab = Lab::with_fake_mpirun("stranger");
+    let only_looking: Vec<&str> = RANK.lines().filter(|line| !line.contains("blind")).collect();
+    script(&lab, "train.py", &only_looking.join("\n"));
+    assert!(lab_says(&lab, &["inspect", "--", "python3", "train.py"]).status.success());
+    let step = lab_says(&lab, &["check", "1", "--step", "6"]);
+    let unjudged = "run 1: step 6 was not judged: its ranks have reported nothing about it\n";
+    assert_eq!((step.status.code(), stdout(&step).as_str()), (Some(1), unjudged));
+}
+
+#[test]
 fn without_the_flag_nothing_is_different() {
     let lab = Lab::with_fake_mpirun("stranger").env("PYTHONPATH", "");
     script(

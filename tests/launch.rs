@@ -26,10 +26,12 @@ mod time_limit;
 mod unruly;
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hvd_lab_terminal::domain::run::RunState;
+use hvd_lab_terminal::host::signals::is_ignored;
 use hvd_lab_terminal::process;
 use hvd_lab_terminal::runs::{Follower, RunId, RunUpdate};
 use nix::sys::signal::Signal;
@@ -162,6 +164,27 @@ fn stop_ends_ranks_that_do_not_listen() {
 }
 
 #[test]
+fn stop_without_a_number_stops_the_only_run_and_asks_where_there_are_several() {
+    let Some(lab) = Lab::with_mpirun() else { return };
+    let lab = lab.env("STAND_IN", "hang");
+    let refused = |flags: &[&str], why: &str| {
+        let output = lab.run(&[&["stop"], flags].concat());
+        assert_eq!((output.status.code(), stderr(&output)), (Some(2), format!("hvd-lab: {why}\n")));
+    };
+    refused(&[], "no run is going");
+    let first = lab.start(1, 1);
+    refused(&["--gone"], "--gone needs the numbers of the runs, such as `hvd-lab stop 7 --gone`");
+    let second = lab.start(2, 1);
+    refused(&[], "the runs 1, 2 are going: name those to stop, such as `hvd-lab stop 2`");
+    lab.run(&["stop", "2"]);
+    assert_eq!(stdout(&lab.run(&["stop"])), "run 1 stopped after 0 epochs\n");
+    for (id, child) in (1..).zip([first, second]) {
+        finish(child);
+        lab.assert_nothing_left(id);
+    }
+}
+
+#[test]
 fn ctrl_c_stops_the_run_and_says_so() {
     let Some(lab) = Lab::with_mpirun() else { return };
     let lab = lab.env("STAND_IN", "hang");
@@ -188,12 +211,6 @@ fn a_second_ctrl_c_leaves_at_once_and_the_run_still_stops() {
     lab.assert_nothing_left(1);
 }
 
-fn is_ignored(signal: Signal) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
-    u64::from_str_radix(mask.trim(), 16).unwrap() & 1 << (signal as u32 - 1) != 0
-}
-
 #[test]
 fn a_run_outlives_the_program_that_started_it() {
     let Some(lab) = Lab::with_mpirun() else { return };
@@ -201,11 +218,14 @@ fn a_run_outlives_the_program_that_started_it() {
     // Under nohup programs are started deaf to SIGHUP, and follow on as they should.
     let signals = [Signal::SIGKILL, Signal::SIGHUP, Signal::SIGTERM].into_iter().filter(|signal| !is_ignored(*signal));
     for (id, signal) in (1..).zip(signals) {
-        let mut child = lab.start(id, 2);
+        let child = lab.start(id, 2);
         process::signal(child.id(), signal);
-        child.wait().unwrap();
         let status = lab.status(id);
         assert!(!status.state.is_over(), "after {signal}: {status:?}");
+        let output = finish(child);
+        assert_eq!(output.status.signal(), Some(signal as i32));
+        let says_so = stderr(&output).contains(&format!("run {id} goes on: `hvd-lab stop {id}` stops it"));
+        assert_eq!(says_so, signal != Signal::SIGKILL, "after {signal}: {}", stderr(&output));
         assert_eq!(lab.wait_until_over(id).state, RunState::Finished);
         assert_eq!(lab.store().summary(RunId(id)).unwrap().last_epoch, 3);
         lab.assert_nothing_left(id);

@@ -61,8 +61,19 @@ fn report(progress: &Progress) -> Report {
         lessons: &Catalog::embedded().unwrap(),
         runs: &runs(),
         inspected: vec![
-            InspectedRow { run: RunId(6), topics: 9, wrong: vec![format!("data: {EVIL}: /home/ada/train.py:31")] },
-            InspectedRow { run: RunId(7), topics: 9, wrong: Vec::new() },
+            InspectedRow {
+                run: RunId(6),
+                topics: 9,
+                wrong: vec![format!("data: {EVIL}: /home/ada/train.py:31")],
+                look: Vec::new(),
+            },
+            InspectedRow { run: RunId(7), topics: 9, wrong: Vec::new(), look: Vec::new() },
+            InspectedRow {
+                run: RunId(8),
+                topics: 9,
+                wrong: Vec::new(),
+                look: vec![format!("metrics: {EVIL}: /home/ada/train.py:40")],
+            },
         ],
         machine: MachineRow { cores: 2, no_gpus: Some("none: no driver".into()), ..MachineRow::default() },
         private: Private { folders: vec![("/home/ada".into(), "~")], hosts: vec!["node7".into()] },
@@ -175,6 +186,7 @@ fn the_chart_has_bars_that_differ_in_the_number_of_ranks_alone() {
 #[test]
 fn nothing_is_told_that_is_nobodys_business() {
     let report = report(&progress());
+    assert!(report.practice().iter().any(|line| line.starts_with("run 8: look at this: metrics: ")), "{:?}", report.practice());
     for text in [report.to_markdown(), report.to_html(), report.to_json()] {
         for secret in ["/home", "ada", "node7", "a note of", "secret", "\u{1b}"] {
             assert!(!text.contains(secret), "`{secret}` in {text}");

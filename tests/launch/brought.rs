@@ -206,18 +206,27 @@ fn a_full_disk_ends_no_training() {
     let outside = tempfile::tempdir().unwrap();
     let file = |name: &str| outside.path().join(name);
     let body = "cd \"$0\"; echo loss: 0.5; touch begun; until [ -e full ]; do sleep 0.05; done\n\
-                for i in 1 2 3 4 5 6 7 8; do head -c 30000 /dev/zero | tr '\\0' x; echo; sleep 0.1; done; touch trained";
+                for i in 1 2 3 4 5 6 7 8; do head -c 30000 /dev/zero | tr '\\0' x; echo; sleep 0.1; done; until [ -e told ]; do sleep 0.05; done; touch trained";
     let folder = outside.path().to_str().unwrap();
     let mut command = disk.inside(&lab.command(&["run", "--detach", "--", "sh", "-c", body, folder]));
     assert!(command.output().unwrap().status.success());
     wait_for("the program", || file("begun").exists().then_some(()));
     let ballast = disk.fill(0);
     std::fs::write(file("full"), "").unwrap();
-    wait_for("the end of the training", || file("trained").exists().then_some(()));
     let status = || hvd_lab_terminal::runs::RunFolder::new(disk.path().join("runs/0001")).read_status();
+    wait_for("the notice", || {
+        status().ok().filter(|status| status.message.contains("prints is neither kept nor shown: cannot write"))
+    });
+    std::fs::write(file("told"), "").unwrap();
+    wait_for("the end of the training", || file("trained").exists().then_some(()));
     let status = wait_for("the end of the run", || status().ok().filter(|status| status.state.is_over()));
     std::fs::remove_file(ballast).unwrap();
     assert_eq!(status.state, RunState::Finished, "{}", status.message);
     let said = &status.message;
-    assert!(said.contains("a part of what it printed is not kept: cannot write") && said.contains("No space left"), "{said}");
+    assert!(
+        said.contains("a part of what it printed (")
+            && said.contains(" lines) is neither kept nor shown: cannot write")
+            && said.contains("No space left"),
+        "{said}"
+    );
 }

@@ -110,6 +110,15 @@ fn names_and_notes_are_kept() {
     ok(&lab, &["runs", "name", "2", "two", "ranks"]);
     ok(&lab, &["runs", "note", "2", "half the time"]);
     assert!(ok(&lab, &["runs", "--filter", "name:two"]).contains("two ranks"));
+    // A name that only one run has stands for its number.
+    for [verb, number, name] in [["compare", "2", "two ranks"], ["check", "2", "two ranks"]] {
+        let [by_name, by_number] = [name, number].map(|run| lab.run(&[verb, run]));
+        assert_eq!((by_name.status, stdout(&by_name)), (by_number.status, stdout(&by_number)), "{verb}");
+    }
+    assert!(refused(&lab, &["stop", "two ranks"]).contains("run 2 is not running"));
+    assert!(refused(&lab, &["check", "three"]).contains("`three` is not a run"));
+    ok(&lab, &["runs", "name", "1", "two", "ranks"]);
+    assert!(refused(&lab, &["check", "two ranks"]).contains("the runs 1, 2 have the name `two ranks`"));
     assert_eq!(numbers(&ok(&lab, &["runs", "--filter", "half"])), ["2"]);
     ok(&lab, &["runs", "name", "2"]);
     assert_eq!(lab.store().record(RunId(2)).unwrap().request.name, None);

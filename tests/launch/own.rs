@@ -44,7 +44,7 @@ fn a_program_without_a_launcher_is_read_by_its_adapter() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(
         stderr(&output).contains(
-            "read: epoch, number of epochs, step, number of steps, loss, accuracy, validation loss, validation accuracy (Keras)"
+            "read: epoch, number of epochs, step, number of steps, loss, accuracy, validation loss, validation accuracy (lines like those of Keras)"
         ),
         "{}",
         stderr(&output)
@@ -96,6 +96,25 @@ fn a_program_that_fails_is_told_with_its_last_line() {
     );
     let output = run(&lab, &["--", "sh", "-c", "kill -9 $$"]);
     assert!(stderr(&output).contains("failed: the program was ended by signal 9 (SIGKILL)"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_port_that_another_run_may_hold_names_that_run() {
+    let lab = Lab::with_fake_mpirun("stranger");
+    script(&lab, "taken.sh", "echo 'OSError: [Errno 98] Address already in use' >&2\nexit 1");
+    let failure = |id: u32| {
+        run(&lab, &["--", "sh", "taken.sh"]);
+        summary(&lab, id).status.message
+    };
+    assert_eq!(failure(1), "the program ended with exit code 1: OSError: [Errno 98] Address already in use");
+    run(&lab, &["--detach", "--", "sleep", "60"]);
+    assert!(
+        failure(3).ends_with(". run 2 is still going and may hold the port: `hvd-lab stop 2`"),
+        "{}",
+        summary(&lab, 3).status.message
+    );
+    assert_eq!(lab.run(&["stop"]).status.code(), Some(0));
+    lab.assert_nothing_left(2);
 }
 
 #[test]

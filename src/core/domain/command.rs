@@ -64,8 +64,8 @@ impl CommandSpec {
         self.launcher_words().map_or_else(|| self.argv.clone(), |words| words.without_counts(&self.argv))
     }
 
-    /// The flag of Python among its words with which the interpreter of a rank ignores PYTHONPATH, and the inspector on it: `-I`, `-E`
-    /// or `-S`. An interpreter that is the launcher hands PYTHONPATH on in any case.
+    /// The flag of Python among its words that keep the inspector out of a rank: `-I` and `-E` ignore PYTHONPATH, `-S` does not import
+    /// the module site. An interpreter that is the launcher hands PYTHONPATH on in any case.
     pub fn flag_against_inspector(&self) -> Option<char> {
         let first = self.launcher_words().map_or(0, |words| words.start);
         let mut words = self.argv.iter().skip(first).skip_while(|word| !is_python(word)).skip(1);

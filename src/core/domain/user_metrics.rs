@@ -113,8 +113,12 @@ impl Bounded for Logged {
     }
 }
 
-/// The name of the reader of event files.
+/// The names of the readers of event files, of lines by the patterns of a run and by their words, and of what programs tell by our
+/// module for Python. Any other reader is named for programs that print such lines.
 pub const TENSORBOARD: &str = "TensorBoard";
+pub const PATTERN: &str = "--pattern";
+pub const WORDS: &str = "words before numbers";
+const MODULE: &str = "hvd_lab.log";
 /// Where in the training it is: files count otherwise than what is printed, so these are of one of the two.
 const PLACE: [&str; 4] = ["epoch", "epochs", "step", "steps"];
 /// Letters of [`Logged::by`].
@@ -242,14 +246,19 @@ impl LoggedSoFar {
         parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
     }
 
-    /// `loss, accuracy (Keras), images_per_sec (TensorBoard)`; empty where nothing was read.
+    /// `loss, accuracy (lines like those of Keras), images/s (TensorBoard)`; empty where nothing was read. The program
+    /// need not use Keras: many print such lines.
     pub fn read_by(&self) -> String {
         let mut readers: Vec<&String> = self.by.values().collect();
         readers.sort_unstable();
         readers.dedup();
         let names = |reader: &String| {
             let of = FIGURES.iter().filter(|field| self.by.get(field.name) == Some(reader)).map(|field| in_words(field.name));
-            format!("{} ({reader})", of.collect::<Vec<_>>().join(", "))
+            let of = of.collect::<Vec<_>>().join(", ");
+            match reader.as_str() {
+                TENSORBOARD | PATTERN | WORDS | MODULE => format!("{of} ({reader})"),
+                family => format!("{of} (lines like those of {family})"),
+            }
         };
         readers.into_iter().map(names).collect::<Vec<_>>().join(", ")
     }
@@ -335,7 +344,7 @@ mod tests {
             let (epochs, steps) = (f64::from(epoch), f64::from(10 * epoch));
             assert_eq!(so_far.place(), LoggedPlace { epochs: Some(epochs), steps: Some(steps) });
         }
-        assert_eq!(so_far.read_by(), "epoch, number of epochs, step, number of steps, loss (Keras)");
+        assert_eq!(so_far.read_by(), "epoch, number of epochs, step, number of steps, loss (lines like those of Keras)");
     }
 
     #[test]

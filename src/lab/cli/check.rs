@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
+use super::named_run::run_id;
 use super::output::{Usage, say, say_damaged};
 use super::table::render;
 use super::{findings, lessons};
@@ -35,7 +36,8 @@ wrong; 1 otherwise, also where no rank was inspected or the step could not be ju
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Number of the run [default: the newest].
+    /// Number or name of the run [default: the newest].
+    #[arg(value_parser = run_id)]
     run: Option<RunId>,
     /// One step only, on or off.
     #[arg(long, value_name = "N", value_parser = lessons::step)]
@@ -120,7 +122,13 @@ fn inspected(
         whole["state"] = json!(status.state);
         super::output::print_json(&whole)?;
     } else {
-        super::output::print(&findings::table(&judged))?;
+        let table = match step {
+            Some(step) if judged.findings.is_empty() && !judged.is_empty => {
+                format!("run {id}: step {} was not judged: its ranks have reported nothing about it\n", step.number())
+            }
+            _ => findings::table(&judged),
+        };
+        super::output::print(&table)?;
     }
     let has_failed = status.state == RunState::Failed;
     if has_failed && !as_json {

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::named_run::run_id;
 use super::output::{Usage, print, print_exact, print_json_text, say_damaged};
 use super::table::{or_dash, render};
 use crate::domain::units;
-use crate::inspect::{Inspected, Topic};
+use crate::inspect::{Inspected, Outcome, Topic};
 use crate::runs::export::Format;
 use crate::runs::{
     self, Measurement, Measurements, Published, Report, Row, RunId, RunRecord, RunStore, RunSummary, busy_host, references,
@@ -30,10 +31,11 @@ Throughput counts the images of all processes per second of training; validation
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Numbers of the runs; none for all that have trained an epoch.
+    /// Numbers or names of the runs; none for all that have trained an epoch.
+    #[arg(value_parser = run_id)]
     ids: Vec<RunId>,
     /// The run that the others are measured against [default: the first one named].
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = run_id)]
     baseline: Option<RunId>,
     /// Add rows with results that others published.
     #[arg(long)]
@@ -84,7 +86,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let report = Report::new(&chosen, &baseline, if args.published { references() } else { &[] });
     let text = match measurements(&store, &chosen, &baseline)? {
         Some(all) => format.map_or_else(|| collectives(&all), |format| (format.collectives)(&all)),
-        None => format.map_or_else(|| for_people(&report) + &judged_wrong(&store, &chosen), |format| (format.write)(&report)),
+        None => format.map_or_else(|| for_people(&report) + &objections(&store, &chosen), |format| (format.write)(&report)),
     };
     match out {
         None => {
@@ -155,16 +157,17 @@ fn for_people(report: &Report) -> String {
     text
 }
 
-/// A line for each run in which the inspector found something wrong: its speed may be that of ranks that share nothing.
-fn judged_wrong(store: &RunStore, chosen: &[RunSummary]) -> String {
-    let of_run = |run: &RunSummary| {
-        let judged = Inspected::read(store, run.record.as_ref()?, run.status.state)?;
-        let topics: BTreeSet<Topic> = judged.wrong().map(|wrong| wrong.topic).collect();
-        let topics: Vec<String> = topics.iter().map(|topic| format!("`{}: wrong`", topic.name())).collect();
-        let id = run.id;
-        (!topics.is_empty()).then(|| format!("run {id} shows {}: `hvd-lab check {id}`\n", topics.join(", ")))
-    };
+/// A line for each run to which the inspector objects: its speed may be that of ranks that share nothing.
+fn objections(store: &RunStore, chosen: &[RunSummary]) -> String {
+    let of_run = |run: &RunSummary| objections_in(run.id, &Inspected::read(store, run.record.as_ref()?, run.status.state)?);
     chosen.iter().filter_map(of_run).collect()
+}
+
+fn objections_in(id: RunId, judged: &Inspected) -> Option<String> {
+    let objections = judged.findings.iter().filter(|finding| finding.is_objection());
+    let topics: BTreeSet<(Outcome, Topic)> = objections.map(|finding| (finding.outcome, finding.topic)).collect();
+    let topics: Vec<String> = topics.iter().map(|(outcome, topic)| format!("`{}: {}`", topic.name(), outcome.name())).collect();
+    (!topics.is_empty()).then(|| format!("run {id} shows {}: `hvd-lab check {id}`\n", topics.join(", ")))
 }
 
 fn times(ratio: f64) -> String {
@@ -202,4 +205,30 @@ fn published(row: &Published) -> Vec<String> {
         or_dash(row.test_accuracy()),
         if row.baseline { "(its baseline)".into() } else { row.note.clone().unwrap_or_default() },
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::Finding;
+
+    #[test]
+    fn each_objection_of_the_inspector_is_named() {
+        let judged = |all: &[(Topic, Outcome)]| {
+            let finding = |(topic, outcome): &(Topic, Outcome)| Finding {
+                topic: *topic,
+                outcome: *outcome,
+                seen: String::new(),
+                place: None,
+                cost: String::new(),
+                remedy: String::new(),
+            };
+            Inspected { findings: all.iter().map(finding).collect(), ..Inspected::default() }
+        };
+        let fine = [(Topic::Ranks, Outcome::Ok), (Topic::Hang, Outcome::NotJudged)];
+        assert_eq!(objections_in(RunId(3), &judged(&fine)), None);
+        let both = judged(&[(Topic::Rate, Outcome::Look), (Topic::Data, Outcome::Wrong), fine[0]]);
+        let said = "run 3 shows `data: wrong`, `rate: look at this`: `hvd-lab check 3`\n".replace("rate", Topic::Rate.name());
+        assert_eq!(objections_in(RunId(3), &both), Some(said));
+    }
 }

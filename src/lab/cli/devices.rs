@@ -82,12 +82,7 @@ impl RunningRanks {
         let Ok(home) = RunStore::default_home() else { return Vec::new() };
         // Listing devices must not create the folder.
         let Some(store) = home.join("runs").is_dir().then(|| RunStore::open(&home).ok()).flatten() else { return Vec::new() };
-        // The status file alone is not enough: the pid of a dead supervisor may belong to another program by now.
-        let is_going = |id: &RunId| {
-            let is_told_to = store.folder(*id).read_status().is_ok_and(|status| !status.state.is_over());
-            is_told_to && store.status(*id).is_ok_and(|status| !status.state.is_over())
-        };
-        let going: Vec<RunId> = store.ids().into_iter().filter(is_going).collect();
+        let going = store.going();
         self.runs.retain(|id, _| going.contains(id));
         let host = host::name();
         for id in going {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::findings::{self, Inspector};
-use super::interrupt;
+use super::interrupt::{self, Following};
 use super::last_words::LastWords;
 use super::output::{print, print_columns, print_json, print_json_text, say, say_bare};
 use crate::domain::event::{Event, EventLine};
@@ -77,6 +77,7 @@ pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, mut vi
         let bar = view.bar.insert(ProgressBar::new_spinner());
         bar.enable_steady_tick(Duration::from_millis(200));
     }
+    let following = Following::run(id, view.bar.clone())?;
     view.note(&format!("run {id} in {}", store.folder(id).path().display()));
     let mut stopping = false;
     let mut quiet_looks = 0;
@@ -113,6 +114,7 @@ pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, mut vi
         }
         std::thread::sleep(LOOK_EVERY);
     };
+    drop(following);
     view.end(store, id, &status)
 }
 

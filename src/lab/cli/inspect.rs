@@ -12,14 +12,15 @@ Examples:
   hvd-lab inspect -- torchrun --nproc_per_node 2 train.py
   hvd-lab inspect -- mpirun -np 2 python train.py
   hvd-lab inspect -- horovodrun -np 2 python train.py
-  hvd-lab inspect --np 2 -- python train.py         two ranks of it, by mpirun
+  hvd-lab inspect --np 2 -- python train.py         two ranks by mpirun: for Horovod and mpi4py, not for env:// (torchrun)
   hvd-lab check                                     the same findings once more, and in the exit code
 
 The program stays as it is, and nothing is installed. It trains with PyTorch, or with Horovod on PyTorch or Keras.
 What is wrong is said as soon as it is seen, with the line to change. A table of all that was judged follows at the end.
 Ctrl-C stops the run. The run continues if the terminal closes, and on SIGHUP or SIGTERM: `hvd-lab stop` stops it.
+All that the program prints arrives on standard output, its stderr too. What the lab itself says goes to stderr.
 Short for `hvd-lab run --inspect -- ...`. docs/own-programs.md says what is judged.
-Exit code: 0 finished, whatever was found, 1 failed or stopped, 2 bad input.";
+Exit code: 0 finished, whatever was found, 1 failed or stopped, whatever the program's own code (2 if that is 2), 2 bad input.";
 
 /// Run a program of your own, and judge by what its ranks do whether each of the ten steps is right.
 #[derive(Debug, clap::Args)]

@@ -47,6 +47,7 @@ mod inspect;
 mod interrupt;
 mod last_words;
 mod lessons;
+mod named_run;
 mod nvcnn;
 mod output;
 mod progress;
@@ -250,14 +251,20 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
         say(&verbs_wanted(&text));
         return ExitCode::from(2);
     }
-    let said: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
-    let said = said.into_iter().filter(|line| !line.is_empty() && !line.starts_with("For more information")).collect::<Vec<_>>();
     // What clap would have one try instead is no number of ranks.
     let tip = (error.kind() == ErrorKind::UnknownArgument).then(|| arguments::tip(std::env::args_os())).flatten();
-    let said: Vec<&str> = said.into_iter().filter(|line| tip.is_none() || !line.starts_with("tip:")).collect();
-    let tip = tip.map_or(String::new(), |tip| format!(": {tip}"));
-    let said = in_plain_words(&format!("{}{tip}", said.join(" ").trim_start_matches("error: ")));
-    refuse_start(&format!("{said} (`--help` shows the flags)"))
+    refuse_start(&format!("{} (`--help` shows the flags)", in_one_line(&text, tip)))
+}
+
+/// What clap says of a command line that it cannot parse, with its tips or with this one.
+fn in_one_line(text: &str, tip: Option<String>) -> String {
+    let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    let (tips, said): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("tip: "));
+    // No verb has a value that begins with a dash.
+    let tips = tips.into_iter().filter_map(|line| line.strip_prefix("tip: ")).filter(|line| !line.starts_with("to pass "));
+    let tips = tip.map_or_else(|| tips.map(|line| format!("; {line}")).collect(), |tip| format!(": {tip}"));
+    in_plain_words(&format!("{}{tips}", said.join(" ").trim_start_matches("error: ")))
 }
 
 /// Which verbs would do, from the help of one that was left without.
@@ -269,12 +276,6 @@ fn verbs_wanted(help: &str) -> String {
     let names = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let names: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
     format!("`{command}` needs one of: {} (`{command} --help` says what they do)", names.join(", "))
-}
-
-#[cfg(test)]
-#[test]
-fn the_definition_of_the_verbs_is_sound() {
-    command().debug_assert();
 }
 
 /// 2 for bad input, 1 for everything else: a full disk is nobody's input.
@@ -291,4 +292,32 @@ pub fn exit_code(error: &anyhow::Error) -> ExitCode {
             || cause.downcast_ref::<LaunchError>().is_some_and(LaunchError::is_bad_input)
     });
     ExitCode::from(if is_bad_input { 2 } else { 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_verbs_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn what_cannot_be_parsed_is_said_in_one_sentence_with_tips_that_help() {
+        for (line, expected) in [
+            ("inspect --foo -- python x.py", "unexpected argument '--foo' found"),
+            ("run --epoch 3", "unexpected argument '--epoch' found; a similar argument exists: '--epochs'"),
+            ("insepct", "unrecognized subcommand 'insepct'; a similar subcommand exists: 'inspect'"),
+            (
+                "completions bahs",
+                "invalid value 'bahs' for '<SHELL>' [possible values: bash, zsh, fish]; \
+              a similar value exists: 'bash'",
+            ),
+        ] {
+            let error = parse(format!("hvd-lab {line}").split(' ').map(OsString::from)).unwrap_err();
+            assert_eq!(in_one_line(&error.to_string(), None), expected);
+        }
+        assert_eq!(in_one_line("error: no\n\n  tip: yes\n", Some("use `--np 2`".into())), "no: use `--np 2`");
+    }
 }

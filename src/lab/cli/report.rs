@@ -10,9 +10,9 @@ use super::output::{Usage, print, print_json_text, say, say_damaged};
 use crate::course::{Catalog, InspectedRow, LONGEST_NAME, MachineRow, Private, ProgressFile, Report, Share, Sources};
 use crate::domain::device::Reading;
 use crate::host;
-use crate::inspect::{Inspected, Topic};
+use crate::inspect::{Inspected, Outcome, Topic};
 use crate::launch::{LaunchError, Launcher, Machine};
-use crate::runs::{RunStore, RunSummary};
+use crate::runs::{RunId, RunStore, RunSummary};
 use crate::telemetry::NvmlProbe;
 
 const EXAMPLES: &str = "\
@@ -28,7 +28,7 @@ name without --host. JSON fields (report: 1, the version; times in Unix seconds)
   predictions[]  lesson, title, answers[], tries, right_at_try, is_late (after the run), outcome
   ring           started_s, attempts, time_s, passed_s, said: the ring exercise, if it was started
   collectives[]  run, time_s, passed, failed, unclear, said: runs of collectives that were checked
-  inspected[]    run, topics (how many were judged), wrong[]: your own programs, run with --inspect
+  inspected[]    run, topics (how many were judged), wrong[], look[] (to look at): your own programs, run with --inspect
   runs[]         run, name, date, state, np, steps, model, images, epochs, epochs_asked, images_per_sec, baseline,
                  speedup, scaling_efficiency, accuracy, training_seconds, seconds_to_target
   speedup        work, baseline, bars[]: np, run, images_per_sec, speedup, ideal
@@ -117,9 +117,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// What the inspector found in a run, if it looked.
 fn inspected(store: &RunStore, run: &RunSummary) -> Option<InspectedRow> {
     let judged = Inspected::read(store, run.record.as_ref()?, run.status.state).filter(|judged| !judged.is_empty)?;
-    let wrong = judged.wrong().map(|wrong| judged.in_words(wrong)).collect();
+    Some(inspected_row(run.id, &judged))
+}
+
+fn inspected_row(run: RunId, judged: &Inspected) -> InspectedRow {
+    let of_outcome = |outcome: Outcome| {
+        judged.findings.iter().filter(|finding| finding.outcome == outcome).map(|finding| judged.in_words(finding)).collect()
+    };
     let topics: BTreeSet<Topic> = judged.findings.iter().map(|finding| finding.topic).collect();
-    Some(InspectedRow { run: run.id, topics: topics.len(), wrong })
+    InspectedRow { run, topics: topics.len(), wrong: of_outcome(Outcome::Wrong), look: of_outcome(Outcome::Look) }
 }
 
 fn machine(with_host: bool, runs: &[RunSummary]) -> MachineRow {
@@ -167,5 +173,31 @@ fn private(with_host: bool, home: &Path, runs: &[RunSummary]) -> Private {
     Private {
         folders: [of_lab].into_iter().chain(of_user).collect(),
         hosts: if with_host { Vec::new() } else { hosts.chain([host::name()]).collect() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::Finding;
+
+    #[test]
+    fn a_report_keeps_what_is_wrong_and_what_is_to_be_looked_at() {
+        let finding = |topic, outcome| Finding {
+            topic,
+            outcome,
+            seen: "Seen".into(),
+            place: None,
+            cost: String::new(),
+            remedy: "Fix it".into(),
+        };
+        let findings = vec![
+            finding(Topic::Data, Outcome::Wrong),
+            finding(Topic::Metrics, Outcome::Look),
+            finding(Topic::Ranks, Outcome::Ok),
+        ];
+        let row = inspected_row(RunId(3), &Inspected { findings, ..Inspected::default() });
+        let line = |topic: &str| vec![format!("{topic}: Seen; remedy: Fix it")];
+        assert_eq!(row, InspectedRow { run: RunId(3), topics: 3, wrong: line("data"), look: line("metrics") });
     }
 }

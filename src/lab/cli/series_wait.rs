@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::interrupt;
+use super::interrupt::{self, Following};
 use super::output::say;
 use super::settings::Settings;
 use crate::course::{Next, Series};
@@ -32,6 +32,7 @@ pub(super) fn run(store: &RunStore, mut series: Series, settings: &Settings) -> 
 }
 
 fn wait(store: &RunStore, run: RunId) -> anyhow::Result<()> {
+    let _following = Following::run(run, None)?;
     let (mut is_stopping, mut told) = (false, String::new());
     loop {
         let status = store.status(run)?;

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use super::named_run::run_id;
+use super::output::Usage;
 use super::several::{each, once};
 use crate::domain::printable;
 use crate::launch;
@@ -13,6 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 const EXAMPLES: &str = "\
 Examples:
+  hvd-lab stop                             the run that is going, where it is the only one
   hvd-lab stop 7
   hvd-lab stop 3 4
   hvd-lab stop 7 --gone                    its host will not come back: mark it failed
@@ -22,8 +25,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Numbers of the runs, as `hvd-lab runs` shows them.
-    #[arg(required = true)]
+    /// Numbers or names of the runs, as `hvd-lab runs` shows them [default: the only run that is going].
+    #[arg(value_parser = run_id)]
     ids: Vec<RunId>,
     /// The hosts or the containers of the runs are gone for good: mark the runs as failed. Refused while a run still writes to
     /// its folder.
@@ -33,7 +36,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
-    let ids = once(args.ids);
+    let ids = if args.ids.is_empty() { vec![the_only_one(&store, args.gone)?] } else { once(args.ids) };
     if args.gone {
         return each(ids, |id| Ok(format!("run {id} {}\n", store.give_up(id)?.end_in_words())));
     }
@@ -43,6 +46,22 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         asked?;
         wait(&store, id)
     })
+}
+
+/// The run that is meant where none is named.
+fn the_only_one(store: &RunStore, gone: bool) -> Result<RunId, Usage> {
+    if gone {
+        return Err(Usage("--gone needs the numbers of the runs, such as `hvd-lab stop 7 --gone`".into()));
+    }
+    let going = store.going();
+    match going[..] {
+        [] => Err(Usage("no run is going".into())),
+        [only] => Ok(only),
+        [.., newest] => {
+            let ids = going.iter().map(RunId::to_string).collect::<Vec<_>>().join(", ");
+            Err(Usage(format!("the runs {ids} are going: name those to stop, such as `hvd-lab stop {newest}`")))
+        }
+    }
 }
 
 /// Wait for the end of a run that was asked to stop; gives back how it ended.

@@ -15,7 +15,7 @@ pub(super) struct UserProgramFlags {
     /// Of an own program: a folder with TensorBoard event files that it writes.
     #[arg(long, value_name = "DIR")]
     tensorboard: Option<String>,
-    /// Of an own program that trains with PyTorch or Horovod: look into its ranks, and judge the ten steps (`hvd-lab inspect` for short).
+    /// Of an own program that trains with PyTorch or Horovod: watch what its ranks do, and judge the ten steps (`hvd-lab inspect` for short).
     #[arg(long)]
     inspect: bool,
 }
@@ -43,7 +43,7 @@ impl UserProgramFlags {
 /// Flags of the lab's trainer, ranks that the words ask for already, and as [`CommandSpec::problem`].
 pub(super) fn spec(settings: &Settings, has_steps: bool, own: &UserProgramFlags, words: &[String]) -> Result<RunSpec, Usage> {
     if let Some(flag) = settings.of_training(has_steps) {
-        return Err(Usage(format!("--{flag} is for the lab's trainer: what your own program does, its own flags behind it say")));
+        return Err(Usage(format!("--{flag} is for the lab's trainer: give your own program its own flags, behind its name")));
     }
     spec_on((settings.own_resources()?, settings.of_ranks()), own, words)
 }

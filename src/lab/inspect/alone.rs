@@ -67,7 +67,8 @@ impl Inspection {
         let share = |at: usize, all: usize| (at as f64 + 2.0) / all as f64;
         let is_whole = share(at, all) >= WHOLE && share(at_alone, all_alone) <= PART;
         // A warm-up of some epochs takes fewer steps on more ranks, one of some steps as many.
-        let is_of_all = at_alone >= FEWEST_STEPS && (at + 1).abs_diff((at_alone + 1) * self.size()) <= self.size() && all < all_alone;
+        let is_of_all =
+            at_alone >= FEWEST_STEPS && (at + 1).abs_diff((at_alone + 1) * self.size()) <= self.size() && all < all_alone;
         let until = if is_whole { "the last".to_owned() } else { format!("update {at}") };
         (is_whole || is_of_all).then(|| {
             // The line that gives the schedule its steps, or else the one that makes it.

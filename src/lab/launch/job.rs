@@ -272,7 +272,8 @@ impl Launch {
         let mut verdict = judge(observations, exit, self.state.asked_to_stop, broken.or(self.state.stuck.take()));
         verdict.trace_libraries(observations);
         if let Some((why, _)) = &self.state.unwritten {
-            verdict.message += &format!("; a part of what it printed is not kept: {why}");
+            let lines = units::count(self.writer.unkept());
+            verdict.message += &format!("; a part of what it printed ({lines} lines) is neither kept nor shown: {why}");
         }
         if let Some((_, limit_s)) = self.deadline
             && self.state.out_of_time

@@ -69,6 +69,11 @@ impl LineFile {
         self.length
     }
 
+    /// Lines that are not in the file, or not wholly.
+    pub fn waiting_lines(&self) -> usize {
+        self.waiting.iter().filter(|byte| **byte == b'\n').count()
+    }
+
     fn failed(&self, cause: io::Error) -> WriteError {
         WriteError { path: self.path.clone(), cause }
     }

@@ -12,6 +12,7 @@
 //! ```
 
 mod adapter;
+mod bar;
 mod binding;
 mod build_lock;
 mod command_line;
@@ -39,12 +40,14 @@ mod observations;
 mod once;
 mod output;
 mod parameters;
+mod piece;
 mod pipe;
 pub mod preflight;
 mod prepare;
 mod preset;
 mod printed_errors;
 mod rank_networks;
+mod remedies;
 mod run_writer;
 mod runaway;
 mod setup;

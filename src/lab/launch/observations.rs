@@ -44,6 +44,8 @@ pub struct Observations {
     pub flooding: Option<usize>,
     /// Bytes that processes printed since one of them got on.
     pub printed: u64,
+    /// Lines that could not be written to a log.
+    pub unkept: usize,
     /// Lines that came so far.
     pub lines: u64,
 }
@@ -66,6 +68,7 @@ impl Default for Observations {
             imitating: BTreeSet::new(),
             flooding: None,
             printed: 0,
+            unkept: 0,
             lines: 0,
         }
     }

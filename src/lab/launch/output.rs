@@ -10,7 +10,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Flavour;
+use super::bar::{BarLine, Bars};
+use super::piece::{KEPT, Piece};
 use super::user_program::RankTags;
+use crate::domain::units;
 
 /// One line of the launcher's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,11 +58,18 @@ pub enum Tags {
 #[derive(Debug)]
 pub struct Sorter {
     tags: Tags,
-    /// Pieces without a line end, by process and by whether they are of standard error.
-    open: BTreeMap<(usize, bool), String>,
+    /// Pieces without a line end.
+    open: BTreeMap<Owner, Piece>,
+    /// Whose text is being read; `None` at the start of a line.
+    current: Option<Owner>,
+    /// Of a launcher that passes on carriage returns as newlines.
+    bars: Option<Bars>,
 }
 
-/// A tag at the start of a text.
+/// Whose text this is, and whether it is of standard error; `None` is the launcher.
+type Owner = Option<(usize, bool)>;
+
+/// A tag in a text.
 struct Tag {
     process: usize,
     is_error: bool,
@@ -69,55 +79,103 @@ struct Tag {
 
 impl Sorter {
     pub fn new(tags: Tags) -> Sorter {
-        Sorter { tags, open: BTreeMap::new() }
+        let bars = matches!(&tags, Tags::By(tags) if tags.returns_are_newlines).then(Bars::default);
+        Sorter { tags, open: BTreeMap::new(), current: None, bars }
     }
 
-    /// Sort one line, given without its end.
+    /// Sort the end of a line, or a whole one, given without its end.
     pub fn sort(&mut self, bytes: &[u8]) -> Vec<Line> {
+        let mut lines = self.sort_part(bytes);
+        let owner = self.current.take().unwrap_or(self.untagged());
+        let piece = self.open.remove(&owner).unwrap_or_default();
+        self.end(owner, piece, &mut lines);
+        lines
+    }
+
+    /// Sort a part of a line whose end has not come. No tag may be cut by its end.
+    pub fn sort_part(&mut self, bytes: &[u8]) -> Vec<Line> {
         // Some launchers end their messages with a zero byte.
         let text = String::from_utf8_lossy(bytes).replace('\0', "");
-        let text = text.trim_end_matches('\r');
-        let tag = match &self.tags {
-            Tags::Of(Flavour::OpenMpi4 | Flavour::OpenMpi5) => return self.pieces(text),
-            Tags::Of(Flavour::Mpich) => hydra_tag(text),
-            Tags::By(tags) => tags.read(text),
-            Tags::No => Some((0, text)),
-        };
-        vec![match tag {
-            Some((process, text)) => Line::Rank { process, text: text.to_owned() },
-            None => Line::Launcher(text.to_owned()),
-        }]
+        let mut lines = Vec::new();
+        let mut rest = text.as_str();
+        while let Some((start, tag)) = self.next_tag(rest) {
+            self.push(without_time(&rest[..start]), &mut lines);
+            // A piece without a line end waits for the rest, and the launcher's own words do not.
+            if self.current == Some(None)
+                && let Some(words) = self.open.remove(&None)
+            {
+                lines.extend(words.into_lines().map(Line::Launcher));
+            }
+            let owner = Some((tag.process, tag.is_error));
+            self.open.entry(owner).or_default().tag();
+            self.current = Some(owner);
+            rest = &rest[start + tag.length..];
+        }
+        self.push(rest, &mut lines);
+        lines
     }
 
     /// The lines that have no end when the stream ends.
     pub fn finish(&mut self) -> Vec<Line> {
-        let open = std::mem::take(&mut self.open);
-        open.into_iter().map(|((process, _), text)| Line::Rank { process, text }).collect()
+        let mut lines = Vec::new();
+        for (owner, piece) in std::mem::take(&mut self.open) {
+            self.end(owner, piece, &mut lines);
+        }
+        lines.extend(self.bars.iter_mut().flat_map(Bars::finish).map(|(process, line)| of_bar(process, line)));
+        lines
     }
 
-    /// Every piece but the last has no line end of its own: it waits for the rest.
-    fn pieces(&mut self, text: &str) -> Vec<Line> {
-        let mut lines = Vec::new();
-        let (launcher, mut rest) = text.split_at(next_tag(text, 0).unwrap_or(text.len()));
-        let launcher = if rest.is_empty() { launcher } else { without_time(launcher) };
-        if !launcher.is_empty() || rest.is_empty() {
-            lines.push(Line::Launcher(launcher.to_owned()));
+    /// More text of the current line.
+    fn push(&mut self, text: &str, lines: &mut Vec<Line>) {
+        if text.is_empty() {
+            return;
         }
-        while let Some(tag) = self.tag(rest) {
-            let end = next_tag(rest, tag.length).unwrap_or(rest.len());
-            let piece = if end < rest.len() { without_time(&rest[tag.length..end]) } else { &rest[tag.length..] };
-            let key = (tag.process, tag.is_error);
-            match end < rest.len() {
-                true => self.open.entry(key).or_default().push_str(piece),
-                false => {
-                    let mut text = self.open.remove(&key).unwrap_or_default();
-                    text.push_str(piece);
-                    lines.push(Line::Rank { process: tag.process, text });
+        let untagged = self.untagged();
+        let owner = *self.current.get_or_insert(untagged);
+        let grown = self.open.entry(owner).or_default().push(text);
+        let Some((process, _)) = owner else { return };
+        lines.extend(grown.drawn.map(|text| Line::Drawn { process, text }));
+        // Said at once, for there may never be an end.
+        if grown.is_newly_cut {
+            let most = units::bytes(KEPT as u64);
+            lines.push(Line::Launcher(format!(
+                "hvd-lab: rank {process} has printed a line of more than {most}: the rest of it is not kept. End each line with a newline"
+            )));
+        }
+    }
+
+    fn end(&mut self, owner: Owner, piece: Piece, lines: &mut Vec<Line>) {
+        for text in piece.into_lines() {
+            match (owner, &mut self.bars) {
+                (None, _) => lines.push(Line::Launcher(text)),
+                (Some((process, _)), Some(bars)) => {
+                    lines.extend(bars.take(process, text).into_iter().map(|line| of_bar(process, line)));
                 }
+                (Some((process, _)), None) => lines.push(Line::Rank { process, text }),
             }
-            rest = &rest[end..];
         }
-        lines
+    }
+
+    /// Whose text without a tag is.
+    fn untagged(&self) -> Owner {
+        matches!(self.tags, Tags::No).then_some((0, false))
+    }
+
+    /// The next tag, and where it begins. Some launchers put one only at the start of a line.
+    fn next_tag(&self, text: &str) -> Option<(usize, Tag)> {
+        let is_start = self.current.is_none();
+        match &self.tags {
+            Tags::Of(Flavour::OpenMpi4 | Flavour::OpenMpi5) => {
+                let start = next_open_mpi_tag(text)?;
+                Some((start, self.tag(&text[start..])?))
+            }
+            Tags::Of(Flavour::Mpich) => hydra_tag(text).filter(|_| is_start).map(|tag| (0, tag)),
+            Tags::By(tags) => {
+                let (start, end, process) = tags.next(text, is_start)?;
+                Some((start, Tag { process, is_error: false, length: end - start }))
+            }
+            Tags::No => None,
+        }
     }
 
     fn tag(&self, text: &str) -> Option<Tag> {
@@ -130,13 +188,20 @@ impl Sorter {
     }
 }
 
-/// Where the next tag begins, at or behind `from`.
-fn next_tag(text: &str, from: usize) -> Option<usize> {
-    text[from..].match_indices('[').map(|(index, _)| from + index).find(|index| open_mpi_tag(&text[*index..]).is_some())
+fn of_bar(process: usize, line: BarLine) -> Line {
+    match line {
+        BarLine::Kept(text) => Line::Rank { process, text },
+        BarLine::Drawn(text) => Line::Drawn { process, text },
+    }
+}
+
+/// Where the next tag begins.
+fn next_open_mpi_tag(text: &str) -> Option<usize> {
+    text.match_indices('[').map(|(index, _)| index).find(|index| open_mpi_tag(&text[*index..]).is_some())
 }
 
 /// Bytes of a tag up to its `]`: a host's name has at most 255. A line of many `[` is not searched to its end for each.
-const LONGEST_TAG: usize = 512;
+pub(super) const LONGEST_TAG: usize = 512;
 
 /// Without the time that mpirun puts in front of a tag where it is asked to: `[Thu Jan  1 10:00:00 2026]`, in version 4 without brackets.
 fn without_time(text: &str) -> &str {
@@ -165,10 +230,10 @@ fn open_mpi_tag(text: &str) -> Option<Tag> {
 }
 
 /// `[rank] text`.
-fn hydra_tag(text: &str) -> Option<(usize, &str)> {
-    let (rank, text) = text.strip_prefix('[')?.split_once(']')?;
-    let process = rank.parse().ok()?;
-    Some((process, text.strip_prefix(' ').unwrap_or(text)))
+fn hydra_tag(text: &str) -> Option<Tag> {
+    let (rank, behind) = text.strip_prefix('[')?.split_once(']')?;
+    let length = text.len() - behind.strip_prefix(' ').unwrap_or(behind).len();
+    Some(Tag { process: rank.parse().ok()?, is_error: false, length })
 }
 
 #[cfg(test)]
@@ -247,7 +312,7 @@ mod tests {
     fn a_line_of_a_megabyte_of_brackets_is_sorted_at_once() {
         let began = std::time::Instant::now();
         for brackets in ["[", "[,", "[1,0]<", "]["] {
-            let text = brackets.repeat((1 << 20) / brackets.len());
+            let text = brackets.repeat(KEPT / brackets.len());
             assert_eq!(sort(Flavour::OpenMpi5, &text), [launcher(&text)]);
             assert_eq!(sort(Flavour::OpenMpi5, &format!("[1,0]<stdout>: {text}")), [rank(0, &text)]);
         }

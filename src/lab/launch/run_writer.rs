@@ -125,7 +125,10 @@ impl RunWriter {
         if log.written >= most {
             return Ok(());
         }
-        log.file.line(text)?;
+        if let Err(error) = log.file.line(text) {
+            self.observations.unkept += 1;
+            return Err(error);
+        }
         log.written += text.len() as u64 + 1;
         let is_full = log.written >= most;
         if is_full {
@@ -289,6 +292,11 @@ impl RunWriter {
     /// The newest of what was not kept so far, at the end of a launch.
     pub fn finish_events(&mut self) -> Result<(), WriteError> {
         self.thin.rest().iter().try_for_each(|line| self.events.line(&line.to_line()))
+    }
+
+    /// Lines of processes that are in no log: after the last flush, those that could not be written.
+    pub fn unkept(&self) -> usize {
+        self.observations.unkept + self.logs.values().map(|log| log.file.waiting_lines()).sum::<usize>()
     }
 
     pub fn telemetry(&mut self, sample: &TelemetrySample) -> Result<(), WriteError> {

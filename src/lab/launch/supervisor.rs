@@ -25,6 +25,7 @@ use super::job;
 use super::leased;
 use super::preflight;
 use super::prepare::{self, Images};
+use super::remedies::others_here;
 use super::setup::unbuilt;
 use super::slurm;
 use super::verdict::Verdict;
@@ -120,6 +121,7 @@ impl Supervisor {
         {
             verdict = Verdict { state: RunState::Failed, message: format!("{}; {why}", verdict.message), ..verdict };
         }
+        verdict.add_remedy(|| others_here(&self.folder, self.record.id));
         // The clock may have been set back meanwhile.
         self.status.ended_s = Some(host::now_s().max(self.status.started_s));
         self.status.exit_code = exit_code;

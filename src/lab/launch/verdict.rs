@@ -150,7 +150,7 @@ impl Ending<'_> {
         if observations.work == Work::Program && !observations.is_alone && !is_killed && self.exit_signal().is_none() {
             let named = known.map(|(process, notice)| (process, notice.is_root)).or(aborted.map(|(process, _)| (process, true)));
             if let Some((process, text)) = first_error(observations, named) {
-                return (Some(process), format!("rank {process} failed first: {}", error_in_words(text)));
+                return (Some(process), format!("rank {process} failed first: {}", shortened(text)));
             }
         }
         // A killed rank makes the others fail too, and they can still say so: the launcher knows who was first. MPICH does not
@@ -252,7 +252,7 @@ impl Ending<'_> {
             _ => None,
         };
         let said = match error.or(last.filter(|_| is_one)) {
-            Some(words) => format!(": {}", error_in_words(words)),
+            Some(words) => format!(": {}", shortened(words)),
             None if observations.is_alone => String::new(),
             None => format!(", and {NOBODY}"),
         };
@@ -384,12 +384,6 @@ fn launcher_words(observations: &Observations) -> Vec<String> {
         words.truncate(at);
     }
     words
-}
-
-/// An error of the user's own program, with what to do where PyTorch was started without a launcher.
-fn error_in_words(text: &str) -> String {
-    let needs_launcher = text.contains("environment variable RANK expected");
-    shortened(text) + if needs_launcher { ". A launcher sets it: start the program with torchrun" } else { "" }
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ use crate::domain::units;
 /// Less of the cores than this changes no figure much.
 pub const NOTICEABLE: f64 = 0.1;
 
+/// Runs that a line names, each with its part.
+const MOST_RUNS: usize = 4;
+
 /// `other programs used 60 % of the cores`.
 pub fn others_in_words(part: f64) -> String {
     format!("other programs used {} of the cores", units::percent(part))
@@ -31,8 +34,14 @@ pub fn in_one_line(disturbed: &[(RunId, f64)]) -> Option<String> {
         [(run, part)] => Some(format!("* run {run}: {}", note(*part))),
         all => {
             let each = all.iter().map(|(run, part)| format!("{run} ({})", units::percent(*part))).collect::<Vec<_>>().join(", ");
+            let most = all.iter().map(|(_, part)| *part).max_by(f64::total_cmp).unwrap_or_default();
+            let runs = if all.len() <= MOST_RUNS {
+                format!("runs {each}")
+            } else {
+                format!("the {} runs with a star (at most {})", all.len(), units::percent(most))
+            };
             Some(format!(
-                "* other programs used a part of the cores during runs {each}, so their times are longer than on a quiet machine"
+                "* other programs used a part of the cores during {runs}, so their times are longer than on a quiet machine"
             ))
         }
     }
@@ -98,6 +107,8 @@ mod tests {
         );
         let many = in_one_line(&[(RunId(3), 0.6), (RunId(5), 0.2)]).unwrap();
         assert!(many.contains("runs 3 (60 %), 5 (20 %), so their times") && !many.contains('\n'), "{many}");
+        let more = in_one_line(&[3, 5, 6, 7, 9].map(|run| (RunId(run), f64::from(run) / 10.0))).unwrap();
+        assert!(more.contains("during the 5 runs with a star (at most 90 %), so their times"), "{more}");
     }
 
     #[test]

@@ -128,21 +128,38 @@ impl RunFolder {
     /// [`StoreError::Io`].
     pub fn write_status(&self, status: &RunStatus) -> Result<(), StoreError> {
         let path = self.status_file();
-        if !status.state.is_over() {
-            return records::write_json(&path, status);
-        }
-        host::files::write_with_reserve(&path, &records::json(&path, status)?).map_err(StoreError::io("cannot write", &path))?;
-        // There may be none, and it is only room.
-        let _ = host::files::release(&path);
-        Ok(())
+        let json = records::json(&path, status)?;
+        let written = if status.state.is_over() {
+            // There may be no reserve, and it is only room.
+            let _ = host::files::release(&self.notice_file());
+            host::files::write_with_reserve(&path, &json).map(|()| drop(host::files::release(&path)))
+        } else {
+            match host::files::write(&path, &json) {
+                Err(error) if host::files::is_full(&error) => {
+                    let notice = self.notice_file();
+                    // What the old status took is kept for the next one.
+                    let written = host::files::write_with_reserve(&notice, &json).and_then(|()| fs::rename(&notice, &path));
+                    written.map(|()| drop(host::files::reserve(&notice)))
+                }
+                done => done,
+            }
+        };
+        written.map_err(StoreError::io("cannot write", &path))
     }
 
-    /// Keep some room on the disk until the run is over: one that fails for want of space must still be able to say so.
+    /// Becomes the status of a run that goes on when the disk is full, so that it can say that its lines are not kept.
+    fn notice_file(&self) -> PathBuf {
+        self.path.join("notice.json")
+    }
+
+    /// Keep some room on the disk until the run is over: one that fails for want of space must still be able to say so, and so must one
+    /// that goes on.
     ///
     /// # Errors
     /// [`StoreError::Io`]: there is none.
     pub fn reserve_status(&self) -> Result<(), StoreError> {
         let path = self.status_file();
-        host::files::reserve(&path).map_err(StoreError::io("cannot write", &path))
+        let reserved = host::files::reserve(&path).and_then(|()| host::files::reserve(&self.notice_file()));
+        reserved.map_err(StoreError::io("cannot write", &path))
     }
 }

@@ -194,6 +194,16 @@ impl RunStore {
         self.ids().into_iter().map(|id| self.summarise(id)).filter(is_there).collect()
     }
 
+    /// The runs that are going, oldest first. Those whose supervisor was killed are marked failed on the way.
+    pub fn going(&self) -> Vec<RunId> {
+        let is_going = |id: &RunId| {
+            // The file first: it is cheap to read, and nearly all runs are over.
+            let is_told_to = self.folder(*id).read_status().is_ok_and(|status| !status.state.is_over());
+            is_told_to && self.status(*id).is_ok_and(|status| !status.state.is_over())
+        };
+        self.ids().into_iter().filter(is_going).collect()
+    }
+
     /// One run.
     ///
     /// # Errors

@@ -68,15 +68,19 @@ pub struct InspectedRow {
     pub topics: usize,
     /// What is wrong, each in one line.
     pub wrong: Vec<String>,
+    /// What somebody should look at, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub look: Vec<String>,
 }
 
 impl InspectedRow {
     fn in_words(&self) -> Vec<String> {
         let all = format!("run {}: the inspector judged {}", self.run, units::counted(self.topics, "topic"));
-        if self.wrong.is_empty() {
+        if self.wrong.is_empty() && self.look.is_empty() {
             return vec![format!("{all}, and found nothing wrong")];
         }
-        self.wrong.iter().map(|wrong| format!("run {}: wrong: {wrong}", self.run)).collect()
+        let wrong = self.wrong.iter().map(|wrong| format!("run {}: wrong: {wrong}", self.run));
+        wrong.chain(self.look.iter().map(|look| format!("run {}: look at this: {look}", self.run))).collect()
     }
 }
 

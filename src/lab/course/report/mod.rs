@@ -57,7 +57,11 @@ impl Report {
                 .collect(),
             inspected: inspected
                 .into_iter()
-                .map(|row| InspectedRow { wrong: row.wrong.iter().map(|wrong| clean(wrong)).collect(), ..row })
+                .map(|row| InspectedRow {
+                    wrong: row.wrong.iter().map(|wrong| clean(wrong)).collect(),
+                    look: row.look.iter().map(|look| clean(look)).collect(),
+                    ..row
+                })
                 .collect(),
             runs: rows,
             speedup,

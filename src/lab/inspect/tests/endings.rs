@@ -40,8 +40,7 @@ fn a_standstill_that_ended_in_an_error_is_still_one() {
 #[test]
 fn a_rank_that_was_gone_without_a_word_is_named() {
     let lost = |kind: &str| {
-        let failure =
-            Some(FailureReport { place: at(30), within: "backward".into(), kind: kind.into(), ..FailureReport::default() });
+        let failure = Some(FailureReport { place: at(30), within: "backward".into(), kind: kind.into() });
         InspectorReport::Ended(EndedReport { updates: 20, failure, ..EndedReport::default() })
     };
     let found = |kind: &str, last| objections(&ending([vec![lost(kind)], last]), true);

@@ -17,12 +17,9 @@ use self::family::FAMILIES;
 pub(super) use self::name::{Name, Scope, meaning, scope_of};
 use self::number::{compiled, figure};
 pub(super) use self::percents::Percents;
-use self::words::{ANY, Words};
+use self::words::Words;
 use crate::domain::command::CommandSpec;
-use crate::domain::user_metrics::{FIGURES, Figure, Logged};
-
-/// The name of the reader for `--pattern`.
-const PATTERN: &str = "--pattern";
+use crate::domain::user_metrics::{FIGURES, Figure, Logged, PATTERN, WORDS};
 
 /// A longer line is not a line about training.
 const LONGEST: usize = 4096;
@@ -82,7 +79,7 @@ impl Adapter {
         let by_pattern = self.by_pattern(line);
         let mut by_adapter = self
             .by_family(line)
-            .unwrap_or_else(|| self.words.read_any(line, Logged { by: ANY.into(), ..Logged::default() }, &self.percents));
+            .unwrap_or_else(|| self.words.read_any(line, Logged { by: WORDS.into(), ..Logged::default() }, &self.percents));
         // What was asked for counts.
         for field in FIGURES.iter().filter(|field| (field.get)(&by_pattern).is_some()) {
             *(field.slot)(&mut by_adapter) = None;

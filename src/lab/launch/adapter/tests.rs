@@ -64,28 +64,29 @@ fn whole_outputs_add_up_to_how_the_training_ended() {
             include_str!("../../../../tests/data/outputs/keras-3.15.txt"),
             end(Some(4.0), Some(0.6570), Some(0.6509), Some(0.64)),
             (Some(4.0), Some(200.0)),
-            "epoch, number of epochs, step, number of steps, loss, accuracy, validation loss, validation accuracy (Keras)",
+            "epoch, number of epochs, step, number of steps, loss, accuracy, validation loss, validation accuracy (lines like those of Keras)",
         ),
         (
             "PyTorch's MNIST",
             include_str!("../../../../tests/data/outputs/pytorch-mnist.txt"),
             end(Some(2.0), Some(0.337699), Some(0.4516), Some(0.85)),
             (Some(1.9), Some(12_160.0)),
-            "epoch, step, number of steps, loss, validation loss, validation accuracy (PyTorch examples)",
+            "epoch, step, number of steps, loss, validation loss, validation accuracy (lines like those of PyTorch examples)",
         ),
         (
             "Lightning",
             include_str!("../../../../tests/data/outputs/lightning-2.6.txt"),
             end(Some(2.0), Some(0.093), None, Some(0.992968738079071)),
             (Some(3.0), Some(200.0)),
-            "epoch, step, number of steps, loss, validation accuracy (Lightning)",
+            "epoch, step, number of steps, loss, validation accuracy (lines like those of Lightning)",
         ),
         (
             "transformers",
             include_str!("../../../../tests/data/outputs/transformers-5.txt"),
             end(Some(2.0), Some(0.6932), Some(0.6938), Some(0.4062)),
             (Some(2.0), Some(80.0)),
-            "epoch, loss, validation loss, validation accuracy, learning rate, images/s, images/s in validation (Hugging Face), \
+            "epoch, loss, validation loss, validation accuracy, learning rate, images/s, images/s in validation (lines like those of \
+             Hugging Face), \
              step, number of steps (words before numbers)",
         ),
     ] {

@@ -8,10 +8,7 @@ use super::name::{Name, Scope, meaning};
 use super::number::{compiled, figure};
 use super::percents::Percents;
 use super::phrase::{Kind, Phrase, Piece, heading, label};
-use crate::domain::user_metrics::Logged;
-
-/// The name of the reader for lines of no family.
-pub(super) const ANY: &str = "words before numbers";
+use crate::domain::user_metrics::{Logged, WORDS};
 
 /// Finds figures by their words.
 #[derive(Debug)]
@@ -169,7 +166,7 @@ impl Words {
                     }
                 }
                 Name::Accuracy | Name::Top => {
-                    let is_known = here.is_per_cent || name == Name::Top && (logged.by != ANY || line.contains('@'));
+                    let is_known = here.is_per_cent || name == Name::Top && (logged.by != WORDS || line.contains('@'));
                     let value = here.share.or(here.mean.filter(|_| validates)).or(here.value.filter(|_| here.of.is_none()));
                     let is_unsure = name == Name::Top || self.percents.is_match(line);
                     let value =

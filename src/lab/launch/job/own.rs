@@ -59,7 +59,10 @@ impl Launch {
     pub(super) fn tell_what_is_unwritten(&mut self, tell: &mut dyn FnMut(RunState, &str)) {
         if let Some((why, is_told @ false)) = &mut self.state.unwritten {
             *is_told = true;
-            tell(RunState::Running, &format!("the program goes on, and what it prints is not kept: {why}"));
+            tell(
+                RunState::Running,
+                &format!("the program goes on, and what it prints is neither kept nor shown: {why}: free some space there"),
+            );
         }
     }
 

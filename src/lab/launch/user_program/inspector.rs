@@ -35,7 +35,12 @@ pub(super) fn doubts(run: &RunSpec, spec: &CommandSpec, folder: &Path) -> Vec<St
         return Vec::new();
     }
     let flag = spec.flag_against_inspector().map(|flag| {
-        format!("the inspector cannot look: `python -{flag}` ignores PYTHONPATH, by which Python finds it. Leave out -{flag}")
+        let why = if flag == 'S' {
+            "does not import the module site, which starts it"
+        } else {
+            "ignores PYTHONPATH, by which Python finds it"
+        };
+        format!("the inspector cannot look: `python -{flag}` {why}. Leave out -{flag}")
     });
     let own = spec.launcher_words();
     let container = own.as_ref().and_then(|own| own.container).map(|container| {
@@ -74,6 +79,7 @@ mod tests {
         assert_eq!(said("torchrun --nproc_per_node 2 t.py", here()), "");
         assert_eq!(said("mpirun -H localhost:2 python t.py", here()) + &said("torchrun --nnodes 1 t.py", here()), "");
         assert!(said("mpirun -np 2 python -I t.py", here()).contains("cannot look: `python -I`"));
+        assert!(said("mpirun -np 2 python -S t.py", here()).contains("`python -S` does not import the module site"));
         assert!(said("docker run img torchrun t.py", here()).contains("into docker"));
         for line in ["mpirun -H a:1,b:1 python t.py", "torchrun --nnodes 2 t.py", "srun -N2 torchrun t.py"] {
             assert!(said(line, here()).contains("see /runs/7/python there"), "{line}");

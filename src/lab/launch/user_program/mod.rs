@@ -127,7 +127,7 @@ impl OwnProgram {
 
     fn ranks_inside(&mut self) -> Option<String> {
         let (np, by) = self.ranks.inside.filter(|_| !std::mem::replace(&mut self.is_inside_told, self.ranks.inside.is_some()))?;
-        let judged = if self.inspects { "; what the inspector judges is not touched by that" } else { "" };
+        let judged = if self.inspects { "; what the inspector judges stays right" } else { "" };
         Some(format!(
             "the program starts {np} ranks of its own (found by the variables of {by}). The lab sees one process: all that they print counts as \
              its own, and figures of several ranks are mixed{judged}. To see each rank for itself, write their launcher behind --, such as \

@@ -14,6 +14,10 @@ pub(super) const TORCHRUN_TEMPLATE: &str = "[${rank}]<stdout>:";
 #[derive(Clone, Debug)]
 pub(in crate::launch) struct RankTags {
     regex: Regex,
+    /// The same in the middle of a line, where another rank has not ended its own; it begins with `[`.
+    inside: Option<Regex>,
+    /// The launcher passes each carriage return on as a newline.
+    pub returns_are_newlines: bool,
     /// What a launcher around this one may put in front of its tags.
     outer: Option<Regex>,
     /// A number that no rank has is the program's own.
@@ -26,20 +30,29 @@ impl RankTags {
     /// `None` of one that puts nothing in front of a line.
     pub fn new(launcher: OwnLauncher, np: Option<usize>, role: Option<&str>, template: Option<&str>) -> Option<RankTags> {
         let horovod = r"\[(?:[^\]\s]*@)?(?:\d+,\s*)?(\d+)\]<std(?:out|err|diag)>: ?";
-        let expression = match launcher {
+        let (before, tags) = match launcher {
             OwnLauncher::Torchrun => {
                 let role = regex::escape(role.unwrap_or("default"));
-                let own = template.map_or(String::new(), |template| format!("{}|", template_pattern(template, &role)));
+                let own = template.map(|template| template_pattern(template, &role));
                 // Versions before 2.2 know no template.
-                format!(r"^(?:{own}\[(\d+)\]<stdout>:|\[{role}(\d+)\]: ?)")
+                let usual = [r"\[(\d+)\]<stdout>:".to_owned(), format!(r"\[{role}(\d+)\]: ?")];
+                ("", own.into_iter().chain(usual).collect())
             }
             // Perhaps behind the time.
-            OwnLauncher::Horovodrun => format!(r"^(?:\w{{3}} \w{{3}} +\d+ [\d:]+ \d{{4}})?{horovod}"),
+            OwnLauncher::Horovodrun => (r"(?:\w{3} \w{3} +\d+ [\d:]+ \d{4})?", vec![horovod.to_owned()]),
             // As wide as the largest number.
-            OwnLauncher::Srun => r"^ *(\d+): ".to_owned(),
+            OwnLauncher::Srun => ("", vec![r" *(\d+): ".to_owned()]),
             OwnLauncher::Mpirun | OwnLauncher::Accelerate | OwnLauncher::Deepspeed => return None,
         };
-        Some(RankTags { regex: Regex::new(&expression).ok()?, outer: None, np: np.unwrap_or(MAX_RANKS) })
+        // Others might stand in a program's own text.
+        let inside: Vec<&str> = tags.iter().map(String::as_str).filter(|tag: &&str| tag.starts_with(r"\[")).collect();
+        Some(RankTags {
+            regex: Regex::new(&format!("^{before}(?:{})", tags.join("|"))).ok()?,
+            inside: if inside.is_empty() { None } else { Regex::new(&inside.join("|")).ok() },
+            returns_are_newlines: launcher == OwnLauncher::Torchrun,
+            outer: None,
+            np: np.unwrap_or(MAX_RANKS),
+        })
     }
 
     /// Of a launcher that srun or mpirun starts, which may put a tag of their own in front of each line.
@@ -54,6 +67,18 @@ impl RankTags {
             return Some(found);
         }
         self.read_own(line)
+    }
+
+    /// The next tag: where it begins and ends, and its rank. `is_start`: the text is the start of a line.
+    pub fn next(&self, text: &str, is_start: bool) -> Option<(usize, usize, usize)> {
+        if is_start && let Some((rank, rest)) = self.read(text) {
+            return Some((0, text.len() - rest.len(), rank));
+        }
+        let found = self.inside.as_ref()?.captures_iter(text).find_map(|found| {
+            let rank = found.iter().skip(1).flatten().next()?.as_str().parse().ok()?;
+            (rank < self.np).then_some((found.get(0)?.range(), rank))
+        });
+        found.map(|(tag, rank)| (tag.start, tag.end, rank))
     }
 
     fn read_own<'a>(&self, line: &'a str) -> Option<(usize, &'a str)> {

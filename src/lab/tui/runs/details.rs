@@ -204,7 +204,7 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
         page.fact("program", &command.argv.join(" "));
         page.fact("in", &command.directory);
         if command.inspect {
-            page.fact("inspector", "looks into its ranks: J shows what it found");
+            page.fact("inspector", "watches its ranks: J shows what it found");
         }
     }
     elastic(page, &record.request.spec.resources);
