@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::even_batches;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, ended, known, line, ranks as names, update, wrapped};
-use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, Place, StalledReport, WrappedReport};
+use super::inspection::{Inspection, ended, known, line, ranks as names, state, update, wrapped};
+use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, Place, StalledReport, StateAction, WrappedReport};
 
 /// A tensor that a layer keeps as a plain field, of which each rank has another.
 pub(super) fn fields_apart(seen: &Inspection) -> Option<Finding> {
@@ -185,4 +185,22 @@ pub(super) fn stand_by_themselves(seen: &Inspection, patience: f64) -> Option<Fi
         "the training stands still, unless that is a long work of their own",
         "look at what this line waits for: another process, a lock, a file, or a queue",
     ))
+}
+
+/// What to write where some ranks have read a file that one of them wrote in this run, and the others have not, as where it was not yet
+/// there for them.
+pub(super) fn looked_for_early(seen: &Inspection) -> Option<&'static str> {
+    let paths = |rank: usize, action: StateAction| -> BTreeSet<&str> {
+        let such = seen.of_rank(rank, state).filter(|report| report.action == action && !report.path.is_empty());
+        such.map(|report| report.path.as_str()).collect()
+    };
+    let written: BTreeSet<&str> = seen.ranks.keys().flat_map(|rank| paths(*rank, StateAction::Written)).collect();
+    let read: Vec<BTreeSet<&str>> = seen.ranks.keys().map(|rank| &paths(*rank, StateAction::Read) & &written).collect();
+    (read.iter().any(|paths| !paths.is_empty()) && read.iter().any(BTreeSet::is_empty)).then(|| {
+        seen.in_words(
+            "load it on all ranks, and wait with hvd.broadcast or a barrier between the line that writes the file and those that look for it",
+            "load it on all ranks, with hvd.barrier() between the line that writes the file and those that look for it",
+            "load it on all ranks, with dist.barrier() between the line that writes the file and those that look for it",
+        )
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::apart::{fields_apart, in_eval_mode, part_sent, skipped};
+use super::apart::{fields_apart, in_eval_mode, looked_for_early, part_sent, skipped};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, differ, is_by_hand, known, no_update, ranks as names, state, update};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
@@ -280,24 +280,6 @@ fn loaded_by_some(seen: &Inspection, action: StateAction, before: Option<usize>)
     trained.iter().any(|rank| !loaded.contains_key(rank)).then(|| (names(loaded.keys()), known(place)))
 }
 
-/// What to write where some ranks have read a file that one of them wrote in this run, and the others have not, as where it was not yet
-/// there for them.
-fn looked_for_early(seen: &Inspection) -> Option<&'static str> {
-    let paths = |rank: usize, action: StateAction| -> BTreeSet<&str> {
-        let such = seen.of_rank(rank, state).filter(|report| report.action == action && !report.path.is_empty());
-        such.map(|report| report.path.as_str()).collect()
-    };
-    let written: BTreeSet<&str> = seen.ranks.keys().flat_map(|rank| paths(*rank, StateAction::Written)).collect();
-    let read: Vec<BTreeSet<&str>> = seen.ranks.keys().map(|rank| &paths(*rank, StateAction::Read) & &written).collect();
-    (read.iter().any(|paths| !paths.is_empty()) && read.iter().any(BTreeSet::is_empty)).then(|| {
-        seen.in_words(
-            "load it on all ranks, and wait with hvd.broadcast or a barrier between the line that writes the file and those that look for it",
-            "load it on all ranks, with hvd.barrier() between the line that writes the file and those that look for it",
-            "load it on all ranks, with dist.barrier() between the line that writes the file and those that look for it",
-        )
-    })
-}
-
 /// A model or an optimizer that only some ranks loaded.
 pub(super) fn loaded_apart(seen: &Inspection) -> Option<(String, Option<Place>)> {
     let actions = [StateAction::LoadedModel, StateAction::LoadedOptimizer];
@@ -321,9 +303,13 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     let apart = updates.iter().filter(|(_, reports)| !are_equal(reports)).map(|((_, number), _)| *number).min();
     let is_before = |number: usize| apart.is_none_or(|apart| number < apart);
     let mut known_equal = updates.iter().filter(|((_, number), reports)| are_equal(reports) && is_before(*number));
-    let other = known_equal.clone().find(|(_, reports)| differ(reports.values().map(|update| &update.state)));
-    if let Some(((_, number), reports)) = other {
-        let some = loaded_by_some(seen, StateAction::LoadedOptimizer, None);
+    let is_apart = |reports: &Reports<'_>| differ(reports.values().map(|update| &update.state));
+    // Where the weights stay equal behind it, each rank keeps its share of what is remembered, and they exchange the updates.
+    let stays = |at: &(usize, usize)| known_equal.clone().filter(|(later, _)| later.0 == at.0 && later.1 > at.1).count() > 1;
+    let are_shares = known_equal.clone().any(|(at, reports)| is_apart(reports) && stays(at));
+    let some = loaded_by_some(seen, StateAction::LoadedOptimizer, None);
+    let is_wrong = some.is_some() || apart.is_some();
+    if let Some(((_, number), reports)) = known_equal.clone().find(|(_, reports)| is_wrong && is_apart(reports)) {
         let place = some
             .as_ref()
             .and_then(|(_, place)| place.clone())
@@ -383,6 +369,9 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
         )];
     }
     match known_equal.next() {
+        Some(_) if are_shares => {
+            Finding::ok(topic, "each rank remembers its share of what the optimizer needs, and the weights stay equal")
+        }
         Some(_) if seen.wrappers().any(|(_, report)| report.shares_buffers) => {
             Finding::ok(topic, "what the optimizer remembers was equal on all ranks, and the wrapper sends the buffers of rank 0")
         }

@@ -126,6 +126,10 @@ fn more() -> Vec<(&'static str, Vec<EventLine>)> {
             ),
         ),
         (
+            "a share of what is remembered on each rank, whose updates are exchanged",
+            updates(|rank, update| update.state = format!("{} of {rank}", update.state)),
+        ),
+        (
             "windows of a series in their order",
             passes(|_, pass| (pass.shuffles, pass.epoch, pass.order) = (false, Some(0), "o".into())),
         ),
