@@ -146,6 +146,39 @@ fn end_of_data(seen: &Inspection) -> Option<(usize, &PassReport, usize)> {
     })
 }
 
+/// A rank that alone left its pass, in a run that a crash has ended before any rank could tell its end.
+pub(super) fn left_alone(seen: &Inspection) -> Option<Finding> {
+    if !seen.is_over || !seen.is_complete() || seen.of_all(ended).next().is_some() {
+        return None;
+    }
+    let departures = |rank: usize| {
+        let is_one = |report: &&WrappedReport| ["left a pass", "skipped a batch"].contains(&report.by.as_str());
+        seen.of_rank(rank, wrapped).filter(is_one)
+    };
+    let updates = |rank: &usize| {
+        let count = |report: &InspectorReport| match report {
+            InspectorReport::Update(update) => Some(update.update + 1),
+            InspectorReport::Phases(phases) => Some(phases.updates),
+            _ => None,
+        };
+        seen.ranks[rank].iter().filter_map(count).max()
+    };
+    seen.ranks.keys().find_map(|rank| {
+        let left = departures(*rank).last()?;
+        let since: usize = left.settings.first()?.parse().ok()?;
+        let goes_on = |other: &&usize| departures(**other).count() < departures(*rank).count() && updates(other) > Some(since);
+        seen.ranks.keys().any(|other| goes_on(&other)).then(|| {
+            Finding::objection(
+                (Topic::Hang, Outcome::Wrong),
+                format!("an error has ended {} before they could tell where they were", names(seen.ranks.keys())),
+                known(&left.place),
+                "what one rank sends then meets another call of the others: an error, wrong numbers or a standstill",
+                "let all ranks decide alike: by a value that is the same on all of them, or broadcast the decision",
+            )
+        })
+    })
+}
+
 /// A rank that was gone without a word before this one lost its connection to it.
 pub(super) fn gone(seen: &Inspection, rank: usize, failed: usize) -> Option<Finding> {
     let failure = seen.of_rank(failed, ended).find_map(|end| end.failure.as_ref())?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::apart::{from_end_of_data, from_log, gone, stand_by_themselves};
+use super::apart::{from_end_of_data, from_log, gone, left_alone, stand_by_themselves};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, ended, known, line, ranks as names, wrapped};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport, WrappedReport};
@@ -108,7 +108,7 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
         return if seen.is_over && !seen.has_stood() && seen.have_all_ended() {
             Finding::ok(TOPIC, "no rank has stood still for long")
         } else {
-            stand_by_themselves(seen, PATIENCE).into_iter().collect()
+            stand_by_themselves(seen, PATIENCE).or_else(|| left_alone(seen)).into_iter().collect()
         };
     };
     let wrong = (TOPIC, Outcome::Wrong);

@@ -63,6 +63,17 @@ fn ranks_that_all_stand_in_lines_of_their_own_are_told() {
 }
 
 #[test]
+fn a_rank_that_alone_left_its_pass_is_named_though_no_rank_told_its_end() {
+    let left = |of: &[usize], updates: &str| {
+        let cut_off = without(|_, report| matches!(report, InspectorReport::Ended(_)));
+        objections(&with(cut_off, 4, of, &told("left a pass", &[updates])), true)
+    };
+    assert_eq!(left(&[1], "5"), [(Topic::Hang, Outcome::Wrong, 70)]);
+    assert_eq!(left(&[0, 1], "5"), [], "all ranks have left theirs");
+    assert_eq!(left(&[1], "1000"), [], "the other one has come no further");
+}
+
+#[test]
 fn an_error_alone_is_no_standstill() {
     let found = |last| objections(&ending(last), true);
     assert_eq!(found([vec![failed(60, "all_reduce")], vec![failed(60, "all_reduce")]]), []);
