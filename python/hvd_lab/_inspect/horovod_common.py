@@ -91,6 +91,8 @@ def _told(name, old):
         if name in _AVERAGES and where is not None:
             given = _given(args, kwargs)
             _note_average(given, given if name.endswith("_") else result)
+        if "allreduce" in name:
+            _note_sum(result, where, sys.modules.get(old.__module__), kwargs)
         if "allreduce" in name and "grouped" not in name:
             _note_result(result, where, sys.modules.get(old.__module__), kwargs)
         return result
@@ -153,10 +155,27 @@ def _note_average(given, result):
             averaging.by_hand[digest.address(averaged)] = collectives.Call("all_reduce", (), {"op": "AVERAGE"}, averaged, True)
 
 
+# What has come of sums outside of graphs in TensorFlow: a tensor that is divided is another one.
+added_up = core.Marks()
+
+
+@guard
+def _note_sum(result, where, module, kwargs):
+    if where is None or not _is_sum(module, kwargs):
+        return
+    for tensor in result if isinstance(result, (list, tuple)) else [result]:
+        if hasattr(tensor, "numpy") and not hasattr(tensor, "data_ptr"):
+            added_up[tensor] = where
+
+
+def _is_sum(module, kwargs):
+    op = kwargs.get("op")
+    return op is not None and op == getattr(module, "Sum", None) or kwargs.get("average") is False
+
+
 @guard
 def _note_result(result, where, module, kwargs):
-    op = kwargs.get("op")
-    is_sum = op is not None and op == getattr(module, "Sum", None) or kwargs.get("average") is False
+    op, is_sum = kwargs.get("op"), _is_sum(module, kwargs)
     if where is None or not (is_sum or results.is_open()):
         return
     numbers = digest.of_few(result) if hasattr(result, "data_ptr") else _of_eager(result)

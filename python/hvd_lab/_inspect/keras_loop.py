@@ -3,7 +3,7 @@ import sys
 import time
 import weakref
 
-from . import core, departures, digest, horovod_common, keras_data, keras_hooks
+from . import core, departures, digest, horovod_common, keras_data, keras_hooks, source
 from .core import NO_PLACE, State, guard, place, replace, sampled, send
 
 # Horovod has put itself around a tape or an optimizer.
@@ -43,6 +43,8 @@ class _Loop:
         self.index, _numbers[0] = _numbers[0], _numbers[0] + 1
         # Its gradients in a graph do not come from Horovod.
         self.is_alone = False
+        # The program has added them up over the ranks, and hands them on as they are.
+        self.is_summed = False
         # Of those that do, the number that does not.
         self.alone = 0
         self.updates, self.before, self.rates = 0, "", []
@@ -69,6 +71,10 @@ class _Loop:
             # They were changed on their way, and nothing has averaged anything.
             self.alone = len(pairs)
         self.gradients = _digest_of(pairs) if sampled(self.updates) else ""
+        sums = [horovod_common.added_up.get(gradient) for gradient, _ in pairs]
+        self.is_summed = bool(sums) and all(sums) and State.size > 1 and not (source.divides_by_all() or source.knows_global_batch())
+        if self.is_summed:
+            core.tell_once("averaged by hand", sums[0])
 
     def end(self):
         number, self.updates = self.updates, self.updates + 1
@@ -82,7 +88,8 @@ class _Loop:
         send("update", update=number, optimizer=keras_hooks._name_of(optimizer), index=self.index, place=self.where,
              made=keras_hooks._made_of(optimizer) or self.where, rates=self.rates, weights=self.before,
              gradients=self.gradients or ("" if is_averaged else keras_hooks.weights_of(self.variables)), buffers="", state=self.state, tensors=count,
-             unwrapped=self.alone or (0 if is_averaged else count), forwards=1, samples=_batch[0], **keras_hooks.threads())
+             unwrapped=self.alone or (0 if is_averaged else count), forwards=1, samples=_batch[0], summed_by_hand=self.is_summed,
+             **keras_hooks.threads())
 
 
 def _is_within():

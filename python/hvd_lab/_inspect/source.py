@@ -21,6 +21,7 @@ _DIVIDES_BY_RANKS = re.compile(r"/=?\s*(float\(|int\()?[\w.]*?(world|(?<!batch_)
 # The number of ranks in a variable, and a division by the length of something else than a loader.
 _KEEPS_SIZE = re.compile(r"^\s*([\w.,\s]+?)\s*=[^=].*(world_size|WORLD_SIZE|\.size\(\)|num_processes|local_size)")
 _DIVIDES_BY_LENGTH = re.compile(r"(/=?\s*(float\(|int\()?|div_?\()len\((?!\w*(loader|batch|iter|dl\b))", re.I)
+_GLOBAL_BATCH = re.compile(r"global_?batch|compute_average_loss", re.I)
 _SEEDS = {
     "numpy": re.compile(r"\b(np|numpy)\.random\.seed\("),
     "python": re.compile(r"(?<![\w.])random\.seed\("),
@@ -133,6 +134,12 @@ def divides_by_all():
     names = {name for names in kept for name in re.findall(r"\w+", names)} or {"world_size"}
     by_name = re.compile(r"(/=?\s*(float\(|int\()?|div_?\()(self\.)?(%s)\b" % "|".join(sorted(names)))
     return any(next(_lines(pattern), None) is not None for pattern in (_DIVIDES_BY_RANKS, _DIVIDES_BY_LENGTH, by_name))
+
+
+@functools.lru_cache(1)
+def knows_global_batch():
+    """Whether the program has a number for the samples of all ranks, by which it may divide its losses."""
+    return next(_lines(_GLOBAL_BATCH), None) is not None
 
 
 def line_that_divides_a_loss(where):

@@ -161,6 +161,10 @@ pub(super) fn summed(seen: &Inspection, updates: &BTreeMap<usize, &BTreeMap<usiz
         "the program adds the gradients of all ranks up, and divides nothing behind that",
         place,
         "unless the loss or the gradients were divided before, the rate is as many times larger as there are ranks",
-        "divide by dist.get_world_size(), or use ReduceOp.AVG",
+        seen.in_words(
+            "leave op=hvd.Sum out: hvd.allreduce averages",
+            "divide by hvd.size(), or leave op=hvd.Sum out",
+            "divide by dist.get_world_size(), or use ReduceOp.AVG",
+        ),
     ))
 }
