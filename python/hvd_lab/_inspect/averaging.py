@@ -408,8 +408,8 @@ def _look_at_rate(optimizer, number):
         return
     if _indices[optimizer] == 0 and rate > State.highest_rate:
         State.highest_rate, State.highest_at = rate, number
-    made = _made.get(optimizer)
-    if number == 0 and made and made["file"]:
+    made = _made.get(optimizer) if number == 0 else None
+    if made and made["file"]:
         source.look_at_rate_made(made, getattr(optimizer, "defaults", {}).get("lr"))
     State.last_rate = rate
     if any(group.get("lr") != 0.0 for group in groups):

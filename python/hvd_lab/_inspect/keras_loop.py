@@ -70,7 +70,10 @@ class _Loop:
         if not self.alone and is_direct and not averages[0] and not State.meetings:
             # They were changed on their way, and nothing has averaged anything.
             self.alone = len(pairs)
-        self.gradients = _digest_of(pairs) if sampled(self.updates) else ""
+        self.gradients = ""
+        if not sampled(self.updates):
+            return
+        self.gradients = _digest_of(pairs)
         sums = [horovod_common.added_up.get(gradient) for gradient, _ in pairs]
         self.is_summed = bool(sums) and all(sums) and State.size > 1 and not (source.divides_by_all() or source.knows_global_batch())
         if self.is_summed:

@@ -40,8 +40,8 @@ _CUTS = re.compile(r"[\w\])]\[\s*:\s*(len\(|[A-Za-z_])")
 _MOST_LINES = 100_000
 # Lines behind a call that are looked at.
 _LATER = 9
-# Lines before a call that are looked at.
-_EARLIER = 60
+# Lines before a call that are looked at, and those behind one in which what it returns may be cut.
+_EARLIER = _FAR = 60
 # Functions around a call that are looked at, and values of each.
 _HELPERS, _MOST_VALUES = 4, 1000
 
@@ -68,15 +68,19 @@ def _is_thrown_away(file, line, name):
     if not isinstance(given, (ast.Name, ast.Attribute)):
         return False
     used = re.compile(r"(?<![\w.])%s\b" % re.escape(ast.unparse(given) if hasattr(ast, "unparse") else getattr(given, "id", "")))
-    later = [linecache.getline(file, line + after).split("#")[0] for after in range(1, _LATER)]
-    return any(used.search(text) for text in itertools.takewhile(lambda text: not text.lstrip().startswith(("def ", "class ")), later))
+    return any(used.search(text) for text in _lines_behind(file, line, _LATER))
+
+
+def _lines_behind(file, line, count):
+    """So many lines behind a line, as far as its function goes."""
+    later = (linecache.getline(file, line + after).split("#")[0] for after in range(1, count))
+    return itertools.takewhile(lambda text: not text.lstrip().startswith(("def ", "class ")), later)
 
 
 @functools.lru_cache(64)
 def cuts_behind(file, line):
     """Whether lines behind a line keep the first so many of something: `results[: len(data) - seen]`, but not a fixed number of them."""
-    later = (linecache.getline(file, line + after).split("#")[0] for after in range(1, _EARLIER))
-    return any(_CUTS.search(text) for text in itertools.takewhile(lambda text: not text.lstrip().startswith(("def ", "class ")), later))
+    return any(_CUTS.search(text) for text in _lines_behind(file, line, _FAR))
 
 
 def look_at_rate(optimizer):
@@ -97,17 +101,22 @@ def look_at_rate_made(made, rate):
         core.tell_once("rate computed", {"file": made["file"], "line": line}, (repr(rate),))
 
 
-def _line_of_formula(file, line):
+def _nodes(file):
+    """All of a file of the program; nothing where it cannot be parsed."""
     try:
-        tree = ast.parse("".join(linecache.getlines(file)))
+        return list(ast.walk(ast.parse("".join(linecache.getlines(file)))))
     except (SyntaxError, ValueError):
-        return None
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.lineno <= line <= node.end_lineno]
+        return []
+
+
+def _line_of_formula(file, line):
+    nodes = _nodes(file)
+    calls = [node for node in nodes if isinstance(node, ast.Call) and node.lineno <= line <= node.end_lineno]
     rates = [word.value for call in calls for word in call.keywords if word.arg == "lr" and isinstance(word.value, (ast.Name, ast.Attribute))]
     if not rates:
         return None
     wanted = _without_context(rates[0])
-    found = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign)) and node.lineno < line and wanted in map(_without_context, _targets(node))]
+    found = [node for node in nodes if isinstance(node, (ast.Assign, ast.AugAssign)) and node.lineno < line and wanted in map(_without_context, _targets(node))]
     last = max(found, key=lambda node: node.lineno, default=None)
     is_formula = isinstance(last, ast.AugAssign) or isinstance(getattr(last, "value", None), ast.BinOp)
     return last.lineno if is_formula else None
@@ -208,11 +217,7 @@ def line_that_seeds(kind):
 @functools.lru_cache(64)
 def statements(file):
     """Loops and conditions of a file: whether it is a loop, its first and its last line."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return ()
-    named = [node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.While, ast.If))]
+    named = [node for node in _nodes(file) if isinstance(node, (ast.For, ast.While, ast.If))]
     named = [node for node in named if not (isinstance(node, ast.If) and "__name__" in ast.dump(node.test))]
     return tuple((not isinstance(node, ast.If), node.lineno, node.end_lineno) for node in named)
 

@@ -215,14 +215,7 @@ mod tests {
     #[test]
     fn each_objection_of_the_inspector_is_named() {
         let judged = |all: &[(Topic, Outcome)]| {
-            let finding = |(topic, outcome): &(Topic, Outcome)| Finding {
-                topic: *topic,
-                outcome: *outcome,
-                seen: String::new(),
-                place: None,
-                cost: String::new(),
-                remedy: String::new(),
-            };
+            let finding = |(topic, outcome): &(Topic, Outcome)| Finding::new(*topic, *outcome, String::new());
             Inspected { findings: all.iter().map(finding).collect(), ..Inspected::default() }
         };
         let fine = [(Topic::Ranks, Outcome::Ok), (Topic::Hang, Outcome::NotJudged)];

@@ -79,9 +79,7 @@ struct RunningRanks {
 impl RunningRanks {
     /// Empty if there are no runs, or none can be read.
     fn look(&mut self) -> Vec<RankPlace> {
-        let Ok(home) = RunStore::default_home() else { return Vec::new() };
-        // Listing devices must not create the folder.
-        let Some(store) = home.join("runs").is_dir().then(|| RunStore::open(&home).ok()).flatten() else { return Vec::new() };
+        let Some(store) = RunStore::open_existing() else { return Vec::new() };
         let going = store.going();
         self.runs.retain(|id, _| going.contains(id));
         let host = host::name();

@@ -98,7 +98,7 @@ mod tests {
     use crate::inspect::Outcome;
 
     fn finding(topic: Topic, outcome: Outcome, seen: &str) -> Finding {
-        Finding { topic, outcome, seen: seen.into(), place: None, cost: String::new(), remedy: String::new() }
+        Finding::new(topic, outcome, seen.into())
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::runs::{RunId, RunStore};
 
 /// # Errors
-/// It is no number, and not the name of exactly one run.
+/// `text` is neither a number nor the name of exactly one run.
 pub(super) fn run_id(text: &str) -> Result<RunId, String> {
     if let Ok(id) = text.parse() {
         return Ok(id);
@@ -19,9 +19,7 @@ pub(super) fn run_id(text: &str) -> Result<RunId, String> {
 }
 
 fn named(name: &str) -> Vec<RunId> {
-    let Ok(home) = RunStore::default_home() else { return Vec::new() };
-    // Reading a command line must not create the folder.
-    let Some(store) = home.join("runs").is_dir().then(|| RunStore::open(&home).ok()).flatten() else { return Vec::new() };
+    let Some(store) = RunStore::open_existing() else { return Vec::new() };
     let has_it = |id: &RunId| store.record(*id).is_ok_and(|record| record.request.name.as_deref() == Some(name));
     store.ids().into_iter().filter(has_it).collect()
 }

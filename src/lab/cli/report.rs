@@ -183,14 +183,7 @@ mod tests {
 
     #[test]
     fn a_report_keeps_what_is_wrong_and_what_is_to_be_looked_at() {
-        let finding = |topic, outcome| Finding {
-            topic,
-            outcome,
-            seen: "Seen".into(),
-            place: None,
-            cost: String::new(),
-            remedy: "Fix it".into(),
-        };
+        let finding = |topic, outcome| Finding { remedy: "Fix it".into(), ..Finding::new(topic, outcome, "Seen".into()) };
         let findings = vec![
             finding(Topic::Data, Outcome::Wrong),
             finding(Topic::Metrics, Outcome::Look),

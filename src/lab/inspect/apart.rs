@@ -7,6 +7,10 @@ use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, ended, known, line, ranks as names, state, update, wrapped};
 use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, Place, StalledReport, StateAction, WrappedReport};
 
+/// What to write where ranks decide for themselves.
+pub(super) const ALIKE: &str =
+    "let all ranks decide alike: by a value that is the same on all of them, or broadcast the decision";
+
 /// A tensor that a layer keeps as a plain field, of which each rank has another.
 pub(super) fn fields_apart(seen: &Inspection) -> Option<Finding> {
     let ranks = seen.told_apart("field of a layer", |report| (&report.place, report.settings.first()))?;
@@ -146,34 +150,35 @@ fn end_of_data(seen: &Inspection) -> Option<(usize, &PassReport, usize)> {
     })
 }
 
+/// The reports of a rank that it alone may have skipped a batch or left its pass.
+pub(super) fn departures(seen: &Inspection, rank: usize) -> impl Iterator<Item = &WrappedReport> {
+    seen.of_rank(rank, wrapped).filter(|report| ["left a pass", "skipped a batch"].contains(&report.by.as_str()))
+}
+
 /// A rank that alone left its pass, in a run that a crash has ended before any rank could tell its end.
 pub(super) fn left_alone(seen: &Inspection) -> Option<Finding> {
     if !seen.is_over || !seen.is_complete() || seen.of_all(ended).next().is_some() {
         return None;
     }
-    let departures = |rank: usize| {
-        let is_one = |report: &&WrappedReport| ["left a pass", "skipped a batch"].contains(&report.by.as_str());
-        seen.of_rank(rank, wrapped).filter(is_one)
-    };
+    let count = |rank: &usize| departures(seen, *rank).count();
     let updates = |rank: &usize| {
-        let count = |report: &InspectorReport| match report {
+        let made = |report: &InspectorReport| match report {
             InspectorReport::Update(update) => Some(update.update + 1),
             InspectorReport::Phases(phases) => Some(phases.updates),
             _ => None,
         };
-        seen.ranks[rank].iter().filter_map(count).max()
+        seen.ranks[rank].iter().filter_map(made).max()
     };
     seen.ranks.keys().find_map(|rank| {
-        let left = departures(*rank).last()?;
+        let left = departures(seen, *rank).last()?;
         let since: usize = left.settings.first()?.parse().ok()?;
-        let goes_on = |other: &&usize| departures(**other).count() < departures(*rank).count() && updates(other) > Some(since);
-        seen.ranks.keys().any(|other| goes_on(&other)).then(|| {
+        seen.ranks.keys().any(|other| count(other) < count(rank) && updates(other) > Some(since)).then(|| {
             Finding::objection(
                 (Topic::Hang, Outcome::Wrong),
                 format!("an error has ended {} before they could tell where they were", names(seen.ranks.keys())),
                 known(&left.place),
                 "what one rank sends then meets another call of the others: an error, wrong numbers or a standstill",
-                "let all ranks decide alike: by a value that is the same on all of them, or broadcast the decision",
+                ALIKE,
             )
         })
     })

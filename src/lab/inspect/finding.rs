@@ -21,7 +21,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub(super) fn new(topic: Topic, outcome: Outcome, seen: String) -> Finding {
+    pub(crate) fn new(topic: Topic, outcome: Outcome, seen: String) -> Finding {
         Finding { topic, outcome, seen, place: None, cost: String::new(), remedy: String::new() }
     }
 

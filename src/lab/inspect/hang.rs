@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::apart::{from_end_of_data, from_log, gone, left_alone, stand_by_themselves};
+use super::apart::{ALIKE, departures, from_end_of_data, from_log, gone, left_alone, stand_by_themselves};
 use super::finding::{Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, ended, known, line, ranks as names, wrapped};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport, WrappedReport};
 use crate::domain::units;
 
 const TOPIC: Topic = Topic::Hang;
-
-const ALIKE: &str = "let all ranks decide alike: by a value that is the same on all of them, or broadcast the decision";
 
 const SAME_ORDER: &str = "make these calls in the same order on all ranks, with the same names: the order of a set of strings is another one in each \
                           process, sorted(names) is not";
@@ -64,15 +62,12 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 
 /// The line at which a rank alone skipped a batch or left its pass, if that is why the others wait.
 fn from_departure(seen: &Inspection, finding: Finding) -> Finding {
-    let departures = |rank: &usize| -> Vec<&WrappedReport> {
-        let is_one = |report: &&WrappedReport| ["left a pass", "skipped a batch"].contains(&report.by.as_str());
-        seen.of_rank(*rank, wrapped).filter(is_one).collect()
-    };
     let has_failed = |end: &EndedReport| end.failure.as_ref().is_some_and(|failure| failure.within.is_empty());
     if !finding.is_objection() || !seen.is_complete() || seen.of_all(ended).any(|(_, end)| has_failed(end)) {
         return finding;
     }
-    let all: Vec<(usize, Vec<&WrappedReport>)> = seen.ranks.keys().map(|rank| (*rank, departures(rank))).collect();
+    let all: Vec<(usize, Vec<&WrappedReport>)> =
+        seen.ranks.keys().map(|rank| (*rank, departures(seen, *rank).collect())).collect();
     let fewest = all.iter().map(|(_, own)| own.len()).min().unwrap_or(0);
     let most = all.iter().max_by_key(|(_, own)| own.len()).filter(|(_, own)| own.len() > fewest);
     let Some((rank, report)) = most.and_then(|(rank, own)| Some((rank, own.last()?))) else { return finding };

@@ -307,9 +307,9 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     // Where the weights stay equal behind it, each rank keeps its share of what is remembered, and they exchange the updates.
     let stays = |at: &(usize, usize)| known_equal.clone().filter(|(later, _)| later.0 == at.0 && later.1 > at.1).count() > 1;
     let are_shares = known_equal.clone().any(|(at, reports)| is_apart(reports) && stays(at));
-    let some = loaded_by_some(seen, StateAction::LoadedOptimizer, None);
-    let is_wrong = some.is_some() || apart.is_some();
-    if let Some(((_, number), reports)) = known_equal.clone().find(|(_, reports)| is_wrong && is_apart(reports)) {
+    let other = known_equal.clone().find(|(_, reports)| is_apart(reports));
+    let some = other.and_then(|_| loaded_by_some(seen, StateAction::LoadedOptimizer, None));
+    if let Some(((_, number), reports)) = other.filter(|_| some.is_some() || apart.is_some()) {
         let place = some
             .as_ref()
             .and_then(|(_, place)| place.clone())

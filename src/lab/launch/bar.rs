@@ -1,4 +1,4 @@
-//! Progress bars from torchrun, which passes each carriage return on as a newline: every state of a bar comes as a line of its own.
+//! Progress bars under torchrun. It turns each carriage return into a newline, so every state of a bar arrives as its own line.
 //!
 //! The last state of a bar is kept, and the others count as drawn over. Other lines stay as they are and in their order.
 

@@ -25,7 +25,7 @@ pub(super) async fn read(pipe: impl AsyncRead + Unpin, tags: Tags, lines: mpsc::
             sorted = sorter.sort(&bytes);
             bytes.clear();
         } else if bytes.len() >= PART || bytes.contains(&b'\r') {
-            // The states of a bar are told as they come, for there may never be an end.
+            // States of a bar are passed on as they arrive, because the line may never end.
             sorted = sorter.sort_part(&bytes.drain(..whole(&bytes)).collect::<Vec<_>>());
         }
         if is_over {

@@ -4,7 +4,7 @@ use super::verdict::Verdict;
 use crate::domain::run::RunState;
 use crate::runs::{RunFolder, RunId, RunStore, Supervision};
 
-/// PyTorch was told to take its place among the ranks from the environment, and it is not there.
+/// PyTorch's error where the environment holds no RANK and the program asks for `env://`.
 const NO_RANK: &str = "env:// rendezvous: environment variable";
 const NO_PORT: [&str; 2] = ["eaddrinuse", "address already in use"];
 

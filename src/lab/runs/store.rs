@@ -60,6 +60,12 @@ impl RunStore {
         RunStore::open(&RunStore::default_home()?)
     }
 
+    /// The same where there are runs already: to look at them must not create the folder.
+    pub fn open_existing() -> Option<RunStore> {
+        let home = RunStore::default_home().ok().filter(|home| home.join("runs").is_dir())?;
+        RunStore::open(&home).ok()
+    }
+
     /// The folder of all run folders.
     pub fn root(&self) -> &Path {
         &self.root

@@ -68,7 +68,7 @@ pub struct InspectedRow {
     pub topics: usize,
     /// What is wrong, each in one line.
     pub wrong: Vec<String>,
-    /// What somebody should look at, likewise.
+    /// What to look at, each in one line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub look: Vec<String>,
 }
