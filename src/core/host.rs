@@ -25,6 +25,7 @@ pub mod numa;
 pub mod owners;
 pub mod process;
 pub mod read;
+pub mod reserve;
 pub mod signals;
 pub mod starved;
 

@@ -205,8 +205,9 @@ fn a_full_disk_ends_no_training() {
     let Some(disk) = SmallDisk::mount(lab.home(), 1 << 20) else { return };
     let outside = tempfile::tempdir().unwrap();
     let file = |name: &str| outside.path().join(name);
-    let body = "cd \"$0\"; echo loss: 0.5; touch begun; until [ -e full ]; do sleep 0.05; done\n\
-                for i in 1 2 3 4 5 6 7 8; do head -c 30000 /dev/zero | tr '\\0' x; echo; sleep 0.1; done; until [ -e told ]; do sleep 0.05; done; touch trained";
+    let body = "cd \"$0\"; echo training; touch begun; until [ -e full ]; do sleep 0.05; done\n\
+                for i in 1 2 3 4 5 6 7 8; do head -c 30000 /dev/zero | tr '\\0' x; echo; sleep 0.1; done; until [ -e told ]; do sleep 0.05; done\n\
+                (until [ -e told_again ]; do sleep 0.05; done; touch trained) &";
     let folder = outside.path().to_str().unwrap();
     let mut command = disk.inside(&lab.command(&["run", "--detach", "--", "sh", "-c", body, folder]));
     assert!(command.output().unwrap().status.success());
@@ -214,10 +215,19 @@ fn a_full_disk_ends_no_training() {
     let ballast = disk.fill(0);
     std::fs::write(file("full"), "").unwrap();
     let status = || hvd_lab_terminal::runs::RunFolder::new(disk.path().join("runs/0001")).read_status();
-    wait_for("the notice", || {
-        status().ok().filter(|status| status.message.contains("prints is neither kept nor shown: cannot write"))
-    });
+    let notice = |words: &str| {
+        wait_for(words, || {
+            status().ok().filter(|status| {
+                status.message.starts_with(words)
+                    && status.message.contains("what it prints is neither kept nor shown: cannot write")
+            })
+        });
+    };
+    notice("");
     std::fs::write(file("told"), "").unwrap();
+    // Whatever is told later says it too, for it may come at once.
+    notice("what the program has put into the background goes on");
+    std::fs::write(file("told_again"), "").unwrap();
     wait_for("the end of the training", || file("trained").exists().then_some(()));
     let status = wait_for("the end of the run", || status().ok().filter(|status| status.state.is_over()));
     std::fs::remove_file(ballast).unwrap();

@@ -22,8 +22,6 @@ const SUFFIX: &str = ".tmp";
 const LEFT_OVER: Duration = Duration::from_secs(1);
 /// The same where there are no locks.
 const SURELY_LEFT_OVER: Duration = Duration::from_secs(600);
-/// What [`reserve`] keeps: more than a status of a run takes.
-const RESERVED_BYTES: usize = 16 << 10;
 
 /// Whether another process holds the lock of this file. If not, `file` holds a shared lock from now on.
 pub fn is_held(file: &File) -> bool {
@@ -44,20 +42,6 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// As [`write()`].
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, true, 0o600, |file| file.write_all(bytes))
-}
-
-/// As [`write()`]; on a full disk the room is used that [`reserve`] kept for this.
-///
-/// # Errors
-/// As [`write()`].
-pub fn write_with_reserve(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match write(path, bytes) {
-        Err(error) if is_full(&error) => match write_into_reserved(path, bytes) {
-            Ok(()) => Ok(()),
-            Err(_) => release(path).and_then(|()| write(path, bytes)).map_err(|_| error),
-        },
-        done => done,
-    }
 }
 
 /// Make a file that is not there yet.
@@ -116,40 +100,6 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
     } else {
         Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe or a device, not a file"))
     }
-}
-
-/// Keep some room beside a file for [`write_with_reserve`], until [`release`].
-///
-/// # Errors
-/// The disk is full, or the folder is missing.
-pub fn reserve(path: &Path) -> io::Result<()> {
-    if reserved(path).metadata().is_ok_and(|there| there.len() == RESERVED_BYTES as u64) {
-        return Ok(());
-    }
-    // Written rather than marked as used: some file systems would not set the room aside.
-    put(&reserved(path), true, access::of_lab(), |file| file.write_all(&[b' '; RESERVED_BYTES]))
-}
-
-/// Give the room back, if there is any.
-///
-/// # Errors
-/// There is none, or it cannot be given back.
-pub fn release(path: &Path) -> io::Result<()> {
-    fs::remove_file(reserved(path))
-}
-
-fn reserved(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.reserved"))
-}
-
-/// The new version is written into the blocks that were reserved for it, which no other program can take.
-fn write_into_reserved(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = owners::open(&reserved(path), OpenOptions::new().write(true), 0)?;
-    file.write_all(bytes)?;
-    file.set_len(bytes.len() as u64)?;
-    file.sync_all()?;
-    fs::rename(reserved(path), path)
 }
 
 /// Whether the disk, the user's share of it or the largest size of a file is used up.
@@ -376,18 +326,5 @@ mod tests {
         assert_eq!((fs::read(&path).unwrap(), path.metadata().unwrap().permissions().mode() & 0o777), (b"new".to_vec(), 0o640));
         put(Path::new("/dev/null"), false).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
-    }
-
-    #[test]
-    fn the_reserved_room_takes_the_new_version() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("status.json");
-        write(&path, b"old").unwrap();
-        assert!(write_into_reserved(&path, b"new").is_err(), "none is kept yet");
-        reserve(&path).unwrap();
-        write_into_reserved(&path, b"new").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"new");
-        assert_eq!(names(folder.path()), ["status.json"]);
-        assert!(release(&path).is_err(), "it is used up");
     }
 }

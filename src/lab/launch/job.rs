@@ -188,6 +188,14 @@ impl Launch {
     /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.
     pub async fn follow(&mut self, stop: &mut Signals, tell: &mut dyn FnMut(RunState, &str)) -> End {
         let (mut flush, mut look) = (ticks(FLUSH_EVERY), ticks(LOOK_EVERY));
+        // Whatever else is told of a program that goes on: where its lines are lost, that is said with it.
+        let unwritten = self.state.unwritten.clone();
+        let tell: &mut dyn FnMut(RunState, &str) = &mut |state, words| match unwritten.get() {
+            Some(why) if state == RunState::Running => {
+                tell(state, &format!("{words}; what it prints is neither kept nor shown: {why}: free some space there"));
+            }
+            _ => tell(state, words),
+        };
         let exit = loop {
             tokio::select! {
                 Some(line) = self.lines.recv() => {
@@ -271,7 +279,7 @@ impl Launch {
         let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
         let mut verdict = judge(observations, exit, self.state.asked_to_stop, broken.or(self.state.stuck.take()));
         verdict.trace_libraries(observations);
-        if let Some((why, _)) = &self.state.unwritten {
+        if let Some(why) = self.state.unwritten.get() {
             let lines = units::count(self.writer.unkept());
             verdict.message += &format!("; a part of what it printed ({lines} lines) is neither kept nor shown: {why}");
         }
@@ -347,7 +355,7 @@ impl Launch {
     fn fail_if_unwritten(&mut self, written: Result<(), WriteError>) {
         if let Err(error) = written {
             if self.options.own.is_some() {
-                self.state.unwritten.get_or_insert((error.to_string(), false));
+                self.state.unwritten.get_or_init(|| error.to_string());
                 return;
             }
             self.state.broken.get_or_insert(error.to_string());

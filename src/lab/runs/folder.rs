@@ -131,15 +131,14 @@ impl RunFolder {
         let json = records::json(&path, status)?;
         let written = if status.state.is_over() {
             // There may be no reserve, and it is only room.
-            let _ = host::files::release(&self.notice_file());
-            host::files::write_with_reserve(&path, &json).map(|()| drop(host::files::release(&path)))
+            let _ = host::reserve::release(&self.notice_file());
+            host::reserve::write(&path, &json).map(|()| drop(host::reserve::release(&path)))
         } else {
             match host::files::write(&path, &json) {
                 Err(error) if host::files::is_full(&error) => {
                     let notice = self.notice_file();
-                    // What the old status took is kept for the next one.
-                    let written = host::files::write_with_reserve(&notice, &json).and_then(|()| fs::rename(&notice, &path));
-                    written.map(|()| drop(host::files::reserve(&notice)))
+                    // What the old status took is kept for the next one, and as much more as there is room for.
+                    host::reserve::exchange(&path, &notice, &json).map(|()| drop(host::reserve::keep(&notice)))
                 }
                 done => done,
             }
@@ -147,7 +146,8 @@ impl RunFolder {
         written.map_err(StoreError::io("cannot write", &path))
     }
 
-    /// Becomes the status of a run that goes on when the disk is full, so that it can say that its lines are not kept.
+    /// The name under which room is kept for the status of a run that goes on when the disk is full, so that it can say that its lines
+    /// are not kept.
     fn notice_file(&self) -> PathBuf {
         self.path.join("notice.json")
     }
@@ -159,7 +159,7 @@ impl RunFolder {
     /// [`StoreError::Io`]: there is none.
     pub fn reserve_status(&self) -> Result<(), StoreError> {
         let path = self.status_file();
-        let reserved = host::files::reserve(&path).and_then(|()| host::files::reserve(&self.notice_file()));
+        let reserved = host::reserve::keep(&path).and_then(|()| host::reserve::keep(&self.notice_file()));
         reserved.map_err(StoreError::io("cannot write", &path))
     }
 }

@@ -57,12 +57,8 @@ impl Launch {
 
     /// Once: that its lines cannot be kept.
     pub(super) fn tell_what_is_unwritten(&mut self, tell: &mut dyn FnMut(RunState, &str)) {
-        if let Some((why, is_told @ false)) = &mut self.state.unwritten {
-            *is_told = true;
-            tell(
-                RunState::Running,
-                &format!("the program goes on, and what it prints is neither kept nor shown: {why}: free some space there"),
-            );
+        if self.state.unwritten.get().is_some() && !std::mem::replace(&mut self.state.unwritten_is_told, true) {
+            tell(RunState::Running, "the program goes on");
         }
     }
 

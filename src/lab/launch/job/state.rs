@@ -1,7 +1,9 @@
 //! What is known about a job while it runs, and how it ended.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::process::ExitStatus;
+use std::rc::Rc;
 
 use tokio::time::Instant;
 
@@ -27,8 +29,9 @@ pub(super) struct JobState {
     pub stuck: Option<String>,
     /// Why the supervisor itself cannot go on.
     pub broken: Option<String>,
-    /// Why a part of the output of a user's program is not kept, and whether that was reported.
-    pub unwritten: Option<(String, bool)>,
+    /// Why a part of the output of a user's program is not kept.
+    pub unwritten: Rc<OnceCell<String>>,
+    pub unwritten_is_told: bool,
     /// Since when the launcher is stopped, and whether that was reported.
     pub launcher_down: Option<(Instant, bool)>,
     /// The ranks were asked to end, and the launcher was not.
