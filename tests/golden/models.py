@@ -156,7 +156,7 @@ CASES = [
     ("alexnet", alexnet, 1000, (2, 3, 67), False),
     ("vgg16", vgg16, 1000, (2, 3, 32), False),
     ("resnet50", lambda _: resnet([3, 4, 6, 3]), 1000, (4, 3, 64), True),
-    ("resnet101", lambda _: resnet([3, 4, 23, 3]), 1000, (4, 3, 64), True),
+    ("resnet101", lambda _: resnet([3, 4, 23, 3]), 1000, (8, 3, 64), True),
     ("inception3", inception3, 1000, (4, 3, 75), False),
 ]
 

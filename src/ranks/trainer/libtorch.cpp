@@ -1,6 +1,6 @@
 // What libtorch's C++ interface can do and tch cannot: give a leaf the memory that its gradient accumulates into, call a
 // hook when its gradient is complete, choose the precision of convolutions and matrix products on a GPU, name the stream that a
-// GPU computes on, and add operations of one's own to the graph of backward: convolutions of few channels, batch norm with what
+// GPU computes on, and add operations of one's own to the graph of backward: convolutions 3 x 3, batch norm with what
 // follows it, bias with ReLU, and max-pooling.
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
@@ -160,10 +160,10 @@ struct SmallConvolution : torch::autograd::Function<SmallConvolution> {
     context->saved_data["trains_bias"] = bias && bias->requires_grad();
     const hvd::Convolution of = convolution(x, kernel.size(0));
     at::Tensor y = to_convolve(x, of);
-    const std::vector<float> packed = hvd::packed(of, kernel_of(kernel));
-    const hvd::Beginning with{bias ? data<float>(*bias) : nullptr, 0};
+    const hvd::Room packed = hvd::packed(of, kernel_of(kernel));
+    const hvd::Addition with{bias ? data<float>(*bias) : nullptr, 0};
     const auto make = [&](int64_t image) {
-      hvd::convolve_image(image, data<float>(x), packed.data(), with, data<float>(y), of);
+      hvd::convolve_image(image, data<float>(x), packed.begin(), with, data<float>(y), of);
     };
     if (!for_norm) {
       each_block(of.images, make);
@@ -191,11 +191,11 @@ struct SmallConvolution : torch::autograd::Function<SmallConvolution> {
         {needs_dx && !is_ours, context->needs_input_grad(1), context->saved_data["trains_bias"].toBool()});
     if (is_ours) {
       const at::Tensor first = beside.defined() ? pixel_by_pixel(beside, x) : none;
-      const hvd::Beginning with{beside.defined() ? data<float>(first) : nullptr, back.to};
-      const std::vector<float> packed = hvd::packed(back, kernel_of(kernel).turned());
+      const hvd::Addition with{beside.defined() ? data<float>(first) : nullptr, back.to};
+      const hvd::Room packed = hvd::packed(back, kernel_of(kernel).turned());
       dx = to_convolve(dy, back);
       each_block(back.images, [&](int64_t image) {
-        hvd::convolve_image(image, data<float>(dy), packed.data(), with, data<float>(dx), back);
+        hvd::convolve_image(image, data<float>(dy), packed.begin(), with, data<float>(dx), back);
       });
     } else if (needs_dx && beside.defined()) {
       dx = at::add(dx, beside);
