@@ -43,7 +43,7 @@ fn main() {
 fn compile_cpp() {
     const SOURCE: &str = "trainer/libtorch.cpp";
     println!("cargo:rerun-if-changed={SOURCE}");
-    for header in ["vectors", "sums", "batch_norm", "bias_relu", "convolution", "max_pool"] {
+    for header in ["vectors", "sums", "batch_norm", "bias_relu", "convolution", "kernel_gradient", "max_pool"] {
         println!("cargo:rerun-if-changed=trainer/{header}.hpp");
     }
     println!("cargo:rerun-if-env-changed=LIBTORCH_CXX11_ABI");

@@ -87,6 +87,8 @@ class Room {
   }
   // As many numbers or a few more, for what comes behind them to begin with a line as well.
   static int64_t whole(int64_t numbers) { return (numbers + LINE - 1) / LINE * LINE; }
+  // From one place to the next: a line of the cache more, for them not to displace each other. Caches are laid out by the low bits of an address.
+  static int64_t apart(int64_t numbers) { return whole(numbers) + LINE; }
 
   // Numbers of a line of the cache.
   static constexpr int64_t LINE = 16;
@@ -148,28 +150,49 @@ HVD_INLINE void transform_line(const float* const* line, const Convolution* of, 
   }
 }
 
-// The sums over the channels for one place of a few squares, and a group of channels of the result. `v`: [squares, from]. `u`: [from,
-// group]. `m`: [squares, group].
-template <int LANES, int VECTORS, int SQUARES>
-HVD_INLINE void multiply_tile(const float* v, const float* u, float* m, int64_t from) {
+// The product of two matrices: m = v u, or that added to m if it `goes_on`. How many numbers further the next line of each is, and of v the
+// next of `count` columns. The lines of u are the columns of v; m has a group of columns.
+struct Product {
+  const float* v;
+  int64_t v_line, v_column;
+  const float* u;
+  int64_t u_line;
+  float* m;
+  int64_t count;
+  bool goes_on;
+};
+
+// A few lines of a product.
+template <int LANES, int VECTORS, int LINES>
+HVD_INLINE void multiply_tile(const Product* of) {
   using Vector = typename VectorOf<LANES>::Type;
-  Vector sums[SQUARES][VECTORS] = {};
-  for (int64_t channel = 0; channel < from; ++channel, ++v, u += VECTORS * LANES) {
+  const float *v = of->v, *u = of->u;
+  float* m = of->m;
+  const int64_t v_line = of->v_line, v_column = of->v_column, u_line = of->u_line;
+  Vector sums[LINES][VECTORS] = {};
+  if (of->goes_on) {
+#pragma GCC unroll 16
+    for (int line = 0; line < LINES; ++line) {
+#pragma GCC unroll 4
+      for (int vector = 0; vector < VECTORS; ++vector) sums[line][vector] = read<Vector>(m + (line * VECTORS + vector) * LANES);
+    }
+  }
+  for (int64_t left = of->count; left > 0; --left, v += v_column, u += u_line) {
     Vector weight[VECTORS];
 #pragma GCC unroll 4
     for (int vector = 0; vector < VECTORS; ++vector) weight[vector] = read<Vector>(u + vector * LANES);
 #pragma GCC unroll 16
-    for (int square = 0; square < SQUARES; ++square) {
+    for (int line = 0; line < LINES; ++line) {
 #pragma GCC unroll 4
       for (int vector = 0; vector < VECTORS; ++vector) {
-        add_products(sums[square][vector], v[square * from], weight[vector], std::make_integer_sequence<int, LANES>());
+        add_products(sums[line][vector], v[line * v_line], weight[vector], std::make_integer_sequence<int, LANES>());
       }
     }
   }
 #pragma GCC unroll 16
-  for (int square = 0; square < SQUARES; ++square) {
+  for (int line = 0; line < LINES; ++line) {
 #pragma GCC unroll 4
-    for (int vector = 0; vector < VECTORS; ++vector) write(m + (square * VECTORS + vector) * LANES, sums[square][vector]);
+    for (int vector = 0; vector < VECTORS; ++vector) write(m + (line * VECTORS + vector) * LANES, sums[line][vector]);
   }
 }
 
@@ -202,7 +225,7 @@ HVD_INLINE void finish_line(const float* m, int64_t apart, const float* first, i
   }
 }
 
-// The squares of a set are cut into as few tiles as possible, nearly alike, each of at most MOST. All sums of a tile, and what they are made
+// The lines of a product are cut into as few tiles as possible, nearly alike, each of at most MOST. All sums of a tile, and what they are made
 // from, are in registers, and they are enough to keep the processor busy while it waits for the last product of each.
 template <int LANES, int VECTORS, int MOST>
 struct Tiles {
@@ -210,45 +233,47 @@ struct Tiles {
 
   template <int... LESS_ONE>
   static auto of_each_size(std::integer_sequence<int, LESS_ONE...>) {
-    using Multiply = void (*)(const float*, const float*, float*, int64_t);
+    using Multiply = void (*)(const Product*);
     return std::array<Multiply, MOST>{Vectors<LANES>::template call<multiply_tile<LANES, VECTORS, LESS_ONE + 1>>...};
   }
 
-  static void multiply(const float* v, const float* u, float* m, int64_t from, int64_t squares) {
+  static void multiply(Product of, int64_t lines) {
     static const auto sizes = of_each_size(std::make_integer_sequence<int, MOST>());
-    const int64_t tiles = (squares + MOST - 1) / MOST, longer = squares % tiles;
+    const int64_t tiles = (lines + MOST - 1) / MOST, longer = lines % tiles;
     for (int64_t tile = 0; tile < tiles; ++tile) {
-      const int64_t some = squares / tiles + (tile < longer ? 1 : 0);
-      sizes[some - 1](v, u, m, from);
-      v += some * from, m += some * GROUP;
+      const int64_t some = lines / tiles + (tile < longer ? 1 : 0);
+      sizes[some - 1](&of);
+      of.v += some * of.v_line, of.m += some * GROUP;
     }
   }
 
-  static void transform(const float* const* line, const Convolution& of, int64_t squares, float* v, int64_t apart) {
-    if (of.from % LANES == 0) return Vectors<LANES>::template call<transform_line<LANES>>(line, &of, squares, v, apart);
-    Vectors<LANES>::template call<transform_line<1>>(line, &of, squares, v, apart);
+  // B' d B of a set: `lines` lines of squares, from the `first` on. `border`: a line of zeros.
+  static void transform(const float* image, const Convolution& of, int64_t first, int64_t lines, int64_t wide, const float* border, float* v,
+                        int64_t apart) {
+    for (int64_t line = first; line < first + lines; ++line, v += wide * of.from) {
+      const float* pixels[4];
+      for (int64_t at = 0; at < 4; ++at) {
+        const int64_t there = 2 * line + at - 1;
+        pixels[at] = there < 0 || there >= of.height ? border : image + there * of.width * of.from;
+      }
+      if (of.from % LANES == 0) {
+        Vectors<LANES>::template call<transform_line<LANES>>(pixels, &of, wide, v, apart);
+      } else {
+        Vectors<LANES>::template call<transform_line<1>>(pixels, &of, wide, v, apart);
+      }
+    }
   }
 
   // `kernel` as it is packed.
   static void convolve_image(int64_t image, const float* x, const float* kernel, const Addition& with, float* y, const Convolution& of) {
     const Squares cut(of);
-    const int64_t most = cut.wide * cut.lines, numbers = of.width * of.from;
-    // One line of the cache more, for the places not to displace each other: caches are laid out by the low bits of an address.
-    const int64_t v_apart = Room::whole(most * of.from) + Room::LINE, m_apart = Room::whole(most * GROUP) + Room::LINE;
-    float* border = Room::of_thread(Room::whole(numbers) + PLACES * (v_apart + m_apart));
-    float *v = border + Room::whole(numbers), *m = v + PLACES * v_apart;
+    const int64_t most = cut.wide * cut.lines, numbers = Room::whole(of.width * of.from), top = image * of.height * of.width;
+    const int64_t v_apart = Room::apart(most * of.from), m_apart = Room::apart(most * GROUP);
+    float *border = Room::of_thread(numbers + PLACES * (v_apart + m_apart)), *v = border + numbers, *m = v + PLACES * v_apart;
     std::fill_n(border, numbers, 0.0f);
-    const int64_t top = image * of.height * of.width;
     for (int64_t first = 0; first < cut.high; first += cut.lines) {
       const int64_t lines = std::min(cut.lines, cut.high - first), begin = top + 2 * first * of.width;
-      for (int64_t line = 0; line < lines; ++line) {
-        const float* pixels[4];
-        for (int64_t at = 0; at < 4; ++at) {
-          const int64_t there = 2 * (first + line) + at - 1;
-          pixels[at] = there < 0 || there >= of.height ? border : x + (top + there * of.width) * of.from;
-        }
-        transform(pixels, of, cut.wide, v + line * cut.wide * of.from, v_apart);
-      }
+      transform(x + top * of.from, of, first, lines, cut.wide, border, v, v_apart);
       // Memory is idle while products are made. What the next transform reads and this set writes comes meanwhile, a part at each place.
       // Inlined, for GCC leaves out a function that does nothing else.
       const auto fetch_part = [&](int place) __attribute__((always_inline)) {
@@ -261,7 +286,7 @@ struct Tiles {
         for (int place = 0; place < PLACES; ++place) {
           if (channel == 0) fetch_part(place);
           const float* u = kernel + (channel * PLACES + place * GROUP) * of.from;
-          multiply(v + place * v_apart, u, m + place * m_apart, of.from, lines * cut.wide);
+          multiply({v + place * v_apart, of.from, 1, u, GROUP, m + place * m_apart, of.from, false}, lines * cut.wide);
         }
         for (int64_t line = 0; line < lines; ++line) {
           const int64_t down = 2 * (first + line), pixel = top + down * of.width;

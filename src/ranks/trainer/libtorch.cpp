@@ -10,12 +10,15 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <array>
 #include <cstring>
 #include <memory>
+#include <tuple>
 
 #include "batch_norm.hpp"
 #include "bias_relu.hpp"
 #include "convolution.hpp"
+#include "kernel_gradient.hpp"
 #include "max_pool.hpp"
 
 namespace {
@@ -176,19 +179,26 @@ struct SmallConvolution : torch::autograd::Function<SmallConvolution> {
     return {y, x, statistics};
   }
 
-  // The gradient by the image is a convolution as well, back to the channels of the image. The sums over all pixels that are those by
-  // kernel and bias are libtorch's.
+  // The gradient by the image is a convolution as well, back to the channels of the image. What is not known here is libtorch's.
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& gradients) {
     const at::Tensor &gradient = gradients[0], &beside = gradients[1], none;
     if (!gradient.defined()) return {beside, none, none, none};
     const torch::autograd::variable_list saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &kernel = saved[1], dy = pixel_by_pixel(gradient, x);
-    const hvd::Convolution back = convolution(dy, x.size(1));
+    const hvd::Convolution of = convolution(x, kernel.size(0)), back = convolution(dy, x.size(1));
     const bool needs_dx = context->needs_input_grad(0), is_ours = needs_dx && hvd::is_known(back);
-    auto [dx, d_kernel, d_bias] = at::convolution_backward(
-        dy, x, kernel, at::IntArrayRef{kernel.size(0)}, {1, 1}, {1, 1}, {1, 1}, false, {0, 0}, 1,
-        {needs_dx && !is_ours, context->needs_input_grad(1), context->saved_data["trains_bias"].toBool()});
+    const bool needs_kernel = context->needs_input_grad(1), sums_here = needs_kernel && hvd::knows_kernel_gradient(of);
+    const std::array<bool, 3> left{needs_dx && !is_ours, needs_kernel && !sums_here, context->saved_data["trains_bias"].toBool()};
+    at::Tensor dx, d_kernel, d_bias;
+    if (left[0] || left[1] || left[2]) {
+      std::tie(dx, d_kernel, d_bias) = at::convolution_backward(dy, x, kernel, at::IntArrayRef{kernel.size(0)}, {1, 1}, {1, 1}, {1, 1},
+                                                                false, {0, 0}, 1, left);
+    }
+    if (sums_here) {
+      d_kernel = at::empty_like(kernel);
+      hvd::kernel_gradient(data<float>(x), data<float>(dy), data<float>(d_kernel), kernel_of(d_kernel), of, each_block);
+    }
     if (is_ours) {
       const at::Tensor first = beside.defined() ? pixel_by_pixel(beside, x) : none;
       const hvd::Addition with{beside.defined() ? data<float>(first) : nullptr, back.to};
