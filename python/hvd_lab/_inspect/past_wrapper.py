@@ -41,11 +41,15 @@ def look(wrappers, gone):
 
 
 def _outermost(frame, owners):
-    """The frame outside of the methods of the model, such as an `encode` that the program calls."""
+    """The frame outside of the methods of the model, such as an `encode` that the program calls, and of the passes of models around it."""
+    import torch
+
     found, at = frame, frame
     while at is not None and at.f_code.co_name != "<module>":
         code = at.f_code
-        if code.co_argcount and id(at.f_locals.get(code.co_varnames[0])) in owners and at.f_back is not None:
+        of = at.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        is_pass = code.co_name == "forward" and isinstance(of, torch.nn.Module)
+        if (is_pass or id(of) in owners) and at.f_back is not None:
             found = at.f_back
         at = at.f_back
     return found
