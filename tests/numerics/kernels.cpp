@@ -61,7 +61,7 @@ float kernel_place(int place, float a, float b, float c) {
 float result_place(int place, float a, float b, float c, float d) { return place == 0 ? (a + b) + c : (b - c) - d; }
 
 // Number by number, as convolution.hpp defines it.
-Numbers plain(const hvd::Convolution& of, const Numbers& x, const hvd::Kernel& kernel, const hvd::Addition& with) {
+Numbers plain(const hvd::Convolution& of, const Numbers& x, const hvd::Kernel& kernel, const hvd::Addend& with) {
   Numbers y;
   for (int64_t at = 0; at < of.images * of.height * of.width; ++at) {
     const int64_t image = at / of.width / of.height, line = at / of.width % of.height, column = at % of.width;
@@ -93,7 +93,7 @@ Numbers plain(const hvd::Convolution& of, const Numbers& x, const hvd::Kernel& k
 }
 
 // The greatest difference from the sum of all products, as a part of what that may be at most.
-double difference(const hvd::Convolution& of, const Numbers& x, const hvd::Kernel& kernel, const hvd::Addition& with, const Numbers& y) {
+double difference(const hvd::Convolution& of, const Numbers& x, const hvd::Kernel& kernel, const hvd::Addend& with, const Numbers& y) {
   double greatest = 0;
   for (int64_t at = 0; at < of.images * of.height * of.width; ++at) {
     const int64_t image = at / of.width / of.height, line = at / of.width % of.height, column = at % of.width;
@@ -109,11 +109,11 @@ double difference(const hvd::Convolution& of, const Numbers& x, const hvd::Kerne
   return greatest;
 }
 
-bool is_plain(const hvd::Convolution& of, const Numbers& x, const hvd::Kernel& kernel, const hvd::Addition& with) {
-  const hvd::Room weights = hvd::packed(of, kernel);
+bool is_plain(const hvd::Convolution& of, const Numbers& x, const hvd::Kernel& kernel, const hvd::Addend& with) {
+  const hvd::AlignedBuffer weights = hvd::packed(of, kernel);
   const Numbers expected = plain(of, x, kernel, with);
   Numbers y(expected.size());
-  for (int64_t image = 0; image < of.images; ++image) hvd::convolve_image(image, x.data(), weights.begin(), with, y.data(), of);
+  for (int64_t image = 0; image < of.images; ++image) hvd::convolve_image(image, x.data(), weights.data(), with, y.data(), of);
   const bool is_same = std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)) == 0;
   const bool is_near = difference(of, x, kernel, with, y) < 2e-7;
   if (!is_same) std::printf("%ld to %ld channels, %ld x %ld: not as the plain loop\n", of.from, of.to, of.height, of.width);
@@ -193,8 +193,8 @@ bool is_plain_gradient(const hvd::Convolution& of, const Numbers& x, const Numbe
 
 bool convolutions_are_plain() {
   bool is_right = true;
-  // Sets of one tile and of several, of one line and of several; one line, one column, one pixel; halves of squares on either side; one
-  // channel; channels that are no whole vector of the image; more squares in a line than a set has.
+  // One part of a product and several, one row of tiles and several together; one row, one column, one pixel; odd heights and widths; one
+  // channel; channels that are no whole vector of the image; more tiles in a row than are computed together.
   const int64_t shapes[][5] = {{7, 6, 8, 16, 32}, {2, 5, 28, 1, 16}, {1, 6, 14, 16, 48}, {2, 7, 7, 5, 32},   {1, 1, 8, 3, 64},  {1, 3, 16, 7, 16},
                                {1, 2, 15, 32, 32}, {1, 4, 24, 16, 96}, {2, 1, 1, 32, 32}, {1, 9, 1, 8, 16}, {1, 3, 41, 16, 16}};
   for (const auto& [images, height, width, from, to] : shapes) {
@@ -204,7 +204,7 @@ bool convolutions_are_plain() {
     const Numbers like_y = random(pixels * to), like_x = random(pixels * from);
     // In the order of libtorch, and with the channels last.
     for (const hvd::Kernel& weights : {hvd::Kernel{kernel.data(), from * 9, 9, 3, 1}, hvd::Kernel{kernel.data(), from * 9, 1, 3 * from, from}}) {
-      for (const hvd::Addition& with : {hvd::Addition{nullptr, 0}, hvd::Addition{bias.data(), 0}, hvd::Addition{like_y.data(), to}}) {
+      for (const hvd::Addend& with : {hvd::Addend{nullptr, 0}, hvd::Addend{bias.data(), 0}, hvd::Addend{like_y.data(), to}}) {
         is_right &= is_plain(of, x, weights, with);
       }
       // The gradient by the image.

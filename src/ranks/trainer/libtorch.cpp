@@ -163,10 +163,10 @@ struct SmallConvolution : torch::autograd::Function<SmallConvolution> {
     context->saved_data["trains_bias"] = bias && bias->requires_grad();
     const hvd::Convolution of = convolution(x, kernel.size(0));
     at::Tensor y = to_convolve(x, of);
-    const hvd::Room packed = hvd::packed(of, kernel_of(kernel));
-    const hvd::Addition with{bias ? data<float>(*bias) : nullptr, 0};
+    const hvd::AlignedBuffer packed = hvd::packed(of, kernel_of(kernel));
+    const hvd::Addend with{bias ? data<float>(*bias) : nullptr, 0};
     const auto make = [&](int64_t image) {
-      hvd::convolve_image(image, data<float>(x), packed.begin(), with, data<float>(y), of);
+      hvd::convolve_image(image, data<float>(x), packed.data(), with, data<float>(y), of);
     };
     if (!for_norm) {
       each_block(of.images, make);
@@ -201,11 +201,11 @@ struct SmallConvolution : torch::autograd::Function<SmallConvolution> {
     }
     if (is_ours) {
       const at::Tensor first = beside.defined() ? pixel_by_pixel(beside, x) : none;
-      const hvd::Addition with{beside.defined() ? data<float>(first) : nullptr, back.to};
-      const hvd::Room packed = hvd::packed(back, kernel_of(kernel).turned());
+      const hvd::Addend with{beside.defined() ? data<float>(first) : nullptr, back.to};
+      const hvd::AlignedBuffer packed = hvd::packed(back, kernel_of(kernel).turned());
       dx = to_convolve(dy, back);
       each_block(back.images, [&](int64_t image) {
-        hvd::convolve_image(image, data<float>(dy), packed.begin(), with, data<float>(dx), back);
+        hvd::convolve_image(image, data<float>(dy), packed.data(), with, data<float>(dx), back);
       });
     } else if (needs_dx && beside.defined()) {
       dx = at::add(dx, beside);
