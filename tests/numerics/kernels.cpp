@@ -110,7 +110,7 @@ double difference(const hvd::Convolution& of, const Numbers& x, const hvd::Kerne
 }
 
 bool is_plain(const hvd::Convolution& of, const Numbers& x, const hvd::Kernel& kernel, const hvd::Addend& with) {
-  const hvd::AlignedBuffer weights = hvd::packed(of, kernel);
+  const hvd::AlignedBuffer weights = hvd::packed(of, kernel, each);
   const Numbers expected = plain(of, x, kernel, with);
   Numbers y(expected.size());
   for (int64_t image = 0; image < of.images; ++image) hvd::convolve_image(image, x.data(), weights.data(), with, y.data(), of);

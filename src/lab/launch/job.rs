@@ -188,7 +188,7 @@ impl Launch {
     /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.
     pub async fn follow(&mut self, stop: &mut Signals, tell: &mut dyn FnMut(RunState, &str)) -> End {
         let (mut flush, mut look) = (ticks(FLUSH_EVERY), ticks(LOOK_EVERY));
-        // Whatever else is told of a program that goes on: where its lines are lost, that is said with it.
+        // Every later message about a running program repeats that its output is being lost, since it replaces the message that said so.
         let unwritten = self.state.unwritten.clone();
         let tell: &mut dyn FnMut(RunState, &str) = &mut |state, words| match unwritten.get() {
             Some(why) if state == RunState::Running => {

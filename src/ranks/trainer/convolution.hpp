@@ -313,10 +313,17 @@ auto with_loops(const Convolution& of, const Call& call) {
   }
 }
 
+// Whether a batch has so many tiles that transforming a kernel of many channels is worth it.
+inline bool has_tiles(const Convolution& of, int64_t least) {
+  const TileGrid grid(of);
+  return of.from * of.to <= 4096 || of.images * grid.columns * grid.rows >= least;
+}
+
 // Whether it is computed here because this is faster than libtorch: there are enough tiles for the registers, and a row of them fits the caches.
 inline bool is_known(const Convolution& of) {
   const TileGrid grid(of);
-  return of.to % 16 == 0 && grid.columns * grid.rows >= 4 && grid.columns <= 32 && (lanes() > 4 || FOUR_LANES_FUSE);
+  const bool is_fit = grid.columns * grid.rows >= 4 && grid.columns <= 32 && has_tiles(of, 64);
+  return of.to % 16 == 0 && is_fit && (lanes() > 4 || FOUR_LANES_FUSE);
 }
 
 // G g: four numbers from three, for each channel of a group. The strides lead from one of them to the next.
@@ -327,15 +334,17 @@ HVD_INLINE void transform_kernel(const float* __restrict g, int64_t g_stride, fl
   }
 }
 
-// G g G' of a kernel in the order in which it is read: [groups of channels of the result, positions, from, group].
-inline AlignedBuffer packed(const Convolution& of, const Kernel& kernel) {
+// G g G' of a kernel in the order in which it is read: [groups of channels of the result, positions, from, group]. `each`: as in
+// batch_norm.hpp.
+template <typename Each>
+AlignedBuffer packed(const Convolution& of, const Kernel& kernel, Each each) {
   const int64_t group = with_loops(of, [](auto loops) { return decltype(loops)::GROUP; });
   AlignedBuffer buffer(of.to * of.from * POSITIONS);
-  const AlignedBuffer window(9 * group), half(12 * group);
-  float *g = window.data(), *down = half.data(), *u = buffer.data();
-  for (int64_t first = 0; first < of.to; first += group, u += group * of.from * POSITIONS) {
+  each(of.to / group, [&](int64_t index) {
+    const AlignedBuffer window(9 * group), half(12 * group);
+    float *g = window.data(), *down = half.data(), *u = buffer.data() + index * group * of.from * POSITIONS;
     for (int64_t from = 0; from < of.from; ++from) {
-      const float* at = kernel.numbers + first * kernel.to + from * kernel.from;
+      const float* at = kernel.numbers + index * group * kernel.to + from * kernel.from;
       for (int64_t to = 0; to < group; ++to, at += kernel.to) {
         for (int weight = 0; weight < 9; ++weight) g[weight * group + to] = at[weight / 3 * kernel.line + weight % 3 * kernel.column];
       }
@@ -346,7 +355,7 @@ inline AlignedBuffer packed(const Convolution& of, const Kernel& kernel) {
         }
       });
     }
-  }
+  });
   return buffer;
 }
 

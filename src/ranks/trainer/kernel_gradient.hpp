@@ -25,7 +25,9 @@ struct ImageBlocks {
 };
 
 // Whether it is computed here because this is faster than libtorch. The sums of a block take at most 8 MB.
-inline bool knows_kernel_gradient(const Convolution& of) { return is_known(of) && of.from % 16 == 0 && ImageBlocks(of).sums <= 1 << 21; }
+inline bool knows_kernel_gradient(const Convolution& of) {
+  return is_known(of) && has_tiles(of, 128) && of.from % 16 == 0 && ImageBlocks(of).sums <= 1 << 21;
+}
 
 // A e A' of a row of tiles, LANES channels at a time. `upper` and `lower`: its two rows of pixels. `w`: [positions, tiles, to], `stride` numbers
 // from one position to the next.
@@ -98,17 +100,19 @@ HVD_INLINE void transform_sums(const float* __restrict s, int64_t s_stride, floa
 }
 
 // Writes the gradient from the sums of all blocks, with the strides of `kernel`.
-inline void unpack(const Convolution& of, const float* sums, float* gradient, const Kernel& kernel) {
+template <typename Each>
+void unpack(const Convolution& of, const float* sums, float* gradient, const Kernel& kernel, Each each) {
   const ImageBlocks blocks(of);
   const int64_t group = with_loops(of, [](auto loops) { return decltype(loops)::GROUP; });
-  const AlignedBuffer totals(POSITIONS * group), half(12 * group), window(9 * group);
-  float *total = totals.data(), *down = half.data(), *g = window.data();
-  for (int64_t first = 0; first < of.to; first += group, sums += group * of.from * POSITIONS) {
+  each(of.to / group, [&](int64_t index) {
+    const AlignedBuffer totals(POSITIONS * group), half(12 * group), window(9 * group);
+    float *total = totals.data(), *down = half.data(), *g = window.data();
+    const float* of_group = sums + index * group * of.from * POSITIONS;
     for (int64_t from = 0; from < of.from; ++from) {
       run(HVD_LOOP {
         for (int position = 0; position < POSITIONS; ++position) {
           float* __restrict to = total + position * group;
-          const float* __restrict part = sums + (position * of.from + from) * group;
+          const float* __restrict part = of_group + (position * of.from + from) * group;
           for (int64_t at = 0; at < group; ++at) to[at] = part[at];
           for (int64_t block = 1; block < blocks.count; ++block) {
             part += blocks.sums;
@@ -120,12 +124,12 @@ inline void unpack(const Convolution& of, const float* sums, float* gradient, co
         }
         for (int row = 0; row < 3; ++row) transform_sums(down + 4 * row * group, group, g + 3 * row * group, group, group);
       });
-      float* to = gradient + first * kernel.to + from * kernel.from;
+      float* to = gradient + index * group * kernel.to + from * kernel.from;
       for (int64_t at = 0; at < group; ++at, to += kernel.to) {
         for (int weight = 0; weight < 9; ++weight) to[weight / 3 * kernel.line + weight % 3 * kernel.column] = g[weight * group + at];
       }
     }
-  }
+  });
 }
 
 // The gradient of a kernel, with the strides of `kernel`. `each`: as in batch_norm.hpp.
@@ -137,7 +141,7 @@ void kernel_gradient(const float* x, const float* dy, float* gradient, const Ker
   each(blocks.count, [&](int64_t block) {
     with_loops(of, [&](auto loops) { sum_block(loops, blocks, block, x, dy, sums + block * blocks.sums, of); });
   });
-  unpack(of, sums, gradient, kernel);
+  unpack(of, sums, gradient, kernel, each);
 }
 
 }  // namespace hvd

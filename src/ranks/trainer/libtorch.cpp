@@ -163,7 +163,7 @@ struct SmallConvolution : torch::autograd::Function<SmallConvolution> {
     context->saved_data["trains_bias"] = bias && bias->requires_grad();
     const hvd::Convolution of = convolution(x, kernel.size(0));
     at::Tensor y = to_convolve(x, of);
-    const hvd::AlignedBuffer packed = hvd::packed(of, kernel_of(kernel));
+    const hvd::AlignedBuffer packed = hvd::packed(of, kernel_of(kernel), each_block);
     const hvd::Addend with{bias ? data<float>(*bias) : nullptr, 0};
     const auto make = [&](int64_t image) {
       hvd::convolve_image(image, data<float>(x), packed.data(), with, data<float>(y), of);
@@ -202,7 +202,7 @@ struct SmallConvolution : torch::autograd::Function<SmallConvolution> {
     if (is_ours) {
       const at::Tensor first = beside.defined() ? pixel_by_pixel(beside, x) : none;
       const hvd::Addend with{beside.defined() ? data<float>(first) : nullptr, back.to};
-      const hvd::AlignedBuffer packed = hvd::packed(back, kernel_of(kernel).turned());
+      const hvd::AlignedBuffer packed = hvd::packed(back, kernel_of(kernel).turned(), each_block);
       dx = to_convolve(dy, back);
       each_block(back.images, [&](int64_t image) {
         hvd::convolve_image(image, data<float>(dy), packed.data(), with, data<float>(dx), back);
