@@ -49,7 +49,8 @@ fn compile_cpp() {
     println!("cargo:rerun-if-env-changed=LIBTORCH_CXX11_ABI");
     let root = PathBuf::from(std::env::var_os("LIBTORCH").unwrap_or_default());
     let abi = std::env::var("LIBTORCH_CXX11_ABI").unwrap_or_else(|_| "1".into());
-    cc::Build::new()
+    let mut build = cc::Build::new();
+    build
         .cpp(true)
         .std("c++17")
         .warnings(false)
@@ -61,8 +62,19 @@ fn compile_cpp() {
         .flag_if_supported("-ffp-contract=off")
         // Vectors are never handed from one function to another.
         .flag_if_supported("-Wno-psabi")
-        .file(SOURCE)
-        .compile("hvd_libtorch");
+        .file(SOURCE);
+    if let Some(openmp) = openmp(&root.join("lib")).filter(|_| build.get_compiler().is_like_gnu()) {
+        build.flag("-fopenmp");
+        println!("cargo:rustc-link-lib=dylib:+verbatim={openmp}");
+    }
+    build.compile("hvd_libtorch");
+}
+
+/// The file of GCC's OpenMP that libtorch brings along. `at::parallel_for` is compiled with the kernels, and runs on the threads of that
+/// one library or, without OpenMP, on none but the caller's.
+fn openmp(folder: &Path) -> Option<String> {
+    let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.starts_with("libgomp") && name.contains(".so")).min()
 }
 
 /// Without libjpeg, which is opened when the first image is decoded.

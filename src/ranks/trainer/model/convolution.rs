@@ -257,14 +257,33 @@ mod tests {
         if !has_ours() {
             return;
         }
-        let (x, kernel) = (random(&[5, 14, 14, 32]).permute([0, 3, 1, 2]), random(&[64, 32, 3, 3]));
-        let before = tch::get_num_threads();
-        let [one, three] = [1, 3].map(|threads| {
+        let (numbers, kernel) = (random(&[5, 14, 14, 32]).permute([0, 3, 1, 2]), random(&[64, 32, 3, 3]));
+        let weights = random(&[5, 14, 14, 64]).permute([0, 3, 1, 2]);
+        let of = |threads: i32, [x, kernel, weights]: [Tensor; 3]| {
             tch::set_num_threads(threads);
-            ours(&x, &kernel, None, false).y
+            let [x, kernel] = [x, kernel].map(|tensor| tensor.set_requires_grad(true));
+            let found = tch::no_grad(|| ours(&x, &kernel, None, true));
+            // Only the convolution has used the threads so far, each of which has the name of the one that needed it.
+            if cfg!(target_os = "linux") {
+                assert_eq!(threads_of_this_name(), threads as usize);
+            }
+            (ours(&x, &kernel, None, false).y * weights).sum(Kind::Float).backward();
+            [found.y, found.statistics.unwrap(), x.grad(), kernel.grad()]
+        };
+        let runs = [1, 2, 3].map(|threads| {
+            let (name, tensors) = (format!("convolve on {threads}"), [&numbers, &kernel, &weights].map(Tensor::detach));
+            std::thread::Builder::new().name(name).spawn(move || of(threads, tensors)).unwrap().join().unwrap()
         });
-        tch::set_num_threads(before);
-        assert!(one.equal(&three));
+        for run in &runs[1..] {
+            assert!(run.iter().zip(&runs[0]).all(|(one, other)| one.equal(other)));
+        }
+    }
+
+    fn threads_of_this_name() -> usize {
+        let of = |folder: &std::path::Path| std::fs::read_to_string(folder.join("comm")).unwrap_or_default();
+        let own = of(std::path::Path::new("/proc/thread-self"));
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        tasks.flatten().filter(|task| of(&task.path()) == own).count()
     }
 
     #[test]
