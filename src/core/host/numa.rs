@@ -7,7 +7,7 @@ use super::cores;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
-pub use linux::{memory, prefer, running_on};
+pub use linux::{memory, prefer, running_on, set_time_slice};
 
 /// Where Linux lists the NUMA nodes.
 const NODES: &str = "/sys/devices/system/node";
@@ -48,6 +48,13 @@ pub fn running_on() -> Option<usize> {
 /// Always: this system has no such thing.
 #[cfg(not(target_os = "linux"))]
 pub fn prefer(_node: usize) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+/// # Errors
+/// Always: this system has no such thing.
+#[cfg(not(target_os = "linux"))]
+pub fn set_time_slice(_slice: std::time::Duration) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 

@@ -2,13 +2,18 @@
 //! about it.
 
 use std::ffi::c_void;
+use std::time::Duration;
 
 use tch::{Cuda, Device, Kind, Tensor};
 
 use crate::comm::Gpu;
 use crate::domain::benchmark::NumberFormat;
 use crate::domain::topology::Topology;
-use crate::host::{cores, driver};
+use crate::host::{cores, driver, numa};
+
+/// How long a rank computes on a core that it shares before the next one takes its turn, unless it waits. Linux's usual few milliseconds are
+/// too short to make use of what the caches hold of a rank.
+const TIME_SLICE: Duration = Duration::from_millis(100);
 
 /// The device of one process, and what it may use of the CPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +80,10 @@ pub fn bind(topology: &Topology) -> (Vec<usize>, usize) {
     let found = all.len();
     let mine = all[topology.core_slice(found)].to_vec();
     let bound = cores::bind(std::process::id(), &mine).is_ok();
+    if topology.local_size.0 > found {
+        // Where the system cannot do it, ranks are a little slower.
+        numa::set_time_slice(TIME_SLICE).ok();
+    }
     (if bound || !cfg!(target_os = "linux") { mine } else { all }, found)
 }
 
