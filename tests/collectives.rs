@@ -17,6 +17,7 @@ use crate::support::mpi::{self, mpirun, run_limited, text};
 
 mod astray;
 mod measure;
+mod shared;
 mod started;
 
 // ---------------------------------------------------------------------------------------------- the laws, for any ranks
@@ -219,6 +220,7 @@ fn rank_process() {
     match task.as_str() {
         "laws" => {
             check_laws(&comm);
+            shared::check(&comm);
             started::check(&comm);
         }
         "as threads" => started::check_against_threads(&comm),

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use hvd_lab::comm::{CommError, Communicator, Compression, LocalComm, ReduceOp, Region, ThreadComm};
+use hvd_lab::comm::{CommError, Communicator, Compression, LocalComm, MpiComm, ReduceOp, Region, StallLimits, ThreadComm};
 use hvd_lab::dataset::{self, Location, SplitKind};
 use hvd_lab::domain::event::{Event, EventLine, MARKER};
 use hvd_lab::domain::model::ModelSpec;
@@ -29,7 +29,11 @@ const TENSORS: usize = 34;
 const WITHOUT_GRADIENT: usize = 7;
 
 fn fresh_model() -> Box<dyn Model> {
-    model::build(ModelSpec::wrn(10, 1), &mut stream(7, 0, 0, Purpose::Weights), Device::Cpu)
+    fresh(ModelSpec::wrn(10, 1))
+}
+
+fn fresh(spec: ModelSpec) -> Box<dyn Model> {
+    model::build(spec, &mut stream(7, 0, 0, Purpose::Weights), Device::Cpu)
 }
 
 fn images() -> Images {
@@ -38,7 +42,17 @@ fn images() -> Images {
 
 /// Weights after a few updates on this rank's part of the images.
 fn train(comm: &dyn Communicator, traffic: AllreduceOptions, updates: usize, passes: usize) -> Vec<f32> {
-    let (mut model, images) = (fresh_model(), images());
+    train_model(fresh_model(), comm, traffic, updates, passes)
+}
+
+fn train_model(
+    mut model: Box<dyn Model>,
+    comm: &dyn Communicator,
+    traffic: AllreduceOptions,
+    updates: usize,
+    passes: usize,
+) -> Vec<f32> {
+    let images = images();
     let inner = Box::new(NovoGrad::new(model.params(), 0.0));
     let mut optimizer = DistributedOptimizer::new(inner, comm, model.params(), traffic);
     let Topology { rank, size, .. } = comm.topology();
@@ -244,6 +258,34 @@ fn bfloat16_rounds_activations_and_leaves_weights_alone() {
         let difference = distance(exact, rounded);
         assert!((1e-5..5e-2).contains(&difference), "{what} differ by {difference}");
     }
+}
+
+/// Set for each process that mpirun starts of the next test.
+const RANK: &str = "HVD_LAB_DISTRIBUTED_RANK";
+
+/// A model of so many numbers that the ranks of a host average them in memory that both see, beside ranks on threads, which do not.
+#[test]
+fn ranks_that_share_memory_come_to_the_bits_of_those_that_do_not() {
+    const NAME: &str = "distributed::ranks_that_share_memory_come_to_the_bits_of_those_that_do_not";
+    if std::env::var_os(RANK).is_none() {
+        let Some(mpirun) = mpi::mpirun() else { return };
+        let mut command = mpi::command(&mpirun, 2);
+        command.arg(std::env::current_exe().unwrap()).args(["--exact", NAME, "--nocapture", "--test-threads=1"]).env(RANK, "");
+        let output = mpi::run_limited(command, Duration::from_secs(120));
+        let text = mpi::text(&output);
+        return assert!(output.status.success() && text.matches("1 passed").count() == 2, "{text}");
+    }
+    let weights = |comm: &dyn Communicator| {
+        tch::set_num_threads(1);
+        train_model(fresh(ModelSpec::wrn(16, 4)), comm, PLAIN, 4, 2)
+    };
+    let comm = MpiComm::connect(StallLimits::default(), |message| println!("{message}")).unwrap();
+    let shared = weights(&comm);
+    let has_shared = std::fs::read_to_string("/proc/self/maps").unwrap_or_default().contains("memfd:hvd-lab");
+    assert_eq!(has_shared, cfg!(target_os = "linux"));
+    let threads: Vec<_> = ThreadComm::group(2).into_iter().map(|comm| std::thread::spawn(move || weights(&comm))).collect();
+    let apart: Vec<_> = threads.into_iter().map(|rank| rank.join().unwrap()).collect();
+    assert!(shared == apart[0] && shared == apart[1]);
 }
 
 /// Losses of every step of both ranks over real MPI.

@@ -36,6 +36,15 @@ pub struct Transport {
     pub text: String,
 }
 
+/// Memory that all ranks of a host see.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedRegions {
+    /// This rank's own numbers.
+    pub source: Region,
+    /// The averages, in one place for all ranks.
+    pub target: Region,
+}
+
 /// A group of ranks that compute together.
 ///
 /// A communicator is not `Send`, because MPI is initialised for calls from the main thread alone.
@@ -86,6 +95,17 @@ pub trait Communicator {
     /// Whether regions may lie in the memory of this rank's GPU.
     fn is_cuda_aware(&self) -> bool {
         false
+    }
+
+    /// Memory of this host for `length` numbers of each rank, and for their averages: when [`Self::start_allreduce`] is given parts of
+    /// the two, no number is copied from process to process. `None` if the ranks do not see each other's memory, as on several hosts, and
+    /// when it is asked for again.
+    ///
+    /// # Collective
+    /// All ranks, with equal lengths. The memory stays to the end of the process.
+    fn share_memory(&self, length: usize) -> Result<Option<SharedRegions>, CommError> {
+        let _ = length;
+        Ok(None)
     }
 
     /// Starts to average `source` over the ranks into `target`, which may be the same region. This is for a bucket of

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use super::communicator::{Communicator, ReduceOp, Transport, pass_on};
+use super::communicator::{Communicator, ReduceOp, SharedRegions, Transport, pass_on};
 use super::compression::Compression;
 use super::error::CommError;
 use super::nccl::Gpu;
@@ -72,6 +72,7 @@ impl Communicator for Mistaken {
         allreduce_f64(buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError>;
         connect_gpus(gpu: Option<Gpu>) -> Result<Option<Transport>, CommError>;
         is_cuda_aware() -> bool;
+        share_memory(length: usize) -> Result<Option<SharedRegions>, CommError>;
         progress() -> Result<(), CommError>;
         allreduces_over() -> usize;
         broadcast_region(region: Region, root: Rank) -> Result<(), CommError>;

@@ -41,7 +41,7 @@ mod stall;
 mod testing;
 
 pub use call::name_call;
-pub use communicator::{Communicator, ReduceOp, Transport};
+pub use communicator::{Communicator, ReduceOp, SharedRegions, Transport};
 pub use compression::Compression;
 pub use error::CommError;
 pub use gather::{allgather_json, allgather_numbers, from_bytes};

@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-use super::communicator::{Communicator, ReduceOp, Transport, pass_on};
+use super::communicator::{Communicator, ReduceOp, SharedRegions, Transport, pass_on};
 use super::compression::Compression;
 use super::error::CommError;
 use super::nccl::Gpu;
@@ -82,6 +82,7 @@ impl<O: Observer> Communicator for Observed<O> {
         name() -> &'static str;
         connect_gpus(gpu: Option<Gpu>) -> Result<Option<Transport>, CommError>;
         is_cuda_aware() -> bool;
+        share_memory(length: usize) -> Result<Option<SharedRegions>, CommError>;
         allreduces_over() -> usize;
         abort(code: i32) -> !;
     }

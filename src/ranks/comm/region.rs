@@ -2,6 +2,8 @@
 //!
 //! Never owns the memory, and never looks at it by itself: only the communicator that was given it does.
 
+use std::ops::Range;
+
 /// Where the numbers of a bucket lie: in host memory, or in this rank's GPU for a communicator that is CUDA-aware.
 ///
 /// A plain slice would not do: the collective runs while backward goes on, so the borrow would have to outlive the call.
@@ -50,6 +52,27 @@ impl Region {
         self.len == 0
     }
 
+    /// The address of the first number.
+    pub fn start(self) -> *mut f32 {
+        self.start
+    }
+
+    /// Some of the numbers.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub(super) fn part(self, range: Range<usize>) -> Region {
+        assert!(range.start <= range.end && range.end <= self.len, "{range:?} of {} numbers", self.len);
+        Region { start: self.start.wrapping_add(range.start), len: range.len(), ..self }
+    }
+
+    /// Which numbers of another region these are; `None` if not all of them are there.
+    pub(super) fn range_in(self, whole: Region) -> Option<Range<usize>> {
+        let bytes = (self.start as usize).checked_sub(whole.start as usize)?;
+        let first = bytes / size_of::<f32>();
+        (bytes % size_of::<f32>() == 0 && first + self.len <= whole.len).then(|| first..first + self.len)
+    }
+
     /// Whether the two share memory.
     pub(super) fn overlaps(self, other: Region) -> bool {
         let (one, two) = (self.start as usize, other.start as usize);
@@ -58,8 +81,7 @@ impl Region {
 
     /// Regions of `length` numbers, and the rest, in order. An empty region has none.
     pub(super) fn chunks(self, length: usize) -> impl Iterator<Item = Region> {
-        let chunk = move |at| Region { start: self.start.wrapping_add(at), len: length.min(self.len - at), ..self };
-        (0..self.len).step_by(length).map(chunk)
+        (0..self.len).step_by(length).map(move |at| self.part(at..self.len.min(at + length)))
     }
 
     /// The numbers, for reading.
@@ -107,6 +129,16 @@ mod tests {
             let numbers: &'static mut [f32] = vec![0.0; len].leak();
             Region { start: numbers.as_mut_ptr(), len: numbers.len(), on_gpu: false }
         }
+    }
+
+    #[test]
+    fn a_part_knows_its_place() {
+        let whole = Region::leaked(10);
+        assert_eq!(whole.part(3..7).range_in(whole), Some(3..7));
+        assert_eq!(whole.part(3..7).part(1..4).range_in(whole), Some(4..7));
+        assert_eq!(whole.range_in(whole.part(0..9)), None);
+        assert_eq!(whole.range_in(whole.part(1..10)), None);
+        assert_eq!(Region::leaked(1).range_in(whole), None);
     }
 
     #[test]

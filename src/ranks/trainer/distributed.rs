@@ -11,7 +11,7 @@ use tch::{Device, Tensor};
 
 use super::buckets::{Bucket, assign_buckets};
 use super::evidence;
-use super::gradients::{GradientHooks, region};
+use super::gradients::{GradientHooks, region, tensor_of};
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, set, to_vec};
@@ -21,6 +21,8 @@ use crate::domain::topology::{ROOT_RANK, Rank};
 
 /// The default for the most MiB of gradients in one allreduce.
 pub const FUSION_THRESHOLD_MB: usize = 25;
+/// From so many bytes of gradients on, ranks of one host average them in memory that all of them see. What is less takes no time either way.
+const SHARED_BYTES: usize = 4 << 20;
 /// At least so many weights are looked at to tell whether a broadcast changed them, if there are so many.
 const SAMPLED: i64 = 1000;
 
@@ -62,6 +64,8 @@ pub struct DistributedOptimizer<'a> {
     averaged: Tensor,
     /// Gradients are copied to host memory before the allreduce, and the averages back.
     staged: bool,
+    /// The ranks have seen whether they can share memory, or need none.
+    has_asked_to_share: bool,
     _hooks: Option<GradientHooks<'a>>,
 }
 
@@ -77,7 +81,7 @@ struct Reducer<'a> {
     bucket_of: Vec<usize>,
     /// Both flat, float32, in memory that the communicator can use.
     source: Tensor,
-    target: Tensor,
+    target: RefCell<Tensor>,
     /// Tensors that the backward pass before reached; all before the first one. The others' gradients stay zero, and no bucket
     /// waits for them.
     used: RefCell<Vec<bool>>,
@@ -120,7 +124,7 @@ impl<'a> DistributedOptimizer<'a> {
             buckets,
             bucket_of,
             source,
-            target,
+            target: RefCell::new(target),
             used: RefCell::new(vec![true; params.segments.len()]),
             pending: RefCell::default(),
             completed: RefCell::default(),
@@ -138,9 +142,27 @@ impl<'a> DistributedOptimizer<'a> {
             // to give work to NCCL, which any thread may do: nothing but NCCL is in flight then.
             unsafe { GradientHooks::new(leaves, move |tensor| hooked.ready(tensor)) }
         });
-        let optimizer = DistributedOptimizer { inner, reducer, averaged, staged, _hooks: hooks };
+        let is_small = size_of::<f32>() * averaged.numel() < SHARED_BYTES;
+        let has_asked_to_share = on_gpu || is_small || options.compression != Compression::None || comm.topology().size.0 == 1;
+        let optimizer = DistributedOptimizer { inner, reducer, averaged, staged, has_asked_to_share, _hooks: hooks };
         evidence::tell(|| Observation::Wrapped { times: optimizer.wrapped() });
         optimizer
+    }
+}
+
+impl DistributedOptimizer<'_> {
+    /// From the next backward pass on, gradients and averages lie where all ranks of the host see them, if they are on one.
+    ///
+    /// # Collective
+    /// All ranks, once they have finished the first update: before, some of them may have no such optimizer.
+    fn share_memory(&mut self, params: &FlatTensors) -> Result<(), CommError> {
+        let Some(shared) = self.reducer.comm.share_memory(self.averaged.numel())? else { return Ok(()) };
+        // SAFETY: of the source each rank writes its own, and others read it only within `synchronize`; the target is written there alone.
+        let [source, target] = [shared.source, shared.target].map(|region| unsafe { tensor_of(region) });
+        params.move_gradients(&source);
+        *self.reducer.target.borrow_mut() = target.shallow_clone();
+        self.averaged = target;
+        Ok(())
     }
 }
 
@@ -184,9 +206,10 @@ impl Reducer<'_> {
     fn start_next(&self) {
         let bucket = &self.buckets[self.next.get()];
         self.is_in_flight.set(true);
+        let target = self.target.borrow();
         // SAFETY: the reducer owns a reference to both tensors, and is leaked if it is dropped while they are in flight.
         // Backward is done with this part of the source, and nobody else uses the target before `synchronize` returns.
-        let [source, target] = [&self.source, &self.target].map(|flat| unsafe { region(flat, bucket.start, bucket.len) });
+        let [source, target] = [&self.source, &*target].map(|flat| unsafe { region(flat, bucket.start, bucket.len) });
         self.record(self.comm.start_allreduce(source, target, self.compression));
         self.next.set(self.next.get() + 1);
     }
@@ -224,9 +247,13 @@ impl Optimizer for DistributedOptimizer<'_> {
         }
         self.reducer.finish()?;
         if self.staged {
-            self.averaged.copy_(&self.reducer.target);
+            self.averaged.copy_(&self.reducer.target.borrow());
         }
-        Ok(self.averaged.shallow_clone())
+        let averaged = self.averaged.shallow_clone();
+        if !std::mem::replace(&mut self.has_asked_to_share, true) {
+            self.share_memory(params)?;
+        }
+        Ok(averaged)
     }
 
     fn apply(&mut self, params: &mut FlatTensors, gradients: &Tensor, lr: f64) {

@@ -130,6 +130,17 @@ impl FlatTensors {
         FlatTensors { flat, gradients, segments, views, places }
     }
 
+    /// From now on backward adds up in this memory, which has as many numbers: those of before are there already.
+    pub fn move_gradients(&self, memory: &Tensor) {
+        let mut gradients = self.gradients.shallow_clone();
+        memory.shallow_clone().copy_(&gradients);
+        // Whoever holds the flat gradients now holds the new memory.
+        gradients.set_data(memory);
+        for (segment, leaf) in self.segments.iter().zip(&self.views) {
+            set_gradient(leaf, &segment.view(memory));
+        }
+    }
+
     /// The tensor of that name, sharing memory with the flat one.
     ///
     /// # Panics

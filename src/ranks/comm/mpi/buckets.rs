@@ -4,6 +4,7 @@
 //! agreed on when they last finished says what may start, and the next negotiation checks that they kept to it.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use ::mpi::collective::{SystemOperation, UnsafeUserOperation};
 use ::mpi::topology::SimpleCommunicator;
@@ -12,7 +13,9 @@ use ::mpi::traits::CommunicatorCollectives as _;
 use super::chunks::{CACHED, MESSAGE};
 use super::operation::Operations;
 use super::request::{Memory, Request};
+use super::shared_memory::SharedMemory;
 use crate::comm::average::average;
+use crate::comm::communicator::SharedRegions;
 use crate::comm::compression::{Compression, Half};
 use crate::comm::error::CommError;
 use crate::comm::nccl::Nccl;
@@ -24,17 +27,27 @@ pub(super) struct Buckets {
     operations: Operations,
     ranks: usize,
     /// What all ranks started before they last finished.
-    agreed: Vec<(usize, Compression)>,
+    agreed: Vec<Terms>,
     /// What this rank has started since.
-    started: Vec<(usize, Compression)>,
+    started: Vec<Terms>,
+    /// Memory for buckets that need no message.
+    shared: Option<SharedMemory>,
     /// Buckets that wait for the end. First, the part of `started` that departs from `agreed`: other ranks may have started
     /// something else, and a sum of unlike buckets would be nonsense, or make MPI end the job. So the first step overlaps
     /// nothing. Second, the last bucket, which has nothing left to overlap with: once all ranks are there, MPI's blocking
-    /// call is faster.
+    /// call is faster. Third, those in shared memory, which are the work of the ranks themselves: there is nothing to send meanwhile.
     deferred: Vec<(Region, Region, Compression)>,
     in_flight: VecDeque<InFlight>,
     /// Buffers to reuse.
     spare: Vec<Vec<u16>>,
+}
+
+/// What the ranks must agree on of a bucket.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Terms {
+    length: usize,
+    compression: Compression,
+    is_shared: bool,
 }
 
 /// A bucket in flight, or one message of a long bucket.
@@ -66,6 +79,7 @@ impl Buckets {
             ranks,
             agreed: Vec::new(),
             started: Vec::new(),
+            shared: None,
             deferred: Vec::new(),
             in_flight: VecDeque::new(),
             spare: Vec::new(),
@@ -84,26 +98,47 @@ impl Buckets {
         target: Region,
         compression: Compression,
     ) -> Result<(), CommError> {
-        let bucket = (source.len(), compression);
+        let is_shared = self.shared_part(source, target, compression).is_some();
+        let bucket = Terms { length: source.len(), compression, is_shared };
         let place = self.started.len();
         let expected = self.agreed.get(place) == Some(&bucket);
         let last = place + 1 == self.agreed.len();
         self.started.push(bucket);
         match (expected && self.deferred.is_empty(), gpu) {
             (true, Some(gpu)) if source.is_on_gpu() => return gpu.allreduce(source, target),
-            (true, _) if !last => self.send(world, place, source, target, compression),
+            (true, _) if !last && !is_shared => self.send(world, place, source, target, compression),
             _ => self.deferred.push((source, target, compression)),
         }
         Ok(())
     }
 
+    /// Memory for the buckets to come, once.
+    ///
+    /// # Collective
+    /// All ranks, with the same length.
+    pub(super) fn share_memory(&mut self, world: &SimpleCommunicator, length: usize, is_wanted: bool) -> Option<SharedRegions> {
+        if self.shared.is_none() {
+            self.shared = SharedMemory::new(world, length, is_wanted);
+            return self.shared.as_ref().map(SharedMemory::regions);
+        }
+        None
+    }
+
+    /// The shared memory, and which of its numbers are those of the bucket, if it lies there.
+    fn shared_part(&self, source: Region, target: Region, compression: Compression) -> Option<(&SharedMemory, Range<usize>)> {
+        let shared = self.shared.as_ref().filter(|_| compression == Compression::None)?;
+        Some((shared, shared.range_of(source, target)?))
+    }
+
     /// The signature of all that this rank has started since it last finished.
     pub(super) fn signature(&self) -> Signature {
         let fnv = |digest: u64, word: usize| (digest ^ word as u64).wrapping_mul(0x0000_0100_0000_01b3);
-        let digest = |digest, &(length, compression): &(usize, Compression)| fnv(fnv(digest, length), compression as usize);
+        let digest = |digest, bucket: &Terms| {
+            fnv(fnv(digest, bucket.length), 2 * bucket.compression as usize + usize::from(bucket.is_shared))
+        };
         Signature::Finish {
             buckets: self.started.len(),
-            numbers: self.started.iter().map(|(length, _)| length).sum(),
+            numbers: self.started.iter().map(|bucket| bucket.length).sum(),
             digest: self.started.iter().fold(0xcbf2_9ce4_8422_2325, digest),
         }
     }
@@ -119,9 +154,14 @@ impl Buckets {
         for (place, (source, target, compression)) in (first..).zip(std::mem::take(&mut self.deferred)) {
             match (compression, gpu) {
                 (_, Some(gpu)) if source.is_on_gpu() => gpu.allreduce(source, target)?,
+                _ if let Some((shared, range)) = self.shared_part(source, target, compression) => shared.average_part(range),
                 (Compression::None, _) if !source.overlaps(target) => self.allreduce_now(world, source, target),
                 _ => self.send(world, place, source, target, compression),
             }
+        }
+        if self.agreed.iter().any(|bucket| bucket.is_shared) {
+            // All parts are there, and nobody reads this rank's numbers any more.
+            world.barrier();
         }
         Ok(())
     }

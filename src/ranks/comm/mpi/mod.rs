@@ -12,6 +12,7 @@ mod negotiation;
 mod operation;
 mod point_to_point;
 mod request;
+mod shared_memory;
 mod stall_inspector;
 mod version;
 mod wait;
@@ -35,7 +36,7 @@ pub use self::point_to_point::MpiPoint;
 use self::stall_inspector::Wait;
 pub use self::version::{library_version, standard_version};
 use super::average::average;
-use super::communicator::{Communicator, ReduceOp, Transport};
+use super::communicator::{Communicator, ReduceOp, SharedRegions, Transport};
 use super::compression::Compression;
 use super::error::{CommError, check_root};
 use super::launcher::{Launched, simulated_hosts};
@@ -263,6 +264,12 @@ impl Communicator for MpiComm {
 
     fn is_cuda_aware(&self) -> bool {
         self.gpu.get().is_some()
+    }
+
+    fn share_memory(&self, length: usize) -> Result<Option<SharedRegions>, CommError> {
+        self.enter(Signature::Share { length })?;
+        let is_one_host = self.topology.local_size == self.topology.size;
+        Ok(self.buckets.borrow_mut().share_memory(&self.world, length, is_one_host))
     }
 
     fn progress(&self) -> Result<(), CommError> {
