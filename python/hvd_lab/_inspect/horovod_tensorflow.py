@@ -22,7 +22,8 @@ def _tells(module, by, old):
     def make(*args, **kwargs):
         result = old(*args, **kwargs)
         # A tape is made anew for each batch: the first one is told.
-        core.tell_once(by, settings=horovod_common.settings(module, kwargs))
+        where = keras_loop._place_in_graph() if keras_loop._is_within() else None
+        core.tell_once(by, where, horovod_common.settings(module, kwargs))
         keras_loop.averages[0] = True
         return result
 

@@ -115,12 +115,9 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
     let wrapper = seen.wrappers().next().map(|(_, report)| report);
     let wrapper_place = wrapper.and_then(|report| known(&report.place));
     let made = known(&one.made).or_else(|| known(&one.place));
+    let every = || updates.values().flat_map(|ranks| ranks.values());
     let all = |test: fn(&InspectedUpdate) -> bool| {
-        updates
-            .values()
-            .flat_map(|ranks| ranks.values())
-            .filter(|update| update.update > 0 || updates.len() == 1)
-            .all(|update| test(update))
+        every().filter(|update| update.update > 0 || updates.len() == 1).all(|update| test(update))
     };
     if let Some(report) = seen.told("backward behind the average").filter(|_| wrapper.is_none()) {
         let what = "the program averages them by itself, and a backward pass behind that adds to them";
@@ -174,7 +171,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             return Some((what.to_owned(), wrapper_place, remedy.to_owned()));
         }
         let everywhere = all(|update| update.forwards > 0 && update.without_sync >= update.forwards);
-        let place = updates.values().flat_map(|ranks| ranks.values()).find_map(|update| known(&update.without_sync_place));
+        let place = every().find_map(|update| known(&update.without_sync_place));
         let which = if everywhere { "every update that was looked at" } else { "these updates" };
         let what = format!(
             "the last forward pass in front of {which} was inside of no_sync(), or while require_backward_grad_sync was False"
@@ -188,8 +185,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         return Some((what.to_owned(), known(&report.place), "call self.manual_backward(loss) in its place".to_owned()));
     }
     if all(|update| update.past_wrapper > 0) && own().all(|update| update.unwrapped < update.tensors.max(1)) {
-        let place =
-            updates.values().flat_map(|ranks| ranks.values()).filter_map(|update| known(&update.past_wrapper_place)).next_back();
+        let place = every().filter_map(|update| known(&update.past_wrapper_place)).next_back();
         let (what, remedy) = if seen.is_horovod() {
             (
                 "the optimizer inside of hvd.DistributedOptimizer makes the step",
@@ -205,6 +201,13 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
     }
     let unwrapped = own().map(|update| update.unwrapped).max().unwrap_or(0);
     if unwrapped > 0 && wrapper.is_some() {
+        let tape =
+            seen.told("horovod.DistributedGradientTape").filter(|_| every().all(|update| update.unwrapped >= update.tensors));
+        if let Some(tape) = tape {
+            let what = "hvd.DistributedGradientTape was called, and the gradients are those of another tape";
+            let remedy = "call gradient() of the tape that hvd.DistributedGradientTape returns";
+            return Some((what.to_owned(), known(&tape.place), remedy.to_owned()));
+        }
         if let Some(report) = seen.told("gradients of one rank") {
             let which = if unwrapped < one.tensors { format!("{unwrapped} of {}", one.tensors) } else { "those".to_owned() };
             let what = format!(
