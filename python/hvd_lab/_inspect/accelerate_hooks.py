@@ -7,8 +7,14 @@ from .core import guard, place, replace
 
 
 def install(module):
+    replace(module.Accelerator, "__init__", core.looks_first(_tell_use))
     for name in ("gather", "gather_for_metrics"):
         replace(module.Accelerator, name, functools.partial(_tells, "Accelerator." + name))
+
+
+def _tell_use(*args, **kwargs):
+    """The module alone may have been loaded by another library."""
+    core.tell_once("Accelerator")
 
 
 @guard

@@ -28,6 +28,8 @@ _SEEDS = {
     "lightning": re.compile(r"\bseed_everything\("),
     "torch": re.compile(r"(?<!cuda\.)\bmanual_seed\(|\b(seed_everything|set_seed)\("),
 }
+# Functions of libraries that seed all of them.
+_SEEDS_OF_ALL = re.compile(r"(?<!def )\b(seed_everything|set_seed|random_seed)\(")
 # A condition that chooses a rank.
 _CHOOSES = re.compile(r"rank|main|master|chief|root|zero|primary", re.I)
 # `samples[rank::size]`, `range(rank, parts, size)`: a share by the number of the rank.
@@ -211,7 +213,8 @@ def line_of_threads():
 
 def line_that_seeds(kind):
     """The only line that seeds random numbers of NumPy, Python or PyTorch, or those of Lightning's loaders; or no place."""
-    return _only_line(_SEEDS[kind], core.NO_PLACE)
+    where = _only_line(_SEEDS[kind], core.NO_PLACE)
+    return where if where["line"] else _only_line(_SEEDS_OF_ALL, where)
 
 
 @functools.lru_cache(64)

@@ -139,11 +139,8 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         }
         if let Some((_, call)) = seen.of_all(collective).find(|(_, call)| call.name == "reduce" && may_be_gradients(call)) {
             let what = "the program brings their sums to one rank alone, by reduce";
-            return Some((
-                what.to_owned(),
-                known(&call.place),
-                "call all_reduce in its place, and divide by the number of ranks".to_owned(),
-            ));
+            let remedy = "call all_reduce in its place, and divide by the number of ranks";
+            return Some((what.to_owned(), known(&call.place), remedy.to_owned()));
         }
         if let Some(report) = seen.told("gradients of one rank") {
             let what = "those that apply_gradients gets are of one rank, and nothing averages them";
@@ -179,12 +176,14 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         let remedy = "run the last forward and backward pass in front of each optimizer.step() outside of no_sync(), or set the flag before that forward pass";
         return Some((what, place.or_else(|| known(&one.place)), remedy.to_owned()));
     }
-    // With a loop of the program's own, Lightning lets the wrapper average only in manual_backward().
-    if let Some(report) = seen.told("backward by hand").filter(|_| wrapper.is_some() && !seen.has("manual_backward")) {
+    // Of another model the wrapper knows none. With a loop of the program's own, Lightning lets it average only in manual_backward().
+    let is_known = own().all(|update| update.unwrapped < update.tensors.max(1));
+    if let Some(report) = seen.told("backward by hand").filter(|_| wrapper.is_some() && is_known && !seen.has("manual_backward"))
+    {
         let what = "loss.backward() is called past Lightning, which averages only in a backward pass of its own";
         return Some((what.to_owned(), known(&report.place), "call self.manual_backward(loss) in its place".to_owned()));
     }
-    if all(|update| update.past_wrapper > 0) && own().all(|update| update.unwrapped < update.tensors.max(1)) {
+    if all(|update| update.past_wrapper > 0) && is_known {
         let place = every().filter_map(|update| known(&update.past_wrapper_place)).next_back();
         let (what, remedy) = if seen.is_horovod() {
             (
