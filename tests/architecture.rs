@@ -74,7 +74,7 @@ const SCREEN_OUTSIDE: [&str; 7] = [
 const DOMAIN_CRATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Files that may be `unsafe`, each with its reason. That every block says SAFETY as well is asked by clippy.
-const UNSAFE: [(&str, &str); 30] = [
+const UNSAFE: [(&str, &str); 31] = [
     ("src/ranks/trainer/model/batch_norm.rs", "calls the C++ that does batch norm in one operation"),
     (
         "src/ranks/trainer/model/convolution.rs",
@@ -93,7 +93,8 @@ const UNSAFE: [(&str, &str); 30] = [
     ("src/ranks/trainer/gradients.rs", "calls the C++ beside it, and makes regions of flat tensors"),
     ("src/ranks/trainer/distributed.rs", "lends flat tensors to collectives, and registers gradient hooks"),
     ("src/ranks/comm/region.rs", "lends raw tensor memory to a collective that runs beside backward"),
-    ("src/ranks/comm/mpi/shared_memory.rs", "maps memory that the ranks of a host share"),
+    ("src/core/host/shared_memory.rs", "maps memory that several processes share"),
+    ("src/ranks/trainer/shared_gradients.rs", "makes regions of memory that the ranks of a host share"),
     ("tests/collectives/shared.rs", "lends parts of shared memory to started allreduces"),
     ("src/ranks/comm/mpi/request.rs", "keeps memory alive for MPI, which holds it after the call that gave it"),
     ("src/ranks/comm/mpi/operation.rs", "adds up numbers in a function that MPI calls"),

@@ -26,6 +26,7 @@ pub mod owners;
 pub mod process;
 pub mod read;
 pub mod reserve;
+pub mod shared_memory;
 pub mod signals;
 pub mod starved;
 

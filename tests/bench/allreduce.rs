@@ -19,7 +19,7 @@ pub const NP: usize = 2;
 /// Message sizes of `rank_allreduce.rs`.
 pub const SIZES: [usize; 7] = [1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 21, 1 << 22, 1 << 26];
 
-/// Name of the figure: seconds of one allreduce of so many bytes. Kinds: `raw`, `blocking`, `started`.
+/// Name of the figure: seconds of one allreduce of so many bytes. Kinds: `raw`, `blocking`, `started`, `shared`.
 pub fn figure(kind: &str, bytes: usize) -> String {
     format!("allreduce: {kind} {bytes}")
 }

@@ -5,6 +5,7 @@
 use std::time::Instant;
 
 use hvd_lab::comm::{CommError, Communicator, Compression, MpiComm, ReduceOp, Region, StallLimits};
+use hvd_lab::trainer::shared_gradients::share;
 use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::CommunicatorCollectives;
@@ -18,6 +19,9 @@ fn main() -> Result<(), CommError> {
     let samples: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1);
     let comm = MpiComm::connect(StallLimits::default(), |_| {})?;
     let world = SimpleCommunicator::world();
+    // Of the longest, as training has them.
+    let shared = share(&comm, SIZES[SIZES.len() - 1] / size_of::<f32>())?;
+    shared.iter().for_each(|memory| comm.share(memory.clone()));
     for bytes in SIZES {
         let count = bytes / size_of::<f32>();
         let calls = (SAMPLE_BYTES / bytes).clamp(2, 500);
@@ -35,14 +39,22 @@ fn main() -> Result<(), CommError> {
             // SAFETY: both are alive and untouched until the allreduce is finished, before `timed` returns.
             let [from, into] = [&mut source, &mut target].map(|numbers| unsafe { Region::new(numbers.as_mut_ptr(), count) });
             // From one buffer into another, as training does.
-            let started = timed(&comm, calls, || {
+            let start = |from, into| {
                 comm.start_allreduce(from, into, Compression::None)?;
                 comm.finish_allreduces()
-            })?;
+            };
+            let started = timed(&comm, calls, || start(from, into))?;
             assert!(target.iter().all(|&average| average == 1.0));
+            let mut kinds = vec![("raw", raw), ("blocking", blocking), ("started", started)];
+            if let Some(memory) = shared.as_ref().filter(|memory| memory.target.len() == count) {
+                let source = memory.sources[comm.topology().rank.0];
+                // SAFETY: this rank's own numbers, and no allreduce is under way.
+                unsafe { std::slice::from_raw_parts_mut(source.start(), count) }.fill(1.0);
+                kinds.push(("shared", timed(&comm, calls, || start(source, memory.target))?));
+            }
 
             if comm.topology().is_root() && sample > 0 {
-                for (kind, seconds) in [("raw", raw), ("blocking", blocking), ("started", started)] {
+                for (kind, seconds) in kinds {
                     println!("@allreduce {kind} {bytes} {seconds:e}");
                 }
             }

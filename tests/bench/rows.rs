@@ -99,8 +99,7 @@ pub fn rows(rounds: &Rounds, scale: &Scale) -> Vec<Row> {
         rows.extend(table.photos(operations));
     }
     for bytes in SIZES {
-        rows.extend(table.allreduce("blocking", bytes));
-        rows.extend(table.allreduce("started", bytes));
+        rows.extend(["blocking", "started", "shared"].into_iter().filter_map(|kind| table.allreduce(kind, bytes)));
     }
     rows.extend(table.screen());
     rows.extend(table.cluster());
@@ -330,7 +329,11 @@ impl Table<'_> {
 
     fn allreduce(&self, kind: &str, bytes: usize) -> Option<Row> {
         let size = if bytes < 1 << 20 { format!("{} KB", bytes >> 10) } else { format!("{} MB", bytes >> 20) };
-        let how = if kind == "blocking" { "allreduce" } else { "allreduce, started and finished" };
+        let how = match kind {
+            "blocking" => "allreduce",
+            "started" => "allreduce, started and finished",
+            _ => "the same in memory that both ranks see",
+        };
         let what = format!("{how}, {size}, np {}, against raw MPI_Allreduce", allreduce::NP);
         let name = |kind| allreduce::figure(kind, bytes);
         self.row(what, Unit::Allreduce(bytes), false, &name(kind), &name("raw"))

@@ -1,6 +1,7 @@
 //! Laws of averages in memory that all ranks of a host see: the bits of a sum in the order of the ranks, and a rank that cannot see it.
 
-use hvd_lab::comm::{CommError, Communicator, Compression, Region, SharedRegions};
+use hvd_lab::comm::{Communicator, Compression, Region};
+use hvd_lab::trainer::shared_gradients::share;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// No whole number of pages, of cache lines or of ranks.
@@ -16,11 +17,11 @@ fn average(size: usize, step: usize, i: usize) -> f32 {
 }
 
 /// The parts of a step, as buckets of gradients are: from the end, at any cuts.
-fn start_parts(comm: &dyn Communicator, shared: SharedRegions, cuts: &[usize]) {
+fn start_parts(comm: &dyn Communicator, source: Region, target: Region, cuts: &[usize]) {
     for (end, start) in cuts.iter().zip(&cuts[1..]) {
         // SAFETY: within the shared memory, whose numbers nobody touches before `finish_allreduces`.
         let part = |whole: Region| unsafe { Region::new(whole.start().wrapping_add(*start), end - start) };
-        comm.start_allreduce(part(shared.source), part(shared.target), Compression::None).unwrap();
+        comm.start_allreduce(part(source), part(target), Compression::None).unwrap();
         comm.progress().unwrap();
     }
 }
@@ -29,19 +30,21 @@ pub fn check(comm: &dyn Communicator) {
     let (rank, size) = (comm.topology().rank.0, comm.topology().size.0);
     if size > 1 {
         check_that_one_cannot(comm);
-        assert!(matches!(comm.share_memory(100 + rank), Err(CommError::Mismatch(_))), "lengths are compared");
+        assert!(share(comm, if rank == 0 { LENGTH } else { 7 }).unwrap().is_none(), "lengths are compared");
     }
-    let shared = comm.share_memory(LENGTH).unwrap();
+    let shared = share(comm, LENGTH).unwrap();
     assert_eq!(shared.is_some(), cfg!(target_os = "linux"), "all ranks are on this host");
     let Some(shared) = shared else { return };
-    assert!(comm.share_memory(LENGTH).unwrap().is_none(), "there is one memory only");
+    comm.share(shared.clone());
+    assert!(share(comm, LENGTH).unwrap().is_none(), "there is one memory only");
+    let own = shared.sources[rank];
     for (step, cuts) in
         [&[LENGTH, 0][..], &[LENGTH, 0], &[LENGTH, 40_000, 39_999, 39_999, 7, 0], &[LENGTH, 30_000, 0]].into_iter().enumerate()
     {
         // SAFETY: this rank's own numbers, between two steps.
-        let source = unsafe { std::slice::from_raw_parts_mut(shared.source.start(), LENGTH) };
+        let source = unsafe { std::slice::from_raw_parts_mut(own.start(), LENGTH) };
         source.iter_mut().enumerate().for_each(|(i, number)| *number = value(rank, step, i));
-        start_parts(comm, shared, cuts);
+        start_parts(comm, own, shared.target, cuts);
         // Buckets elsewhere travel as before, in the same step.
         let mut beside = [rank as f32, 1.0];
         // SAFETY: not touched before `finish_allreduces`.
@@ -64,6 +67,6 @@ fn check_that_one_cannot(comm: &dyn Communicator) {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     let limit = |files| setrlimit(Resource::RLIMIT_NOFILE, files, hard).unwrap();
     limit(if rank + 1 == size { 3 } else { soft });
-    assert!(comm.share_memory(LENGTH).unwrap().is_none(), "one of the ranks cannot");
+    assert!(share(comm, LENGTH).unwrap().is_none(), "one of the ranks cannot");
     limit(soft);
 }

@@ -36,12 +36,12 @@ pub struct Transport {
     pub text: String,
 }
 
-/// Memory that all ranks of a host see.
-#[derive(Clone, Copy, Debug)]
+/// Memory of a host that all ranks see.
+#[derive(Clone, Debug)]
 pub struct SharedRegions {
-    /// This rank's own numbers.
-    pub source: Region,
-    /// The averages, in one place for all ranks.
+    /// Each rank's own numbers, in the order of the ranks.
+    pub sources: Vec<Region>,
+    /// Their averages, in one place for all ranks.
     pub target: Region,
 }
 
@@ -49,7 +49,7 @@ pub struct SharedRegions {
 ///
 /// A communicator is not `Send`, because MPI is initialised for calls from the main thread alone.
 /// ([`LocalComm`](super::LocalComm) and [`ThreadComm`](super::ThreadComm) are.)
-/// All methods except `topology`, `name`, `is_cuda_aware`, `progress`, `allreduces_over` and `abort` are collectives: see
+/// All methods except `topology`, `name`, `is_cuda_aware`, `can_share`, `share`, `progress`, `allreduces_over` and `abort` are collectives: see
 /// the rules in [`crate::comm`].
 ///
 /// # Errors
@@ -97,15 +97,15 @@ pub trait Communicator {
         false
     }
 
-    /// Memory of this host for `length` numbers of each rank, and for their averages: when [`Self::start_allreduce`] is given parts of
-    /// the two, no number is copied from process to process. `None` if the ranks do not see each other's memory, as on several hosts, and
-    /// when it is asked for again.
-    ///
-    /// # Collective
-    /// All ranks, with equal lengths. The memory stays to the end of the process.
-    fn share_memory(&self, length: usize) -> Result<Option<SharedRegions>, CommError> {
-        let _ = length;
-        Ok(None)
+    /// Whether [`Self::share`] would be of use: all ranks are on one host, and share no memory yet.
+    fn can_share(&self) -> bool {
+        false
+    }
+
+    /// From now on, [`Self::start_allreduce`] of parts of this memory, from this rank's own numbers to the averages, copies nothing from
+    /// process to process. No communication: what is shared, and whether, all ranks must know.
+    fn share(&self, memory: SharedRegions) {
+        drop(memory);
     }
 
     /// Starts to average `source` over the ranks into `target`, which may be the same region. This is for a bucket of

@@ -72,7 +72,8 @@ impl Communicator for Mistaken {
         allreduce_f64(buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError>;
         connect_gpus(gpu: Option<Gpu>) -> Result<Option<Transport>, CommError>;
         is_cuda_aware() -> bool;
-        share_memory(length: usize) -> Result<Option<SharedRegions>, CommError>;
+        can_share() -> bool;
+        share(memory: SharedRegions) -> ();
         progress() -> Result<(), CommError>;
         allreduces_over() -> usize;
         broadcast_region(region: Region, root: Rank) -> Result<(), CommError>;

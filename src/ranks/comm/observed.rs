@@ -82,7 +82,8 @@ impl<O: Observer> Communicator for Observed<O> {
         name() -> &'static str;
         connect_gpus(gpu: Option<Gpu>) -> Result<Option<Transport>, CommError>;
         is_cuda_aware() -> bool;
-        share_memory(length: usize) -> Result<Option<SharedRegions>, CommError>;
+        can_share() -> bool;
+        share(memory: SharedRegions) -> ();
         allreduces_over() -> usize;
         abort(code: i32) -> !;
     }

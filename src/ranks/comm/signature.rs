@@ -42,10 +42,6 @@ pub(super) enum Signature {
         numbers: usize,
         digest: u64,
     },
-    /// Memory that all ranks of a host see.
-    Share {
-        length: usize,
-    },
     Leave,
 }
 
@@ -63,8 +59,7 @@ impl Signature {
             Signature::Barrier => [5, 0, 0],
             Signature::Start { length, compression } => [6, length as u64, compression as u64],
             Signature::Leave => [7, 0, 0],
-            Signature::Share { length } => [8, length as u64, 0],
-            Signature::Finish { buckets, numbers, digest } => [9 + buckets as u64, numbers as u64, digest],
+            Signature::Finish { buckets, numbers, digest } => [8 + buckets as u64, numbers as u64, digest],
         }
     }
 
@@ -80,8 +75,7 @@ impl Signature {
             5 => Signature::Barrier,
             6 => Signature::Start { length, compression: compression_of(detail) },
             7 => Signature::Leave,
-            8 => Signature::Share { length },
-            _ => Signature::Finish { buckets: kind as usize - 9, numbers: length, digest: detail },
+            _ => Signature::Finish { buckets: kind as usize - 8, numbers: length, digest: detail },
         }
     }
 }
@@ -126,7 +120,6 @@ impl fmt::Display for Signature {
                 write!(f, "wait for {started} of {numbers} f32 in all (digest {:04x})", digest & 0xffff)
             }
             Signature::Leave => f.write_str("end of the program"),
-            Signature::Share { length } => write!(f, "sharing of memory for {length} f32"),
         }
     }
 }
@@ -149,7 +142,6 @@ mod tests {
             Signature::Finish { buckets: 0, numbers: 0, digest: 7 },
             Signature::Finish { buckets: 12, numbers: 1000, digest: u64::MAX },
             Signature::Leave,
-            Signature::Share { length: 9 },
         ];
         for (at, signature) in signatures.into_iter().enumerate() {
             assert_eq!(Signature::from_words(signature.to_words()), signature);

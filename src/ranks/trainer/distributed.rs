@@ -15,6 +15,7 @@ use super::gradients::{GradientHooks, region, tensor_of};
 use super::model::Model;
 use super::optimizer::Optimizer;
 use super::params::{FlatTensors, set, to_vec};
+use super::shared_gradients::share;
 use crate::comm::{CommError, Communicator, Compression};
 use crate::domain::event::{BroadcastReport, DigestMoment, Observation};
 use crate::domain::topology::{ROOT_RANK, Rank};
@@ -156,9 +157,12 @@ impl DistributedOptimizer<'_> {
     /// # Collective
     /// All ranks, once they have finished the first update: before, some of them may have no such optimizer.
     fn share_memory(&mut self, params: &FlatTensors) -> Result<(), CommError> {
-        let Some(shared) = self.reducer.comm.share_memory(self.averaged.numel())? else { return Ok(()) };
+        let comm = self.reducer.comm;
+        let Some(memory) = share(comm, self.averaged.numel())? else { return Ok(()) };
+        let own = memory.sources[comm.topology().rank.0];
         // SAFETY: of the source each rank writes its own, and others read it only within `synchronize`; the target is written there alone.
-        let [source, target] = [shared.source, shared.target].map(|region| unsafe { tensor_of(region) });
+        let [source, target] = [own, memory.target].map(|region| unsafe { tensor_of(region) });
+        comm.share(memory);
         params.move_gradients(&source);
         *self.reducer.target.borrow_mut() = target.shallow_clone();
         self.averaged = target;

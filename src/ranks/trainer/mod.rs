@@ -33,6 +33,7 @@ mod recorder;
 pub mod report;
 pub mod resume;
 pub mod sampler;
+pub mod shared_gradients;
 pub mod shortage;
 pub mod startup;
 pub mod stop;

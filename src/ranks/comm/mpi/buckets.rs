@@ -13,9 +13,8 @@ use ::mpi::traits::CommunicatorCollectives as _;
 use super::chunks::{CACHED, MESSAGE};
 use super::operation::Operations;
 use super::request::{Memory, Request};
-use super::shared_memory::SharedMemory;
+use super::shared_average::SharedAverage;
 use crate::comm::average::average;
-use crate::comm::communicator::SharedRegions;
 use crate::comm::compression::{Compression, Half};
 use crate::comm::error::CommError;
 use crate::comm::nccl::Nccl;
@@ -31,7 +30,7 @@ pub(super) struct Buckets {
     /// What this rank has started since.
     started: Vec<Terms>,
     /// Memory for buckets that need no message.
-    shared: Option<SharedMemory>,
+    shared: Option<SharedAverage>,
     /// Buckets that wait for the end. First, the part of `started` that departs from `agreed`: other ranks may have started
     /// something else, and a sum of unlike buckets would be nonsense, or make MPI end the job. So the first step overlaps
     /// nothing. Second, the last bucket, which has nothing left to overlap with: once all ranks are there, MPI's blocking
@@ -112,20 +111,17 @@ impl Buckets {
         Ok(())
     }
 
-    /// Memory for the buckets to come, once.
-    ///
-    /// # Collective
-    /// All ranks, with the same length.
-    pub(super) fn share_memory(&mut self, world: &SimpleCommunicator, length: usize, is_wanted: bool) -> Option<SharedRegions> {
-        if self.shared.is_none() {
-            self.shared = SharedMemory::new(world, length, is_wanted);
-            return self.shared.as_ref().map(SharedMemory::regions);
-        }
-        None
+    /// Memory for the buckets to come.
+    pub(super) fn share(&mut self, shared: SharedAverage) {
+        self.shared = Some(shared);
+    }
+
+    pub(super) fn are_shared(&self) -> bool {
+        self.shared.is_some()
     }
 
     /// The shared memory, and which of its numbers are those of the bucket, if it lies there.
-    fn shared_part(&self, source: Region, target: Region, compression: Compression) -> Option<(&SharedMemory, Range<usize>)> {
+    fn shared_part(&self, source: Region, target: Region, compression: Compression) -> Option<(&SharedAverage, Range<usize>)> {
         let shared = self.shared.as_ref().filter(|_| compression == Compression::None)?;
         Some((shared, shared.range_of(source, target)?))
     }

@@ -12,7 +12,7 @@ mod negotiation;
 mod operation;
 mod point_to_point;
 mod request;
-mod shared_memory;
+mod shared_average;
 mod stall_inspector;
 mod version;
 mod wait;
@@ -33,6 +33,7 @@ pub use self::gpu_allreduce::GpuAllreduce;
 pub use self::library_allreduce::LibraryAllreduce;
 use self::negotiation::Negotiation;
 pub use self::point_to_point::MpiPoint;
+use self::shared_average::SharedAverage;
 use self::stall_inspector::Wait;
 pub use self::version::{library_version, standard_version};
 use super::average::average;
@@ -266,10 +267,12 @@ impl Communicator for MpiComm {
         self.gpu.get().is_some()
     }
 
-    fn share_memory(&self, length: usize) -> Result<Option<SharedRegions>, CommError> {
-        self.enter(Signature::Share { length })?;
-        let is_one_host = self.topology.local_size == self.topology.size;
-        Ok(self.buckets.borrow_mut().share_memory(&self.world, length, is_one_host))
+    fn can_share(&self) -> bool {
+        self.topology.local_size == self.topology.size && !self.buckets.borrow().are_shared()
+    }
+
+    fn share(&self, memory: SharedRegions) {
+        self.buckets.borrow_mut().share(SharedAverage::new(self.topology.rank.0, memory));
     }
 
     fn progress(&self) -> Result<(), CommError> {
