@@ -50,6 +50,9 @@ impl Default for AllreduceOptions {
 /// allreduce begins, in the same order on every rank. [`Optimizer::synchronize`] waits only for what is still in flight.
 /// From [`Optimizer::prepare_for_backward`] until then, nobody else touches the flat gradients.
 ///
+/// From the second update on, ranks of one host average large gradients in memory that all of them see: then nothing is sent, and there is
+/// nothing to overlap with.
+///
 /// With two ranks, the assignment to buckets changes no bit. With more, the order of the ranks in a sum may depend on a
 /// number's place in its bucket, so another threshold may differ in the last bits. Overlap never changes a bit.
 ///
