@@ -65,6 +65,9 @@ impl Launch {
     /// The figures in its files that were not read yet, and the newest of those that were thinned out.
     pub(super) fn finish_own_program(&mut self, exit: Option<ExitStatus>) {
         let went_well = exit.is_some_and(|exit| exit.success()) && !self.state.asked_to_stop;
+        // A program that has ended at once was not looked at.
+        let news = self.options.own.as_mut().map_or(Vec::new(), OwnProgram::news);
+        news.iter().for_each(|news| self.warn(0, news));
         if let Some(why) = self.options.own.as_ref().and_then(OwnProgram::saw_nothing).filter(|_| went_well) {
             self.warn(0, why);
         }
