@@ -40,7 +40,7 @@ pub fn pin(topology: &Topology) -> Placement {
         return gpu(topology.local_rank.0 % gpus, gpus, cores_in_order());
     }
     // Where binding is forbidden, the number of threads still keeps ranks from crowding.
-    let (cores, found) = bind(topology);
+    let (cores, found) = bind_to_train(topology);
     cpu(cores, found)
 }
 
@@ -62,7 +62,7 @@ pub fn place(topology: &Topology, wish: Wish) -> Placement {
         Wish { no_gpu: false, .. } if gpu_count() > 0 => pin(topology),
         Wish { as_launched, .. } => {
             let own = || (cores_in_order(), cores_in_order().len());
-            let (cores, found) = if as_launched { own() } else { bind(topology) };
+            let (cores, found) = if as_launched { own() } else { bind_to_train(topology) };
             cpu(cores, found)
         }
     };
@@ -80,11 +80,19 @@ pub fn bind(topology: &Topology) -> (Vec<usize>, usize) {
     let found = all.len();
     let mine = all[topology.core_slice(found)].to_vec();
     let bound = cores::bind(std::process::id(), &mine).is_ok();
-    if topology.local_size.0 > found {
+    (if bound || !cfg!(target_os = "linux") { mine } else { all }, found)
+}
+
+/// [`bind`] for ranks that compute for long between two messages: those that share a core take long turns, if whoever waits for a message
+/// gives up its turn. A launcher tells Open MPI to do that; a rank that waits otherwise would keep the core from the one that it waits for.
+fn bind_to_train(topology: &Topology) -> (Vec<usize>, usize) {
+    let (cores, found) = bind(topology);
+    let yields = std::env::var("OMPI_MCA_mpi_yield_when_idle").is_ok_and(|value| value == "1");
+    if topology.local_size.0 > found && yields {
         // Where the system cannot do it, ranks are a little slower.
         numa::set_time_slice(TIME_SLICE).ok();
     }
-    (if bound || !cfg!(target_os = "linux") { mine } else { all }, found)
+    (cores, found)
 }
 
 /// Step 1 off: the first GPU, or any core, as if no other rank were there.
