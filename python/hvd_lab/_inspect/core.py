@@ -23,7 +23,7 @@ _LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRAN
 
 # Libraries around a framework that run its loop, or a part of it.
 _LIBRARIES = ("accelerate", "transformers", "lightning", "pytorch_lightning")
-# Of some it is only their models that a program may use, and some are loaded by others that do not use them.
+# Of some it is only their models that a program may use.
 _LOOPS = {"transformers": ".trainer"}
 NO_PLACE = {"file": "", "line": 0}
 
@@ -197,6 +197,11 @@ def _channel():
     return _log
 
 
+def _is_used(name):
+    """Whether the program uses a library. Other libraries load accelerate without using it."""
+    return "Accelerator" in _told if name == "accelerate" else name + _LOOPS.get(name, "") in sys.modules
+
+
 def speak():
     """This process is a rank: the lab hears of it, and of what it has done so far."""
     with State.lock:
@@ -205,8 +210,7 @@ def speak():
         State.has_spoken = True
         if State.at_start is not None:
             State.at_start()
-        loaded = [(name, sys.modules.get(name)) for name in _LIBRARIES if name + _LOOPS.get(name, "") in sys.modules]
-        loaded = [(name, module) for name, module in loaded if name != "accelerate" or "Accelerator" in _told]
+        loaded = [(name, sys.modules.get(name)) for name in _LIBRARIES if _is_used(name)]
         State.versions += ["%s %s" % (name, getattr(module, "__version__", "")) for name, module in loaded if module is not None]
         send("looking", framework=State.framework, versions=State.versions, python=sys.version.split()[0], pid=os.getpid(),
              launched=launched(), program=_program())

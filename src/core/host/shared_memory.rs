@@ -1,7 +1,7 @@
 //! Memory that several processes of a host see.
 //!
-//! It is a file without a name, so nothing is left behind whenever a process is killed: the others open it by the number of the process that
-//! made it.
+//! It is an anonymous file (memfd), so a killed process leaves nothing behind. The other processes open it through /proc, by the id of the
+//! process that created it.
 
 use std::collections::hash_map::RandomState;
 use std::ffi::c_void;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cpu::host_memory;
 
-/// What the parts of the memory are rounded up to: the largest page that a host may have. The first page is taken.
+/// Parts of the memory begin at a multiple of this: the largest page size of common hosts, in bytes. The first page holds the token.
 pub const PAGE: usize = 64 << 10;
 
 /// The memory, as one process has it.
@@ -46,10 +46,10 @@ pub struct Address {
 }
 
 impl SharedMemory {
-    /// Makes it, of so many bytes.
+    /// Creates shared memory of `bytes` bytes.
     ///
     /// # Errors
-    /// The host has not twice as much memory to spare: a shortage later would end a process. Or the system's.
+    /// Less than twice `bytes` is free on this host: running out of memory later would kill a process. Or the system's error.
     pub fn create(bytes: usize) -> io::Result<(SharedMemory, Address)> {
         if host_memory().0 / 2 < bytes as u64 {
             return Err(ErrorKind::OutOfMemory.into());
@@ -79,7 +79,7 @@ impl SharedMemory {
         if token == address.token.to_ne_bytes() { Ok(memory) } else { Err(ErrorKind::NotFound.into()) }
     }
 
-    /// Takes memory for these bytes now, near the cores that this process runs on: what has no memory when it is written to ends the process.
+    /// Allocates these bytes now, on the NUMA node of this process: a write to a page that cannot be allocated would kill the process.
     ///
     /// # Errors
     /// The system's, as where there is too little.
@@ -100,7 +100,7 @@ impl SharedMemory {
 }
 
 impl Mapping {
-    /// The address of the first byte. It stays to the end of the process.
+    /// The address of the first byte, which stays mapped until the process ends.
     pub fn keep(self) -> *mut u8 {
         let start = self.start;
         std::mem::forget(self);
@@ -110,7 +110,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: nobody has been given its address.
+        // SAFETY: the address is only handed out by `keep`, which never gets here.
         let _ = unsafe { munmap(self.start, self.bytes) };
     }
 }

@@ -83,8 +83,8 @@ pub fn bind(topology: &Topology) -> (Vec<usize>, usize) {
     (if bound || !cfg!(target_os = "linux") { mine } else { all }, found)
 }
 
-/// [`bind`] for ranks that compute for long between two messages: those that share a core take long turns, if whoever waits for a message
-/// gives up its turn. A launcher tells Open MPI to do that; a rank that waits otherwise would keep the core from the one that it waits for.
+/// [`bind`] for training, where ranks compute for milliseconds between two messages: ranks that share a core ask for long time slices. Only
+/// where Open MPI was told to yield while it waits: a rank that spins would keep the core from the rank that it waits for.
 fn bind_to_train(topology: &Topology) -> (Vec<usize>, usize) {
     let (cores, found) = bind(topology);
     let yields = std::env::var("OMPI_MCA_mpi_yield_when_idle").is_ok_and(|value| value == "1");

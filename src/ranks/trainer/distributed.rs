@@ -22,7 +22,7 @@ use crate::domain::topology::{ROOT_RANK, Rank};
 
 /// The default for the most MiB of gradients in one allreduce.
 pub const FUSION_THRESHOLD_MB: usize = 25;
-/// From so many bytes of gradients on, ranks of one host average them in memory that all of them see. What is less takes no time either way.
+/// Ranks of one host average gradients of at least this many bytes in shared memory. For fewer bytes a message is as fast.
 const SHARED_BYTES: usize = 4 << 20;
 /// At least so many weights are looked at to tell whether a broadcast changed them, if there are so many.
 const SAMPLED: i64 = 1000;

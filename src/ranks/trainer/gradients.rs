@@ -111,14 +111,14 @@ pub unsafe fn region(flat: &Tensor, start: i64, len: i64) -> Region {
     unsafe { if flat.device() == tch::Device::Cpu { Region::new(first, len) } else { Region::new_on_gpu(first, len) } }
 }
 
-/// A flat float32 tensor of a region's numbers, in host memory that stays to the end of the process.
+/// A flat float32 tensor over a region of host memory.
 ///
 /// # Safety
-/// Nobody else writes to the memory while the tensor is used. It does stay.
+/// The memory outlives the tensor, and nobody else writes to it while the tensor is used.
 // SAFETY: the promise above is the caller's.
 pub unsafe fn tensor_of(region: Region) -> Tensor {
     assert!(!region.is_on_gpu());
-    // SAFETY: the region has so many numbers.
+    // SAFETY: the region is `len` float32 numbers long, and the caller promises the rest.
     unsafe { Tensor::from_blob(region.start().cast(), &[region.len() as i64], &[1], tch::Kind::Float, tch::Device::Cpu) }
 }
 

@@ -156,7 +156,7 @@ impl Buckets {
             }
         }
         if self.agreed.iter().any(|bucket| bucket.is_shared) {
-            // All parts are there, and nobody reads this rank's numbers any more.
+            // After this barrier all averages are written, and no rank reads the others' gradients any more.
             world.barrier();
         }
         Ok(())
