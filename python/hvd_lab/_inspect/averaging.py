@@ -5,7 +5,7 @@ import sys
 import time
 import weakref
 
-from . import beside, core, detached, digest, earlier, fields, kinds, past_wrapper, planned, resuming, scaling, source, unloaded, watching
+from . import beside, call_order, core, detached, digest, earlier, fields, kinds, past_wrapper, planned, resuming, scaling, source, unloaded, watching
 from .core import State, guard, place, replace, sampled, send
 
 
@@ -485,6 +485,8 @@ def _tell_update(optimizer, number):
             core.tell_once("average of a part", call.chosen)
         if call.backwards < State.backwards:
             core.tell_once("backward behind the average", scaling.last_backward())
+    if calls_by_hand:
+        call_order.look("order of averages", exchanged, calls_by_hand, calls_by_hand[0].chosen)
     if clipped[1] is not None:
         calls = calls_by_hand or _sums_of_all(with_gradient)
         if calls and all(call.number > clipped[0] for call in calls):
@@ -611,7 +613,10 @@ def _look_at_weights(parameters, number):
     """Weights that the program itself has put through a collective: a broadcast at the start, or averages instead of those of gradients."""
     if not by_hand:
         return
-    touched = [by_hand[place] for place in map(digest.address, parameters) if place in by_hand]
+    own = [parameter for parameter in parameters if digest.address(parameter) in by_hand]
+    touched = [by_hand[digest.address(parameter)] for parameter in own]
+    if len(touched) * 2 > len(parameters):
+        call_order.look("order of weights by " + touched[0].name, own, touched, touched[0].chosen)
     if touched and touched[0].name == "broadcast":
         if number == 0 and len(touched) < len(parameters):
             core.tell_once("part broadcast", touched[0].chosen, (str(len(touched)), str(len(parameters))))

@@ -219,6 +219,8 @@ class Call:
     """A collective that changed a tensor, with what it left there."""
 
     def __init__(self, name, args, kwargs, tensor, is_changed):
+        # Horovod brings calls together by their names, in any order.
+        self.is_named = kwargs.get("name") is not None
         caller = sys._getframe(4)
         self.name, self.place, self.steps, self.number = name, place(caller), State.steps, State.calls
         key = self.place["file"], self.place["line"]

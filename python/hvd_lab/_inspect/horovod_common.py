@@ -90,7 +90,7 @@ def _told(name, old):
             _after(where, began)
         if name in _AVERAGES and where is not None:
             given = _given(args, kwargs)
-            _note_average(given, given if name.endswith("_") else result)
+            _note_average(given, given if name.endswith("_") else result, kwargs)
         if "allreduce" in name:
             _note_sum(result, where, sys.modules.get(old.__module__), kwargs)
         if "allreduce" in name and "grouped" not in name:
@@ -141,7 +141,7 @@ _gradients = [(0, 0), frozenset()]
 
 
 @guard
-def _note_average(given, result):
+def _note_average(given, result, kwargs):
     """Gradients of PyTorch that the program averages by itself: what comes back may take their place."""
     if "torch" not in sys.modules or len(averaging.by_hand) > 10_000 or not sampled(State.updates):
         return
@@ -152,7 +152,7 @@ def _note_average(given, result):
     pairs = zip(given, result) if isinstance(given, (list, tuple)) else [(given, result)]
     for tensor, averaged in pairs:
         if hasattr(averaged, "data_ptr") and digest.address(tensor) in _gradients[1]:
-            averaging.by_hand[digest.address(averaged)] = collectives.Call("all_reduce", (), {"op": "AVERAGE"}, averaged, True)
+            averaging.by_hand[digest.address(averaged)] = collectives.Call("all_reduce", (), {"op": "AVERAGE", "name": kwargs.get("name")}, averaged, True)
 
 
 # What has come of sums outside of graphs in TensorFlow: a tensor that is divided is another one.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Cause, Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, known, pass, update};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, WrappedReport};
 
@@ -98,6 +98,24 @@ pub(super) fn of_a_part(seen: &Inspection) -> Option<(String, &'static str)> {
     Some((format!("the program averages {count} of the {all} numbers in them by itself, at line {}", report.place.line), EVERY))
 }
 
+/// Collectives that each rank calls for its tensors in an order of its own: the ranks meet call by call, so each brings another tensor.
+pub(super) fn out_of_order(seen: &Inspection, by: &str) -> Option<Cause> {
+    let tellers = seen.tellers(by);
+    let mut others = tellers.iter();
+    let (rank, first) = others.next()?;
+    let (other, second) = others.find(|(_, report)| report.settings.first() != first.settings.first())?;
+    let names = first.settings.iter().zip(&second.settings).enumerate().skip(1);
+    let met = names.clone().find(|(_, (one, two))| one != two).map_or_else(String::new, |(number, (one, two))| {
+        format!(": number {number} is {one} on rank {rank}, and {two} on rank {other}")
+    });
+    Some((
+        format!("the program sends them one by one, in another order on each rank{met}"),
+        known(&first.place),
+        "walk through model.parameters(), or sorted names, which have one order: that of a set is another one in each process"
+            .to_owned(),
+    ))
+}
+
 /// A part of the model that was replaced after the optimizer was made.
 fn replaced(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("not in the optimizer")?;
@@ -166,5 +184,22 @@ pub(super) fn summed(seen: &Inspection, updates: &BTreeMap<usize, &BTreeMap<usiz
             "divide by hvd.size(), or leave op=hvd.Sum out",
             "divide by dist.get_world_size(), or use ReduceOp.AVG",
         ),
+    ))
+}
+
+/// A distributed optimizer that adds gradients up.
+pub(super) fn summed_by_wrapper(seen: &Inspection) -> Option<Finding> {
+    let is_sum = |report: &WrappedReport| report.settings.iter().any(|setting| setting == "op=Sum");
+    let is_meant = ["loss divided", "gathered to differentiate"].iter().any(|by| seen.has(by));
+    let (_, report) = seen.wrappers().find(|(_, report)| is_sum(report)).filter(|_| !is_meant)?;
+    Some(Finding::objection(
+        (TOPIC, Outcome::Look),
+        format!(
+            "{} adds the gradients of all ranks up (op=Sum), and does not divide the sum",
+            report.by.replace("horovod", "hvd")
+        ),
+        known(&report.place),
+        "unless the loss is divided by hvd.size(), the rate is as many times larger as there are ranks, beside the factor of hvd.size()",
+        "leave op out, for the rule for the rate is made for hvd.Average; or divide the loss by hvd.size()",
     ))
 }

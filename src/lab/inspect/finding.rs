@@ -49,6 +49,9 @@ impl Finding {
     }
 }
 
+/// Why something differs, the line to change, and what to write there.
+pub(super) type Cause = (String, Option<Place>, String);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

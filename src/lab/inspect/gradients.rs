@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::apart::skipped;
-use super::applied::{EVERY, may_be_gradients, of_a_part, summed};
-use super::finding::{Finding, Outcome, Topic};
+use super::applied::{EVERY, may_be_gradients, of_a_part, out_of_order, summed, summed_by_wrapper};
+use super::finding::{Cause, Finding, Outcome, Topic};
 use super::inspection::{Inspection, collective, differ, is_by_hand, known, no_update, ranks as names};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, Place, WrappedReport};
 
@@ -105,9 +105,6 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
     Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
 }
 
-/// Why gradients differ, the line to change, and what to write there.
-type Cause = (String, Option<Place>, String);
-
 /// The first cause that the reports show; `None` where they show only that the gradients differ.
 fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Cause> {
     let own = || reports.values().copied();
@@ -123,6 +120,9 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         let what = "the program averages them by itself, and a backward pass behind that adds to them";
         let remedy = "average them behind the last backward pass, right in front of optimizer.step()";
         return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
+    }
+    if let Some(cause) = out_of_order(seen, "order of averages") {
+        return Some(cause);
     }
     if wrapper.is_none() && own().all(|update| update.averaged_by_hand == 0) {
         if let Some((what, remedy)) = of_a_part(seen) {
@@ -378,21 +378,4 @@ fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -
         seen.wrap(),
     );
     Some(Finding::objection((TOPIC, Outcome::Wrong), what, seen.optimizer_place(), "all ranks do the same work", remedy))
-}
-
-/// A distributed optimizer that adds gradients up.
-fn summed_by_wrapper(seen: &Inspection) -> Option<Finding> {
-    let is_sum = |report: &WrappedReport| report.settings.iter().any(|setting| setting == "op=Sum");
-    let is_meant = ["loss divided", "gathered to differentiate"].iter().any(|by| seen.has(by));
-    let (_, report) = seen.wrappers().find(|(_, report)| is_sum(report)).filter(|_| !is_meant)?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
-        format!(
-            "{} adds the gradients of all ranks up (op=Sum), and does not divide the sum",
-            report.by.replace("horovod", "hvd")
-        ),
-        known(&report.place),
-        "unless the loss is divided by hvd.size(), the rate is as many times larger as there are ranks, beside the factor of hvd.size()",
-        "leave op out, for the rule for the rate is made for hvd.Average; or divide the loss by hvd.size()",
-    ))
 }

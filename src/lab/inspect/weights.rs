@@ -9,6 +9,8 @@ use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction,
 
 const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";
 
+const MIXED: &str = "a layer gets the weights of another one of its shape";
+
 const CHANGE: &str = "change weights on all ranks alike, or broadcast them afterwards";
 
 type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;
@@ -39,6 +41,10 @@ fn why_not(seen: &Inspection, topic: Topic) -> Option<Finding> {
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let topic = Topic::Weights;
+    let orders = ["order of weights by broadcast", "order of weights by all_reduce"];
+    if let Some((what, place, remedy)) = orders.iter().find_map(|by| super::applied::out_of_order(seen, by)) {
+        return vec![Finding::objection((topic, Outcome::Wrong), format!("weights are mixed up: {what}"), place, MIXED, remedy)];
+    }
     if let Some(why) = why_not(seen, topic) {
         return vec![why];
     }
