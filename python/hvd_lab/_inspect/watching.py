@@ -275,7 +275,7 @@ _ERRORS = (
     ("backward passes", r"more than backward_passes_per_step"),
     ("zero_grad", r"zero_grad\(\) was called after loss\.backward\(\) but before"),
     ("unnamed", r"named_parameters was specified, but one or more"),
-    ("wrapped twice", r"_DistributedOptimizer\.__init__\(\) missing"),
+    ("wrapped twice", r"__init__\(\) missing .*'named_parameters' and 'compression'"),
     ("same name", r"with the same name as another tensor that is currently"),
     ("types", r"Mismatched data types"),
     ("operations", r"Mismatched (reduction )?operation"),

@@ -40,6 +40,9 @@ fn what_a_rank_tells_is_judged_with_its_line() {
     let mistakes = [
         (each(right(), "cleared unused", cleared), (Topic::Gradients, Look, 70)),
         (each(apart(), "backward by hand", |_, _| ()), (Topic::Gradients, Wrong, 70)),
+        (each(apart(), "order of averages", words), (Topic::Gradients, Wrong, 70)),
+        (each(right(), "order of weights by broadcast", words), (Topic::Weights, Wrong, 70)),
+        (each(right(), "order of weights by all_reduce", words), (Topic::Weights, Wrong, 70)),
         (each(right(), "copy of the model", digest), (Topic::Weights, Look, 70)),
         (each(right(), "module beside the model", beside), (Topic::Weights, Look, 70)),
         (with(right(), 4, &[0, 1], &told("clipped before the average", &[])), (Topic::Gradients, Look, 70)),
@@ -58,7 +61,7 @@ fn what_a_rank_tells_is_judged_with_its_line() {
     for (lines, expected) in mistakes {
         assert_eq!(objections(&lines, true), [expected]);
     }
-    for by in ["copy of the model", "buffers behind the broadcast", "logged alone: val_loss"] {
+    for by in ["order of weights by broadcast", "copy of the model", "buffers behind the broadcast", "logged alone: val_loss"] {
         assert_eq!(objections(&each(right(), by, |_, report| report.after = "equal".into()), true), [], "{by}");
     }
     assert_eq!(objections(&with(right(), 4, &[1], &written("append", "/work/log.txt")), true), [], "one rank writes the log");
