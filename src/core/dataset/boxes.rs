@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::example::BoundingBox;
+use super::example::{BOX_SIDES, BoundingBox};
 use super::layout;
 use super::photo::ImagesError;
 use crate::domain::{cells, printable, units};
@@ -16,10 +16,10 @@ const LARGEST_LIST_BYTES: u64 = 256 << 20;
 /// How far outside of the image a side may be, by rounding: it is cut to the edge.
 const A_HAIR: f32 = 0.01;
 
-const SIDES: [&str; 4] = ["ymin", "xmin", "ymax", "xmax"];
 /// Lists by name, and the order of their sides where they have no headings.
-const LISTS: [(&str, [&str; 4]); 2] = [(BOXES, SIDES), ("imagenet_2012_bounding_boxes.csv", ["xmin", "ymin", "xmax", "ymax"])];
-/// What columns are called: the photo, and the sides in the order of [`SIDES`].
+const LISTS: [(&str, [&str; 4]); 2] =
+    [(BOXES, BOX_SIDES), ("imagenet_2012_bounding_boxes.csv", ["xmin", "ymin", "xmax", "ymax"])];
+/// What columns are called: the photo, and the sides in the order of [`BOX_SIDES`].
 const COLUMNS: [&[&str]; 5] = [
     &["name", "file", "filename", "file_name", "image", "image_name", "image_id", "imageid", "path", "photo", "class/file.jpg"],
     &["ymin", "y_min", "y1", "top"],
@@ -50,20 +50,15 @@ pub(super) fn read(
     let text = read::small_text(&path, LARGEST_LIST_BYTES).map_err(|cause| ImagesError::wrong(&path, cause))?;
     let photos = Photos::new(classes, files);
     let (mut boxes, mut strangers): (HashMap<usize, Vec<BoundingBox>>, _) = (HashMap::new(), Vec::new());
-    let mut columns: Option<Columns> = None;
-    for (at, line) in cells::lines(&text) {
-        let wrong = |cause: String| ImagesError::wrong(&path, format!("line {at} {cause}"));
-        if columns.is_none() {
-            let (found, is_heading) = Columns::from_first_line(line, order).map_err(wrong)?;
-            columns = Some(found);
-            if is_heading {
-                continue;
-            }
-        }
-        let Some((name, area)) = columns.as_ref().map(|columns| columns.row(line)).transpose().map_err(wrong)? else { continue };
+    let mut lines = cells::lines(&text).peekable();
+    let Some(&(at, first)) = lines.peek() else { return Ok(boxes) };
+    let wrong = |at: usize, cause: String| ImagesError::wrong(&path, format!("line {at} {cause}"));
+    let columns = Columns::from_first_line(first, order).map_err(|cause| wrong(at, cause))?;
+    for (at, line) in lines.skip(usize::from(columns.has_headings)) {
+        let (name, area) = columns.row(line).map_err(|cause| wrong(at, cause))?;
         match photos.find(&name) {
             Ok(photo) => boxes.entry(photo).or_default().push(area),
-            Err(cause) if is_own => return Err(wrong(cause)),
+            Err(cause) if is_own => return Err(wrong(at, cause)),
             Err(cause) => strangers.push(format!("line {at} {cause}")),
         }
     }
@@ -79,14 +74,14 @@ struct Columns {
     separator: char,
     /// How many there are.
     count: usize,
-    /// Of the photo, and of the sides in the order of [`SIDES`].
+    /// Of the photo, and of the sides in the order of [`BOX_SIDES`].
     places: [usize; 5],
     has_headings: bool,
 }
 
 impl Columns {
-    /// By the first line, and whether it is a line of headings.
-    fn from_first_line(line: &str, order: [&str; 4]) -> Result<(Columns, bool), String> {
+    /// By the first line, which may be one of headings.
+    fn from_first_line(line: &str, order: [&str; 4]) -> Result<Columns, String> {
         let (separator, headings) = cells::headings(line);
         let is_figure = |cell: &String| cell.starts_with(|letter: char| letter.is_ascii_digit() || "-+.".contains(letter));
         let has_headings = headings.len() > 1 && !headings.iter().skip(1).any(is_figure);
@@ -95,13 +90,13 @@ impl Columns {
             true => COLUMNS.map(place),
             false => std::array::from_fn(|at| match at.checked_sub(1) {
                 None => Some(0),
-                Some(side) => order.iter().position(|name| *name == SIDES[side]).map(|at| at + 1),
+                Some(side) => order.iter().position(|name| *name == BOX_SIDES[side]).map(|at| at + 1),
             }),
         };
         match places {
             [Some(name), Some(ymin), Some(xmin), Some(ymax), Some(xmax)] => {
                 let count = if has_headings { headings.len() } else { 5 };
-                Ok((Columns { separator, count, places: [name, ymin, xmin, ymax, xmax], has_headings }, has_headings))
+                Ok(Columns { separator, count, places: [name, ymin, xmin, ymax, xmax], has_headings })
             }
             _ => Err(format!("has the headings {}: write name, ymin, xmin, ymax and xmax", printable::excerpt(line))),
         }

@@ -13,7 +13,7 @@ use crate::host::read;
 
 /// A folder that holds a folder of JPEGs for each class.
 pub struct Folder {
-    root: PathBuf,
+    pub root: PathBuf,
     pub classes: Vec<String>,
     /// Class and name of each file.
     pub files: Vec<(usize, String)>,
@@ -112,10 +112,6 @@ impl Folder {
         let unused = unused.iter().filter_map(|(kind, (number, first))| layout::said(*kind, *number, first));
         notes.extend(unused.map(|said| format!("{}: {said}", root.display())));
         Ok(Folder { root: root.to_owned(), classes, files, boxes: HashMap::new(), notes })
-    }
-
-    pub fn root(&self) -> &Path {
-        &self.root
     }
 
     /// From the root, with its class.

@@ -135,7 +135,7 @@ impl Packing {
         let Some(validation) = validation else {
             let kept = (train.len() as f64 * self.validation).round() as usize;
             let rest = order.split_off(kept);
-            let again = Folder::open(train.root())?;
+            let again = Folder::open(&train.root)?;
             return Ok((Share { source: train, order: rest }, Share { source: again, order }));
         };
         if self.validation > 0.0 {

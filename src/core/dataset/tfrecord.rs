@@ -66,25 +66,22 @@ pub fn index(path: &Path) -> io::Result<Index> {
             break None;
         }
         let number = spans.len() + 1;
-        let lost = || format!("record {number} (at byte {at})");
+        let lost = |why: &str| Some(format!("record {number} (at byte {at}): {why}"));
         if size - at < HEAD_BYTES {
-            break Some(format!("{}: the file ends in the middle of it", lost()));
+            break lost("the file ends in the middle of it");
         }
         let mut head = [0; HEAD_BYTES as usize];
         file.read_exact_at(&mut head, at)?;
         let Some(length) = message_bytes(head) else {
             let rest = units::bytes(size - at);
-            break Some(format!(
-                "{}: the checksum of its length does not match, so the last {rest} of the file are lost",
-                lost()
-            ));
+            break lost(&format!("the checksum of its length does not match, so the last {rest} of the file are lost"));
         };
         if length > LARGEST_RECORD_BYTES {
             let (found, most) = (units::bytes(length), units::bytes(LARGEST_RECORD_BYTES));
-            break Some(format!("{}: it claims to have {found}, more than {most}", lost()));
+            break lost(&format!("it claims to have {found}, more than {most}"));
         }
         if size - at < HEAD_BYTES + length + FOOT_BYTES {
-            break Some(format!("{}: the file ends in the middle of it", lost()));
+            break lost("the file ends in the middle of it");
         }
         spans.push(Span { offset: at + HEAD_BYTES, length: length as u32 });
         at += HEAD_BYTES + length + FOOT_BYTES;

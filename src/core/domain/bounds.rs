@@ -21,6 +21,8 @@ pub const MAX_COUNT: usize = 1 << 48;
 /// Bits a second that a link may be given, and the message for any other value.
 pub const LINK_BITS: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 pub const NO_LINK: &str = "a link has from 1 mbit to 1000 gbit a second";
+/// Logical cores, threads of a rank, or NUMA nodes, of the largest host.
+pub const MAX_CORES: usize = 65_536;
 /// Attempts of one run.
 pub const MAX_ATTEMPTS: usize = 10_000;
 /// Versions of libraries that are kept of a rank, and of a run.

@@ -1,10 +1,5 @@
 //! Lines of a table as spreadsheets and scripts write them: what separates the cells, and the cells.
 
-/// The heading's separator: a semicolon or a tab, else a comma.
-pub fn separator(heading: &str) -> char {
-    [';', '\t'].into_iter().find(|separator| heading.contains(*separator)).unwrap_or(',')
-}
-
 /// The cells of a line, without quotes and without the empty cells that a spreadsheet writes behind the last column.
 pub fn cells(line: &str, separator: char, columns: usize) -> Vec<String> {
     let (mut cells, mut is_quoted) = (vec![String::new()], false);
@@ -23,7 +18,7 @@ pub fn cells(line: &str, separator: char, columns: usize) -> Vec<String> {
 
 /// The headings of a table: its separator, and its columns in small letters.
 pub fn headings(line: &str) -> (char, Vec<String>) {
-    let separator = separator(line);
+    let separator = [';', '\t'].into_iter().find(|separator| line.contains(*separator)).unwrap_or(',');
     (separator, cells(line, separator, 0).iter().map(|column| column.to_lowercase()).collect())
 }
 

@@ -20,7 +20,7 @@ pub struct CommandSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub patterns: Vec<String>,
     /// A folder with TensorBoard event files that it writes: an absolute path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tensorboard: Option<String>,
     /// Whether the inspector looks into its ranks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

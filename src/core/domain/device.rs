@@ -6,7 +6,7 @@ mod visible;
 
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{Bounded, MAX_COUNT, count, first, moment, number, process};
+use super::bounds::{Bounded, MAX_CORES, MAX_COUNT, count, first, moment, number, process};
 use super::units;
 pub use visible::{GpuId, visible};
 
@@ -119,37 +119,34 @@ pub struct DeviceSample {
 impl DeviceSample {
     /// A listed device without any reading, all missing for the same reason.
     pub fn silent(kind: DeviceKind, index: usize, name: impl Into<String>, why: &str) -> DeviceSample {
-        fn missing<T>(why: &str) -> Reading<T> {
-            Reading::missing(why)
-        }
         DeviceSample {
             kind,
             index,
             name: name.into(),
             uuid: String::new(),
-            bus_id: missing(why),
-            utilization_percent: missing(why),
+            bus_id: Reading::missing(why),
+            utilization_percent: Reading::missing(why),
             core_percent: Vec::new(),
-            memory_used_bytes: missing(why),
-            memory_total_bytes: missing(why),
-            temperature_celsius: missing(why),
-            power_watts: missing(why),
-            power_limit_watts: missing(why),
-            fan_percent: missing(why),
-            sm_clock_mhz: missing(why),
-            memory_clock_mhz: missing(why),
-            performance_state: missing(why),
-            throttled: missing(why),
-            memory_bandwidth_percent: missing(why),
-            compute_mode: missing(why),
-            mig_enabled: missing(why),
-            ecc_enabled: missing(why),
-            ecc_errors: missing(why),
-            pcie_tx_bytes_per_sec: missing(why),
-            pcie_rx_bytes_per_sec: missing(why),
-            pcie_link: missing(why),
-            ways_to_gpus: missing(why),
-            nvlink_bytes_per_sec: missing(why),
+            memory_used_bytes: Reading::missing(why),
+            memory_total_bytes: Reading::missing(why),
+            temperature_celsius: Reading::missing(why),
+            power_watts: Reading::missing(why),
+            power_limit_watts: Reading::missing(why),
+            fan_percent: Reading::missing(why),
+            sm_clock_mhz: Reading::missing(why),
+            memory_clock_mhz: Reading::missing(why),
+            performance_state: Reading::missing(why),
+            throttled: Reading::missing(why),
+            memory_bandwidth_percent: Reading::missing(why),
+            compute_mode: Reading::missing(why),
+            mig_enabled: Reading::missing(why),
+            ecc_enabled: Reading::missing(why),
+            ecc_errors: Reading::missing(why),
+            pcie_tx_bytes_per_sec: Reading::missing(why),
+            pcie_rx_bytes_per_sec: Reading::missing(why),
+            pcie_link: Reading::missing(why),
+            ways_to_gpus: Reading::missing(why),
+            nvlink_bytes_per_sec: Reading::missing(why),
             processes: Vec::new(),
             hidden: false,
         }
@@ -228,9 +225,8 @@ impl DeviceSample {
     }
 }
 
-/// Devices, cores and processes of the largest host.
+/// Devices and processes of the largest host.
 const MAX_DEVICES: usize = 4_096;
-const MAX_CORES: usize = 65_536;
 const MAX_PROCESSES: usize = 1 << 20;
 /// No sensor shows more, in any unit.
 const MAX_FIGURE: f64 = 1e9;
@@ -350,7 +346,7 @@ pub struct TelemetrySample {
     /// Why there are no GPUs among the devices, if there are none.
     pub gpu_missing: Option<String>,
     /// Older samples have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
 }
 

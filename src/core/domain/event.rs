@@ -4,18 +4,16 @@
 
 mod inspected;
 mod limits;
-mod number;
 mod observation;
 pub mod wire;
 
 use serde::{Deserialize, Serialize};
 
-use number::number;
-
 use super::benchmark::{IterationReport, PlacementReport};
 use super::bounds::Bounded;
 use super::collective::{AllreduceReport, LinkReport, MessagesReport};
 use super::device::{RankPlace, TelemetrySample};
+use super::number::number;
 use super::phase::PhaseSeconds;
 use super::pipeline::{PipelineReport, TransformsReport};
 use super::step::StepSet;
@@ -126,7 +124,6 @@ pub enum Event {
         training_seconds: f64,
         total_seconds: f64,
         /// The most memory that this process ever had, if the system says.
-        #[serde(default)]
         peak_rss_bytes: Option<u64>,
     },
     /// Last event of a process that failed; it then aborts the job.
@@ -148,7 +145,6 @@ pub struct TopologyReport {
     /// Logical cores that this process may use.
     pub cores: Vec<usize>,
     /// GPUs on this host, or else cores: what its ranks share out. Older trainers do not say.
-    #[serde(default)]
     pub devices_found: Option<usize>,
     pub threads: usize,
     /// libtorch and MPI library versions.
@@ -272,7 +268,6 @@ pub struct ProcessEpoch {
     /// Index as it was launched.
     pub process: usize,
     /// The epoch from whose end the attempt went on that trained this one; 0 from the start. Older trainers do not say.
-    #[serde(default)]
     pub since: Option<usize>,
     #[serde(flatten)]
     pub report: EpochReport,
@@ -293,7 +288,7 @@ pub struct CheckpointReport {
     /// Why it was refused, or what several writers did to it.
     pub note: Option<String>,
     /// Of a commit: for how long the root stopped for it, in seconds. The rest was done while the ranks trained.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_seconds: Option<f64>,
 }
 

@@ -48,10 +48,7 @@ impl FaultKind {
 
     /// The rank that it is made in: the one that is asked for, else the last. Only the root writes files.
     pub fn victim(self, asked: Option<usize>, np: usize) -> usize {
-        match self {
-            _ if self.is_of_the_root() => 0,
-            _ => asked.unwrap_or(np.saturating_sub(1)),
-        }
+        if self.is_of_the_root() { 0 } else { asked.unwrap_or(np.saturating_sub(1)) }
     }
 
     /// Whether only rank 0 can have it: it alone writes files, and is the root.
@@ -178,9 +175,9 @@ pub struct FaultRecord {
     /// Unix time in seconds.
     pub began_s: f64,
     /// Seconds from then until the process at fault was named, and by what words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub found_after_s: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub found_by: Option<String>,
 }
 

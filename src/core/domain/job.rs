@@ -133,18 +133,10 @@ impl Workload {
 
     /// Why this version cannot run it, in one sentence; `None` where it can.
     pub fn problem(&self) -> Option<String> {
-        match self {
-            Workload::Training(_)
-            | Workload::Collectives(_)
-            | Workload::Benchmark(_)
-            | Workload::Nvcnn(_)
-            | Workload::Command(_) => None,
-            Workload::Unknown(unknown) => {
-                let what = if unknown.kind == TRAINING { "training of" } else { "workload" };
-                let title = self.title();
-                Some(format!("its {what} `{title}` was written by another version of hvd-lab, and this one cannot run it"))
-            }
-        }
+        let Workload::Unknown(unknown) = self else { return None };
+        let what = if unknown.kind == TRAINING { "training of" } else { "workload" };
+        let title = self.title();
+        Some(format!("its {what} `{title}` was written by another version of hvd-lab, and this one cannot run it"))
     }
 }
 

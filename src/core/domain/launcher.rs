@@ -8,8 +8,8 @@ mod wrapper;
 
 pub use self::grammar::OwnLauncher;
 use self::grammar::{Count, Flag, Grammar};
-use self::wrapper::found;
 pub use self::wrapper::hidden_launcher;
+use self::wrapper::{Found, found};
 use super::bounds::MAX_RANKS;
 
 /// The launcher in a command line.
@@ -38,14 +38,12 @@ impl LauncherWords {
     }
 
     fn behind(argv: &[String], from: usize) -> Option<LauncherWords> {
-        let found = found(argv, from)?;
-        let (grammar, start, assigned) = (found.grammar, found.start, found.assigned);
+        let Found { grammar, start, assigned, container } = found(argv, from)?;
         let (parts, program) = grammar.parts(argv, start);
         let has_inner = matches!(grammar.launcher, OwnLauncher::Srun | OwnLauncher::Mpirun) && parts.len() == 1;
         let inner = if has_inner { LauncherWords::behind(argv, program) } else { None };
         let launcher = grammar.launcher;
         let hidden = if inner.is_none() && has_inner { hidden_launcher(&argv[program..]) } else { None };
-        let container = found.container;
         let own = LauncherWords { launcher, start, outer: None, container, hidden, grammar, parts, assigned };
         Some(match inner {
             Some(inner) => LauncherWords { outer: Some(Box::new(own)), ..inner },

@@ -19,6 +19,7 @@ pub mod markup;
 pub mod measured;
 pub mod model;
 mod named;
+mod number;
 pub mod nvcnn;
 pub mod phase;
 pub mod pipeline;

@@ -10,13 +10,13 @@ pub struct ProcessLocation {
     /// Name of the host; it may change while the host is up.
     pub host: String,
     /// The same for as long as the machine exists, unless it was cloned together with others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// Another one after each start of the machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
     /// Containers of one machine count their processes apart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pid_namespace: Option<String>,
 }
 

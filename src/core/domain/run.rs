@@ -24,17 +24,14 @@ pub struct RunStatus {
     #[serde(default)]
     pub supervisor_start_ticks: u64,
     /// Where that process runs; `None` where an older version of the lab wrote it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub supervisor_place: Option<ProcessLocation>,
     /// Unix time in seconds.
     pub started_s: f64,
-    #[serde(default)]
     pub ended_s: Option<f64>,
     /// Exit code of the launcher, where it ended: 2 for bad input. 1 where the run folder could not be written.
-    #[serde(default)]
     pub exit_code: Option<i32>,
     /// The process that failed first, and its last lines.
-    #[serde(default)]
     pub failed_process: Option<usize>,
     #[serde(default)]
     pub last_lines: Vec<String>,

@@ -7,38 +7,27 @@ use serde::{Deserialize, Serialize};
 
 use super::units;
 
-/// One of the ten steps, in the order of the lab.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
-    InitAndPin = 1,
-    VerboseOnRoot,
-    DistributedOptimizer,
-    Broadcast,
-    FewerSteps,
-    AverageMetrics,
-    CheckpointOnRoot,
-    ScaleLearningRate,
-    Warmup,
-    NovoGrad,
+crate::named! {
+    /// One of the ten steps, in the order of the lab, with its title.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    Step {
+        InitAndPin = "Init and pin a device",
+        VerboseOnRoot = "Print on rank 0 only",
+        DistributedOptimizer = "Average gradients",
+        Broadcast = "Broadcast the weights",
+        FewerSteps = "Fewer steps per epoch",
+        AverageMetrics = "Average the metrics",
+        CheckpointOnRoot = "Checkpoint on rank 0",
+        ScaleLearningRate = "Scale the learning rate",
+        Warmup = "Warm the rate up",
+        NovoGrad = "NovoGrad optimizer",
+    }
 }
 
 impl Step {
-    pub const ALL: [Step; 10] = [
-        Step::InitAndPin,
-        Step::VerboseOnRoot,
-        Step::DistributedOptimizer,
-        Step::Broadcast,
-        Step::FewerSteps,
-        Step::AverageMetrics,
-        Step::CheckpointOnRoot,
-        Step::ScaleLearningRate,
-        Step::Warmup,
-        Step::NovoGrad,
-    ];
-
     /// 1 to 10.
     pub fn number(self) -> usize {
-        self as usize
+        1 + self as usize
     }
 
     pub fn from_number(number: usize) -> Option<Step> {
@@ -47,18 +36,7 @@ impl Step {
 
     /// At most 24 characters, for narrow lists.
     pub fn title(self) -> &'static str {
-        match self {
-            Step::InitAndPin => "Init and pin a device",
-            Step::VerboseOnRoot => "Print on rank 0 only",
-            Step::DistributedOptimizer => "Average gradients",
-            Step::Broadcast => "Broadcast the weights",
-            Step::FewerSteps => "Fewer steps per epoch",
-            Step::AverageMetrics => "Average the metrics",
-            Step::CheckpointOnRoot => "Checkpoint on rank 0",
-            Step::ScaleLearningRate => "Scale the learning rate",
-            Step::Warmup => "Warm the rate up",
-            Step::NovoGrad => "NovoGrad optimizer",
-        }
+        self.name()
     }
 
     /// What a run shows when the step is off, in one sentence.

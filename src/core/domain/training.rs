@@ -29,14 +29,12 @@ pub struct TrainingSpec {
     pub model: ModelSpec,
     pub data: DataSource,
     /// The first so many training images; `None` for all.
-    #[serde(default)]
     pub train_images: Option<usize>,
     /// The first so many test images for the validation after each epoch; `None` for all.
-    #[serde(default)]
     pub validation_images: Option<usize>,
     pub checkpointing: bool,
     /// Write a checkpoint within an epoch, too, every so many steps; `None` for the ends of epochs alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit_every: Option<usize>,
     pub seed: u64,
     #[serde(default, skip_serializing_if = "NumberFormat::is_default")]

@@ -69,7 +69,7 @@ pub(super) const FOR_ALL: u32 = 0o644;
 
 /// The permissions of a file that the user asked for by name: as another program would make it, but only the user may write it.
 pub(super) fn of_user() -> u32 {
-    0o644 & !SETTLED.get().map_or(0o022, |settled| settled.users_umask)
+    0o644 & !users_umask()
 }
 
 /// The umask to start programs with that are the user's rather than the lab's, such as cargo.
@@ -105,16 +105,12 @@ pub fn as_user<T>(start: impl FnOnce() -> T) -> T {
 /// The system's.
 pub fn new_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(if group().is_some() { 0o770 } else { 0o700 }).create(path)?;
-    match group() {
-        None => Ok(()),
-        Some(group) => {
-            // By the folder itself: another one of the group may have put a link in its place by now.
-            let folder = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_DIRECTORY).open(path)?;
-            fchown(&folder, None, Some(group))?;
-            // What is made in it belongs to the group too.
-            folder.set_permissions(Permissions::from_mode(0o2770))
-        }
-    }
+    let Some(group) = group() else { return Ok(()) };
+    // By the folder itself: another one of the group may have put a link in its place by now.
+    let folder = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_DIRECTORY).open(path)?;
+    fchown(&folder, None, Some(group))?;
+    // What is made in it belongs to the group too.
+    folder.set_permissions(Permissions::from_mode(0o2770))
 }
 
 /// Make a folder, and those above it that are missing; one that is there stays as it is.

@@ -35,11 +35,9 @@ pub fn hiding() -> String {
 fn open() -> Result<(), String> {
     for name in LIBRARIES {
         // SAFETY: the loader runs what a library does when it is opened; the driver's own are made to be opened by anyone.
-        match unsafe { Library::open(Some(name), RTLD_LAZY | RTLD_LOCAL) } {
-            // Stays open: whoever uses the GPU opens it again, and to close and open the driver takes time.
-            Ok(library) => std::mem::forget(library),
-            Err(_) => return Err(format!("no NVIDIA driver on this machine ({name} does not open)")),
-        }
+        let opened = unsafe { Library::open(Some(name), RTLD_LAZY | RTLD_LOCAL) };
+        // Stays open: whoever uses the GPU opens it again, and to close and open the driver takes time.
+        std::mem::forget(opened.map_err(|_| format!("no NVIDIA driver on this machine ({name} does not open)"))?);
     }
     Ok(())
 }

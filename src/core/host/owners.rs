@@ -8,7 +8,9 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::libc::{ELOOP, O_NOFOLLOW};
-use nix::unistd::{Uid, User, geteuid};
+use nix::unistd::geteuid;
+
+use super::process::user_name;
 
 /// The user, root, or the owner of the folder made it: the rule that Linux has for links in sticky folders.
 fn is_trusted(path: &Path, there: &Metadata) -> bool {
@@ -18,14 +20,8 @@ fn is_trusted(path: &Path, there: &Metadata) -> bool {
 }
 
 fn refusal(what: &str, owner: u32) -> io::Error {
-    let text = format!("there is {what} of {} there: remove it, or use another name", user(owner));
+    let text = format!("there is {what} of user {} there: remove it, or use another name", user_name(owner));
     io::Error::new(io::ErrorKind::PermissionDenied, text)
-}
-
-/// `user ada`, or by number where the user has no name here.
-fn user(uid: u32) -> String {
-    let name = User::from_uid(Uid::from_raw(uid)).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
-    format!("user {name}")
 }
 
 /// Where a new version of `path` belongs: the target of a link that may be followed, else the path itself.

@@ -55,11 +55,8 @@ pub fn user_name(uid: u32) -> String {
     // Names may come over the network, and are asked for twice a second.
     static NAMES: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    let name = |uid| match User::from_uid(Uid::from_raw(uid)) {
-        Ok(Some(user)) => user.name,
-        _ => uid.to_string(),
-    };
-    names.entry(uid).or_insert_with_key(|uid| name(*uid)).clone()
+    let ask = || User::from_uid(Uid::from_raw(uid)).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
+    names.entry(uid).or_insert_with(ask).clone()
 }
 
 #[cfg(test)]

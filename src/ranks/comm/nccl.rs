@@ -80,7 +80,7 @@ impl Gpu {
 pub(super) struct Nccl {
     functions: &'static Functions,
     comm: sys::ncclComm_t,
-    context: Arc<CudaContext>,
+    pub(super) context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     compute_stream: Box<dyn Fn() -> *mut c_void>,
     ready: CudaEvent,
@@ -216,11 +216,6 @@ impl Nccl {
     /// The event that is taken away for the proof on a GPU, to be said wherever a run says how it sends gradients.
     pub(super) fn without(&self) -> Option<&str> {
         Some(self.without.as_str()).filter(|event| !event.is_empty())
-    }
-
-    /// The GPU, for its memory.
-    pub(super) fn context(&self) -> &Arc<CudaContext> {
-        &self.context
     }
 
     /// The compute stream waits until all that was sent so far is done. The host does not wait.

@@ -21,7 +21,7 @@ pub struct StallLimits {
 }
 
 /// Asks for how long processes of this host, which one may be waiting for, wanted a core and got none. It only grows.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Starved(pub fn() -> Duration);
 
 impl Default for Starved {
@@ -39,12 +39,6 @@ impl PartialEq for Starved {
 }
 
 impl Eq for Starved {}
-
-impl fmt::Debug for Starved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Starved")
-    }
-}
 
 impl Default for StallLimits {
     /// A warning after 10 s, and no shutdown.

@@ -200,28 +200,24 @@ impl Writer {
         self.stopped = begin.elapsed();
     }
 
-    fn tell(&self, written: &Written, report: &Reporter) {
+    fn tell(&mut self, news: Result<Written, SaveError>, report: &Reporter) -> Result<(), SaveError> {
+        self.is_busy = false;
         let stopped_seconds = Some(self.stopped.as_secs_f64());
-        report.checkpoint(CheckpointReport { stopped_seconds, ..written.report(CheckpointAction::Committed) });
+        report.checkpoint(CheckpointReport { stopped_seconds, ..news?.report(CheckpointAction::Committed) });
+        Ok(())
     }
 
     /// What has been written by now.
     fn take_news(&mut self, report: &Reporter) -> Result<(), SaveError> {
-        if let Ok(news) = self.written.try_recv() {
-            self.is_busy = false;
-            self.tell(&news?, report);
-        }
-        Ok(())
+        self.written.try_recv().map_or(Ok(()), |news| self.tell(news, report))
     }
 
     /// Wait until nothing is being written.
     fn settle(&mut self, report: &Reporter) -> Result<(), SaveError> {
-        if std::mem::take(&mut self.is_busy)
-            && let Ok(news) = self.written.recv()
-        {
-            self.tell(&news?, report);
+        if !std::mem::take(&mut self.is_busy) {
+            return Ok(());
         }
-        Ok(())
+        self.written.recv().map_or(Ok(()), |news| self.tell(news, report))
     }
 }
 

@@ -172,11 +172,7 @@ impl Config {
     ///
     /// # Errors
     /// A [`Stop`] with code 0 for --help and --version, and code 2 with one line for anything that cannot be used.
-    pub fn from_args<I, T>(args: I) -> Result<Config, Stop>
-    where
-        I: IntoIterator<Item = T>,
-        T: Into<OsString> + Clone,
-    {
+    pub fn from_args<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> Result<Config, Stop> {
         // The first folder is made below, and only its user should be able to read it. The lab has said so already where
         // the group is wrong.
         let _ = access::settle();
@@ -184,14 +180,12 @@ impl Config {
         if config.build_info {
             return Ok(config);
         }
-        match config.problem() {
-            Some(problem) => Err(Stop::refusal("hvd-train", &problem)),
-            None => {
-                config.ranks_per_host.into_iter().for_each(comm::simulate_hosts);
-                mistake::listen();
-                Ok(config)
-            }
+        if let Some(problem) = config.problem() {
+            return Err(Stop::refusal("hvd-train", &problem));
         }
+        config.ranks_per_host.into_iter().for_each(comm::simulate_hosts);
+        mistake::listen();
+        Ok(config)
     }
 
     /// As [`Config::from_args`], for a program whose flags have other defaults: pairs of a flag and its value.
@@ -204,8 +198,7 @@ impl Config {
             let is_it = |arg: &str| arg == flag || arg.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='));
             args.iter().any(|arg| arg.to_str().is_some_and(is_it))
         };
-        let missing = defaults.iter().filter(|[flag, _]| !is_given(flag)).flatten().map(OsString::from);
-        let missing: Vec<OsString> = missing.collect();
+        let missing: Vec<OsString> = defaults.iter().filter(|[flag, _]| !is_given(flag)).flatten().map(OsString::from).collect();
         args.extend(missing);
         Config::from_args(args)
     }
@@ -228,14 +221,14 @@ impl Config {
 
     /// The same checks as the lab makes, in the same words, and those that need this machine.
     fn problem(&self) -> Option<String> {
-        let checks = [
+        let checks: [fn(&Config) -> Option<String>; 7] = [
             Config::passes_problem,
             Config::commit_problem,
-            Config::precision_problem,
+            |config| config.precision.misfit(device::gpu_count()),
             Config::stall_problem,
             Config::data_problem,
             Config::log_problem,
-            Config::timeline_problem,
+            |config| timeline::problem(config.timeline.as_deref()?, config.steps.contains(Step::InitAndPin)),
         ];
         self.job().problem().or_else(|| checks.iter().find_map(|check| check(self)))
     }
@@ -278,10 +271,6 @@ impl Config {
         })
     }
 
-    fn precision_problem(&self) -> Option<String> {
-        self.precision.misfit(device::gpu_count())
-    }
-
     /// An end without a warning before it would leave everyone guessing.
     fn stall_problem(&self) -> Option<String> {
         let (warning, shutdown) = (self.stall_warning_secs, self.stall_shutdown_secs);
@@ -313,10 +302,6 @@ impl Config {
             "--log-dir `{}` cannot be written ({error}). Give a folder for checkpoints that you may write to",
             self.log_dir.display()
         ))
-    }
-
-    fn timeline_problem(&self) -> Option<String> {
-        timeline::problem(self.timeline.as_deref()?, self.steps.contains(Step::InitAndPin))
     }
 }
 

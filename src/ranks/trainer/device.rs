@@ -135,10 +135,7 @@ fn cores_in_order() -> Vec<usize> {
 
 /// Number of GPUs that libtorch can use; opens the CUDA half of libtorch where there is a driver.
 pub fn gpu_count() -> usize {
-    match open_cuda() {
-        Ok(()) => Cuda::device_count().max(0) as usize,
-        Err(_) => 0,
-    }
+    open_cuda().map_or(0, |()| Cuda::device_count().max(0) as usize)
 }
 
 /// Why there is no CUDA, or that there is.
@@ -155,15 +152,10 @@ pub fn open_cuda() -> Result<(), String> {
         use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
         // SAFETY: opening libtorch's own library runs its registration code, which is meant to run once in a process
         // that has libtorch; it stays open for good, since libtorch keeps pointers into it.
-        match unsafe { Library::open(Some("libtorch_cuda.so"), RTLD_NOW | RTLD_GLOBAL) } {
-            Ok(library) => std::mem::forget(library),
-            Err(error) => return Err(format!("libtorch_cuda.so does not open: {error}")),
-        }
-        if Cuda::is_available() {
-            Ok(())
-        } else {
-            Err("libtorch finds no usable GPU (driver too old, or none visible)".to_owned())
-        }
+        let opened = unsafe { Library::open(Some("libtorch_cuda.so"), RTLD_NOW | RTLD_GLOBAL) };
+        std::mem::forget(opened.map_err(|error| format!("libtorch_cuda.so does not open: {error}"))?);
+        let unusable = || "libtorch finds no usable GPU (driver too old, or none visible)".to_owned();
+        Cuda::is_available().then_some(()).ok_or_else(unusable)
     };
     OPENED.get_or_init(open).clone()
 }
@@ -200,20 +192,17 @@ pub fn from_host(batch: Tensor, device: Device) -> Tensor {
     }
 }
 
-/// How many algorithms cuDNN tries for each shape before the first step is done. Among those for float32 are slow ones: to try ten,
-/// libtorch's number, took 36 s on an H200, and a run has seen minutes of training before they pay (docs/gpus.md).
-fn algorithms_to_try(precision: NumberFormat) -> i32 {
-    if precision == NumberFormat::Bf16 { 10 } else { 4 }
-}
-
 /// Set libtorch up for a precision, and let cuDNN try which of its algorithms is the fastest for each shape. Returns what
 /// activations and kernels are to be cast to: weights, gradients, batch norm and the loss are float32 in all of them.
 pub fn prepare(device: Device, precision: NumberFormat) -> Kind {
     if let Device::Cuda(_) = device {
+        // How many algorithms cuDNN tries for each shape before the first step is done. Among those for float32 are slow ones: to
+        // try ten, libtorch's number, took 36 s on an H200, and a run has seen minutes of training before they pay (docs/gpus.md).
+        let algorithms = if precision == NumberFormat::Bf16 { 10 } else { 4 };
         // SAFETY: both set flags of libtorch's context, before any work is given to the GPU.
         unsafe {
             hvd_allow_tf32(precision == NumberFormat::Tf32);
-            hvd_try_algorithms(algorithms_to_try(precision));
+            hvd_try_algorithms(algorithms);
         }
         Cuda::cudnn_set_benchmark(true);
     }

@@ -140,7 +140,7 @@ impl<'a> DistributedOptimizer<'a> {
         let hooked = reducer.clone();
         // Staged gradients have to come to the host first, all at once.
         let hooks = (options.overlap && !staged).then(|| {
-            let leaves = params.views().iter().map(Tensor::shallow_clone).collect();
+            let leaves = params.views.iter().map(Tensor::shallow_clone).collect();
             // SAFETY: the hooks are dropped with the optimizer, whose lifetime is theirs. The reducer is used by libtorch's
             // thread and by this one in turns: this one waits in backward. On a GPU's thread the communicator is only asked
             // to give work to NCCL, which any thread may do: nothing but NCCL is in flight then.
@@ -234,10 +234,7 @@ impl Reducer<'_> {
         while self.next.get() < self.buckets.len() && self.failed.borrow().is_none() {
             self.start_next();
         }
-        match self.failed.take() {
-            Some(error) => Err(error),
-            None => self.comm.finish_allreduces(),
-        }?;
+        self.failed.take().map_or_else(|| self.comm.finish_allreduces(), Err)?;
         self.is_in_flight.set(false);
         Ok(())
     }

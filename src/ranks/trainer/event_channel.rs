@@ -81,10 +81,7 @@ impl Channel {
                 if self.waiting.len() + message.len() <= self.most_waiting {
                     self.waiting.extend(message.as_bytes());
                 }
-                self.write();
-                if is_last {
-                    self.flush();
-                }
+                if is_last { self.flush() } else { self.write() }
             }
             Way::Output => {
                 // In one write, so that ranks which share a pipe do not mix within a line.

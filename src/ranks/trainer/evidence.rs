@@ -49,13 +49,7 @@ pub(super) fn update(
     lr: f64,
     apply: impl FnOnce(&mut FlatTensors),
 ) {
-    if LISTENING.get().is_none() {
-        return apply(params);
-    }
-    let update = UPDATES.fetch_add(1, Ordering::Relaxed);
-    if !is_told(update) {
-        return apply(params);
-    }
+    let Some(update) = next_told(&UPDATES) else { return apply(params) };
     let [own, applied, before] = [&params.gradients, gradients, &params.flat].map(sample);
     let norms = norms(params, gradients);
     apply(params);
@@ -88,12 +82,15 @@ fn norms(params: &FlatTensors, flat: &Tensor) -> Vec<f32> {
 /// The images of one training batch.
 pub(super) fn picks(images: &[u32]) {
     static BATCHES: AtomicUsize = AtomicUsize::new(0);
-    if LISTENING.get().is_some() {
-        let batch = BATCHES.fetch_add(1, Ordering::Relaxed);
-        if is_told(batch) {
-            tell(|| Observation::Picks { batch, images: images.iter().copied().take(SAMPLES).collect() });
-        }
+    if let Some(batch) = next_told(&BATCHES) {
+        tell(|| Observation::Picks { batch, images: images.iter().copied().take(SAMPLES).collect() });
     }
+}
+
+/// The number of what comes next, where the lab listens and is told of it.
+fn next_told(counter: &AtomicUsize) -> Option<usize> {
+    LISTENING.get()?;
+    Some(counter.fetch_add(1, Ordering::Relaxed)).filter(|number| is_told(*number))
 }
 
 /// Evidence whether ranks hold the same parameters. The same digest as a checkpoint's.

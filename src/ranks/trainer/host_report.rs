@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::report::Reporter;
-use crate::comm::{CommError, Communicator};
+use crate::comm::{CommError, Communicator, allgather_json};
 use crate::domain::device::RankPlace;
 use crate::domain::event::Event;
 use crate::host::{self, cpu::CpuProbe};
@@ -22,8 +22,8 @@ const GPU_MISSING: &str = "GPUs are read on the lab's own host only";
 /// # Errors
 /// As for every collective, see [`Communicator`].
 pub fn start(comm: &dyn Communicator, report: &Reporter) -> Result<(), CommError> {
-    let own = format!("{} {}", std::process::id(), host::name());
-    let ranks = places(&comm.allgather(own.as_bytes())?);
+    let ranks = allgather_json(comm, &(host::name(), std::process::id()))?;
+    let ranks: Vec<(String, u32)> = ranks.into_iter().map(Option::unwrap_or_default).collect();
     if let Some(here) = first_of_host(&ranks, comm.topology().rank.0) {
         let mut probe = None;
         report.every(PERIOD, move || {
@@ -35,18 +35,8 @@ pub fn start(comm: &dyn Communicator, report: &Reporter) -> Result<(), CommError
     Ok(())
 }
 
-/// Host and process id of every rank, in the order of the ranks.
-fn places(gathered: &[Vec<u8>]) -> Vec<(String, u32)> {
-    let place = |bytes: &Vec<u8>| {
-        let text = String::from_utf8_lossy(bytes);
-        let (pid, host) = text.split_once(' ').unwrap_or_default();
-        (host.to_owned(), pid.parse().unwrap_or(0))
-    };
-    gathered.iter().map(place).collect()
-}
-
 /// The ranks on the host of `rank`, if it is the first of them and there are other hosts. By name rather than by local
-/// rank: so it is one report for each host that the lab shows.
+/// rank: so it is one report for each host that the lab shows. `places` are host and process id of each rank.
 fn first_of_host(places: &[(String, u32)], rank: usize) -> Option<Vec<RankPlace>> {
     let host = &places.get(rank)?.0;
     let of_host = places.iter().enumerate().filter(|(_, (name, _))| name == host);
@@ -59,9 +49,8 @@ mod tests {
     use super::*;
 
     fn watched(hosts: &[&str], rank: usize) -> Option<Vec<(usize, u32)>> {
-        let gathered: Vec<Vec<u8>> =
-            hosts.iter().enumerate().map(|(rank, host)| format!("{} {host}", 100 + rank).into_bytes()).collect();
-        let here = first_of_host(&places(&gathered), rank)?;
+        let places: Vec<(String, u32)> = hosts.iter().zip(100..).map(|(host, pid)| ((*host).to_owned(), pid)).collect();
+        let here = first_of_host(&places, rank)?;
         Some(here.iter().map(|place| (place.rank, place.pid)).collect())
     }
 

@@ -3,7 +3,6 @@
 //! `hvd-train.rs` writes both out in its `main`, to be read.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use super::config::Stop;
 use super::report::Reporter;
@@ -11,9 +10,6 @@ use super::{device, shortage, startup};
 use crate::comm::{self, CommError, Communicator, StallLimits, Starved};
 use crate::domain::event::Event;
 use crate::host::starved;
-
-/// Ranks that have not come for so long are worth a warning.
-const STALL_WARNING: Duration = Duration::from_secs(10);
 
 /// A program of the ranks, as its errors call it.
 pub struct Launch {
@@ -61,7 +57,7 @@ impl Launch {
     /// What the process ends with, once it has said why.
     pub fn connect(&self) -> Result<Box<dyn Communicator>, ExitCode> {
         let warnings = Reporter::new(comm::launched_index(), self.events);
-        let limits = StallLimits { warning: STALL_WARNING, shutdown: Duration::ZERO, starved: Starved(starved::of_this_session) };
+        let limits = StallLimits { starved: Starved(starved::of_this_session), ..StallLimits::default() };
         comm::connect(true, limits, move |message| warnings.event(Event::Warning { message: message.to_owned() }))
             .map_err(|error| startup::refuse_as(self.program, &error))
     }

@@ -90,7 +90,7 @@ pub struct FlatTensors {
     pub gradients: Tensor,
     pub segments: Vec<Segment>,
     /// In the order of the segments.
-    views: Vec<Tensor>,
+    pub views: Vec<Tensor>,
     places: BTreeMap<String, usize>,
 }
 
@@ -147,11 +147,6 @@ impl FlatTensors {
     /// If the model asks for a name that it did not declare: an error of the model's code.
     pub fn get(&self, name: &str) -> Tensor {
         self.views[*self.places.get(name).unwrap_or_else(|| panic!("the model did not declare `{name}`"))].shallow_clone()
-    }
-
-    /// All views in flat order.
-    pub fn views(&self) -> &[Tensor] {
-        &self.views
     }
 
     /// Number of scalars, without the zeros between tensors.

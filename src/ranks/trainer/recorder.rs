@@ -35,16 +35,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    pub fn phase(&self, phase: Phase, began: Instant, ended: Instant) {
-        self.spans.borrow_mut().push(Span::Phase { phase, began, ended });
-    }
-
-    pub fn section(&self, name: &'static str, began: Instant, ended: Instant) {
-        self.spans.borrow_mut().push(Span::Section { name, began, ended });
-    }
-
-    pub(super) fn images(&self, batch: Prepared) {
-        self.spans.borrow_mut().push(Span::Images(batch));
+    pub(super) fn record(&self, span: Span) {
+        self.spans.borrow_mut().push(span);
     }
 
     /// Everything since the last time.
@@ -62,6 +54,6 @@ impl Recorder {
 /// Shared by the clock of the training loop and the communicator that is observed.
 impl Observer for Rc<Recorder> {
     fn activity(&self, activity: Activity) {
-        self.spans.borrow_mut().push(Span::Call(activity));
+        self.record(Span::Call(activity));
     }
 }

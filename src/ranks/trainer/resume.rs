@@ -203,7 +203,7 @@ pub fn load_from(
     for (name, state) in optimizer.state() {
         set(state, &loaded.tensors[&format!("optimizer.{name}")].1);
     }
-    let statistics = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, rows(shape))).unwrap_or_default();
+    let statistics = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, shape[0])).unwrap_or_default();
     let at_target: usize = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
     let epochs_at_target = at_target.min(loaded.epoch);
     let reports = EpochReports::of(&loaded, epochs_at_target);
@@ -344,11 +344,6 @@ fn shapes_fit(loaded: &Checkpoint, model: &dyn Model, optimizer: &mut dyn Optimi
     }
 }
 
-/// The first number of a shape.
-fn rows(shape: &[usize]) -> usize {
-    shape.first().copied().unwrap_or(0)
-}
-
 /// Shape and numbers of all tensors by full name, row-major whatever their order in memory.
 fn named(group: &str, flat: &FlatTensors) -> BTreeMap<String, (Vec<usize>, Vec<f32>)> {
     let entry = |(segment, values): (&Segment, Vec<f32>)| (format!("{group}.{}", segment.name), (segment.dims(), values));
@@ -356,10 +351,7 @@ fn named(group: &str, flat: &FlatTensors) -> BTreeMap<String, (Vec<usize>, Vec<f
 }
 
 fn split(values: &[f32], rows: usize) -> Vec<Vec<f32>> {
-    match rows {
-        0 => Vec::new(),
-        rows => values.chunks((values.len() / rows).max(1)).map(<[f32]>::to_vec).collect(),
-    }
+    values.chunks((values.len() / rows.max(1)).max(1)).map(<[f32]>::to_vec).collect()
 }
 
 #[cfg(test)]

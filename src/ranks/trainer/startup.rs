@@ -22,7 +22,7 @@ use super::tensorboard::TensorBoardError;
 use super::timeline::TimelineError;
 use super::{evidence, shortage};
 use crate::comm::{self, CommError, Communicator};
-use crate::dataset::{self, DatasetError, Located, Split, SplitKind};
+use crate::dataset::{self, DatasetError, Split, SplitKind};
 use crate::domain::event::{ConfigReport, DigestMoment, Event, Instead, Observation, TopologyReport};
 use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
@@ -140,7 +140,8 @@ pub fn load_data(config: &Config, process: usize, device: Device) -> anyhow::Res
         let training = noise(config.train_images.unwrap_or(SplitKind::Train.official_len()));
         return Ok(Data { label: LABEL_SYNTHETIC.into(), training, test: noise(config.batch_size) });
     }
-    let located = locate_data(config)?;
+    // In `--data-dir`, in the cache, or drawn: the trainer itself downloads nothing.
+    let located = dataset::locate(DataSource::Auto, config.data_dir.as_deref(), true)?;
     let load = |which, limit| -> anyhow::Result<Split> {
         let split = located.load(which, limit)?;
         check_fit(config.model, &split, &located.label)?;
@@ -175,11 +176,6 @@ fn check_fit(model: ModelSpec, split: &Split, data: &str) -> Result<(), Misfit> 
     let Split { shape, classes, .. } = *split;
     let fits = shape == model.input() && classes <= model.classes();
     if fits { Ok(()) } else { Err(Misfit { model, data: data.to_owned(), shape, classes }) }
-}
-
-/// Where the images are: `--data-dir`, the cache, or the generator. The trainer itself downloads nothing.
-fn locate_data(config: &Config) -> anyhow::Result<Located> {
-    Ok(dataset::locate(DataSource::Auto, config.data_dir.as_deref(), true)?)
 }
 
 /// Reports which rank this is, where it computes, and how gradients on a GPU are sent; and from now on what the devices of

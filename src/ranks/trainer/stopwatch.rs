@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use super::gpu_marks::GpuMarks;
-use super::recorder::Recorder;
+use super::recorder::{Recorder, Span};
 use crate::comm::Gpu;
 use crate::domain::event::EpochReport;
 use crate::domain::phase::{Phase, PhaseSeconds};
@@ -71,7 +71,7 @@ impl Clock {
         let now = Instant::now();
         let began = std::mem::replace(&mut self.section, now);
         if let Some(recorder) = &self.recorder {
-            recorder.section(name, began, now);
+            recorder.record(Span::Section { name, began, ended: now });
         }
         (now - began).as_secs_f64()
     }
@@ -79,7 +79,7 @@ impl Clock {
     fn keep(&mut self, phase: Phase, began: Instant, ended: Instant) {
         self.phases[phase] += (ended - began).as_secs_f64();
         if let Some(recorder) = &self.recorder {
-            recorder.phase(phase, began, ended);
+            recorder.record(Span::Phase { phase, began, ended });
         }
     }
 

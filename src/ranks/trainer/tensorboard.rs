@@ -107,17 +107,13 @@ impl EventWriter {
     /// One record in one write. What a full disk took of it is cut off again: a reader stops at the first bad record.
     fn append(&mut self, message: &[u8]) -> Result<(), TensorBoardError> {
         let record = record(message);
-        match self.file.write_all(&record) {
-            Ok(()) => {
-                self.length += record.len() as u64;
-                Ok(())
-            }
-            Err(cause) => {
-                // If this fails too, the error that is reported is still the first.
-                let _ = self.file.set_len(self.length);
-                Err(TensorBoardError { path: self.path.clone(), cause })
-            }
-        }
+        self.file.write_all(&record).map_err(|cause| {
+            // If this fails too, the error that is reported is still the first.
+            let _ = self.file.set_len(self.length);
+            TensorBoardError { path: self.path.clone(), cause }
+        })?;
+        self.length += record.len() as u64;
+        Ok(())
     }
 }
 

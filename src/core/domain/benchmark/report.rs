@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::bounds::{Bounded, MAX_BATCH_SIZE, MAX_COUNT, MAX_RANKS, at_least_one, count, figure, first, number, seconds};
+use crate::domain::bounds::{
+    Bounded, MAX_BATCH_SIZE, MAX_CORES, MAX_COUNT, MAX_RANKS, at_least_one, count, figure, first, number, seconds,
+};
 use crate::domain::phase::{Phase, PhaseSeconds};
 use crate::domain::units;
-
-/// Logical cores, threads of a rank, or NUMA nodes, of the largest host.
-pub(super) const MAX_PLACES: usize = 65_536;
 
 /// One iteration that counts, as one rank saw it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +23,7 @@ pub struct IterationReport {
     /// All ranks' images per second: the sum of each rank's own.
     pub images_per_sec: f64,
     /// This rank's, of the last batch. It may be no number: images of noise are not there to be learned.
-    #[serde(deserialize_with = "figure_or_none")]
+    #[serde(deserialize_with = "crate::domain::number::number")]
     pub loss: f64,
     /// Where the time went, as far as the rank can tell: on a GPU only the whole of it.
     #[serde(default)]
@@ -41,10 +40,8 @@ pub struct PlacementReport {
     #[serde(default)]
     pub nodes: Vec<usize>,
     /// The core that it was on when it looked.
-    #[serde(default)]
     pub running_on: Option<usize>,
     /// Where its memory comes from: `local`, `preferred on node 1`; `None` where the system does not say.
-    #[serde(default)]
     pub memory: Option<String>,
     pub threads: usize,
     /// `cpu` or `cuda:0`.
@@ -73,11 +70,6 @@ impl PlacementReport {
     }
 }
 
-/// JSON has no NaN.
-fn figure_or_none<'de, D: serde::Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
-    Ok(Option::deserialize(value)?.unwrap_or(f64::NAN))
-}
-
 impl Bounded for IterationReport {
     fn out_of_bounds(&self) -> Option<String> {
         let rate = |what: &str, value: f64| number(what, value, f64::from(f32::MAX));
@@ -98,11 +90,11 @@ impl Bounded for PlacementReport {
     fn out_of_bounds(&self) -> Option<String> {
         let all = || self.cores.iter().chain(&self.nodes).chain(&self.running_on);
         first([
-            count("number of cores", self.cores.len(), MAX_PLACES),
-            count("number of NUMA nodes", self.nodes.len(), MAX_PLACES),
-            count("threads", self.threads, MAX_PLACES),
+            count("number of cores", self.cores.len(), MAX_CORES),
+            count("number of NUMA nodes", self.nodes.len(), MAX_CORES),
+            count("threads", self.threads, MAX_CORES),
         ])
-        .or_else(|| all().find_map(|place| count("core or NUMA node", *place, MAX_PLACES)))
+        .or_else(|| all().find_map(|place| count("core or NUMA node", *place, MAX_CORES)))
     }
 }
 

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::choices::{Binding, NumberFormat, Style, UpdateRule};
-use super::report::MAX_PLACES;
-use crate::domain::bounds::{Bounded, MAX_BATCH_SIZE, at_least_one, count, first};
+use crate::domain::bounds::{Bounded, MAX_BATCH_SIZE, MAX_CORES, at_least_one, count, first};
 use crate::domain::images::{FASHION_MNIST, InputShape};
 use crate::domain::model::{MAX_IMAGE_SIZE, ModelSpec};
 
@@ -17,10 +16,9 @@ const MAX_ITERATIONS: usize = 1_000_000;
 pub struct BenchmarkSpec {
     pub model: ModelSpec,
     /// Height and width of the images; `None` for the model's own.
-    #[serde(default)]
     pub image_size: Option<usize>,
     /// A folder with real images, or the word `generated`; `None` for one synthetic batch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
     /// Images of one rank and batch.
     pub batch_size: usize,
@@ -43,11 +41,9 @@ pub struct BenchmarkSpec {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cuda: bool,
     /// Threads inside one operation; `None` for one, or as many as OMP_NUM_THREADS says.
-    #[serde(default)]
     pub threads: Option<usize>,
     pub bind: Binding,
     /// The NUMA node that memory should come from.
-    #[serde(default)]
     pub mem_node: Option<usize>,
     /// Settings that another version of the lab wrote, kept as they came.
     #[serde(flatten)]
@@ -148,8 +144,8 @@ impl Bounded for BenchmarkSpec {
             at_least_one("batches per iteration", self.batches_per_iteration, MAX_ITERATIONS),
             at_least_one("number of iterations", self.iterations, MAX_ITERATIONS),
             at_least_one("display every", self.display_every, MAX_ITERATIONS),
-            count("threads", self.threads.unwrap_or(1), MAX_PLACES),
-            count("NUMA node", self.mem_node.unwrap_or(0), MAX_PLACES),
+            count("threads", self.threads.unwrap_or(1), MAX_CORES),
+            count("NUMA node", self.mem_node.unwrap_or(0), MAX_CORES),
         ])
     }
 }

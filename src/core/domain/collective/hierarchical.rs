@@ -25,14 +25,10 @@ pub(super) fn schedule(ranks: usize, elements: usize, ranks_per_host: usize) -> 
         let piece = |index| chunk(whole.len(), hosts.len(), index);
         let pieces: Vec<Range<usize>> =
             (0..hosts.len()).map(piece).map(|piece| whole.start + piece.start..whole.start + piece.end).collect();
-        let mut rounds = ring::reduce_scatter(&members, &pieces);
-        rounds.extend(ring::allgather(&members, &pieces));
-        rounds
+        ring::reduce_scatter(&members, &pieces).into_iter().chain(ring::allgather(&members, &pieces)).collect()
     });
-    let mut rounds = inside(ring::reduce_scatter);
-    rounds.extend(side_by_side(between.collect()));
-    rounds.extend(inside(ring::allgather));
-    Schedule::new(ranks, elements, rounds)
+    let (before, between, after) = (inside(ring::reduce_scatter), side_by_side(between.collect()), inside(ring::allgather));
+    Schedule::new(ranks, elements, before.into_iter().chain(between).chain(after).collect())
 }
 
 /// The numbers of each rank of a host: of one part, or of several where the host has fewer ranks than there are parts.

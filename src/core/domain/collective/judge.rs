@@ -30,13 +30,8 @@ pub fn judge_in(schedule: &Schedule, reference: &Schedule, naming: Naming) -> Re
     prove_in(schedule, naming)?;
     for round in 0..schedule.rounds.len().max(reference.rounds.len()) {
         let (mut surplus, mut missing) = (sorted(schedule, round), sorted(reference, round));
-        missing.retain(|message| match surplus.iter().position(|other| other == message) {
-            Some(place) => {
-                surplus.remove(place);
-                false
-            }
-            None => true,
-        });
+        // What is in both goes from both.
+        missing.retain(|due| surplus.iter().position(|sent| sent == due).map(|place| surplus.remove(place)).is_none());
         let fault = |message: &Message, what| Err(Fault { round, rank: message.from, what });
         let is_from = |rank: usize| move |message: &&&Message| message.from == rank;
         match (missing.first(), surplus.first()) {

@@ -100,7 +100,7 @@ impl Method {
     ///
     /// # Errors
     /// The first name that is none, or that nothing is named.
-    pub fn parse_list(text: &str) -> Result<Vec<Method>, UnknownMethod> {
+    pub fn parse_list(text: &str) -> Result<Vec<Method>, String> {
         let mut methods = Vec::new();
         for name in text.split(',').map(str::trim) {
             let named = if name == "all" { Method::ALL.to_vec() } else { vec![name.parse()?] };
@@ -117,23 +117,12 @@ impl fmt::Display for Method {
     }
 }
 
-/// No method has this name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownMethod(pub String);
-
-impl fmt::Display for UnknownMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Method::ALL.map(Method::name).join(", ");
-        write!(f, "`{}` is not an algorithm: choose from {names}", self.0)
-    }
-}
-
-impl std::error::Error for UnknownMethod {}
-
 impl FromStr for Method {
-    type Err = UnknownMethod;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Method, UnknownMethod> {
-        Method::ALL.into_iter().find(|method| method.name() == name).ok_or_else(|| UnknownMethod(name.to_owned()))
+    fn from_str(name: &str) -> Result<Method, String> {
+        let names = || Method::ALL.map(Method::name).join(", ");
+        let found = Method::ALL.into_iter().find(|method| method.name() == name);
+        found.ok_or_else(|| format!("`{name}` is not an algorithm: choose from {}", names()))
     }
 }

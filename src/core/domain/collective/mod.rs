@@ -29,7 +29,7 @@ pub use advice::{Advice, AdviceRow, Lead};
 pub use algorithm::{Algorithm, Shape};
 pub use apart::{Apart, Cause};
 pub use judge::{judge, judge_in};
-pub use method::{Method, MpiAlgorithm, UnknownMethod};
+pub use method::{Method, MpiAlgorithm};
 pub use naming::Naming;
 pub use predict::{Fit, Machine, Refused};
 pub use proof::{Fault, prove};

@@ -15,7 +15,7 @@ pub enum Naming {
 
 impl Naming {
     /// `numbers 4 to 7`, `chunk 1`, `chunks 1 to 3`, `numbers 4 to 5 of chunk 1`.
-    pub(super) fn place(self, range: &Range<usize>) -> String {
+    pub fn place(self, range: &Range<usize>) -> String {
         let Naming::Chunks { elements, ranks } = self else { return numbers(range) };
         let of = |index: usize| chunk(elements, ranks, index);
         let holding = |number: usize| (0..ranks).find(|index| of(*index).contains(&number));

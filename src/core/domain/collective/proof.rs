@@ -114,22 +114,17 @@ impl Holdings {
                     return at(to, format!("gets {} twice, so that one of them is lost", place()));
                 }
                 let own = &mut self.sums[to][piece];
-                let twice = members(&own.iter().zip(&sum).map(|(own, new)| own & new).collect(), self.ranks);
-                let missing = absent(&sum, self.ranks);
+                let twice: Vec<usize> = (0..self.ranks).filter(|rank| has(own, *rank) && has(&sum, *rank)).collect();
+                let missing: Vec<usize> = (0..self.ranks).filter(|rank| !has(&sum, *rank)).collect();
                 match operation {
                     Operation::Reduce if !twice.is_empty() => {
                         let parts = naming.parts(&twice, &range);
                         return at(to, format!("adds {parts} for a second time (they come from rank {from})"));
                     }
                     Operation::Copy if !missing.is_empty() => {
+                        let after = if round == 0 { String::new() } else { format!("after round {round} it ") };
                         let lacking = Naming::lacking(&missing);
-                        let what = match round {
-                            0 => format!("sends {} to rank {to} as finished, and lacks {lacking}", place()),
-                            _ => {
-                                format!("sends {} to rank {to} as finished, and after round {round} it lacks {lacking}", place())
-                            }
-                        };
-                        return at(from, what);
+                        return at(from, format!("sends {} to rank {to} as finished, and {after}lacks {lacking}", place()));
                     }
                     Operation::Reduce => own.iter_mut().zip(&sum).for_each(|(own, new)| *own |= new),
                     Operation::Copy => *own = sum,
@@ -147,7 +142,7 @@ impl Holdings {
     fn are_complete(&self, round: usize) -> Result<(), Fault> {
         for (rank, sums) in self.sums.iter().enumerate() {
             for (piece, sum) in self.pieces.iter().zip(sums) {
-                let missing = absent(sum, self.ranks);
+                let missing: Vec<usize> = (0..self.ranks).filter(|rank| !has(sum, *rank)).collect();
                 if !missing.is_empty() {
                     let what = format!("ends with a sum of {} and lacks {}", self.naming.place(piece), Naming::lacking(&missing));
                     return Err(Fault { round, rank, what });
@@ -158,10 +153,6 @@ impl Holdings {
     }
 }
 
-fn members(set: &Ranks, count: usize) -> Vec<usize> {
-    (0..count).filter(|rank| set[rank / 64] & (1 << (rank % 64)) != 0).collect()
-}
-
-fn absent(set: &Ranks, count: usize) -> Vec<usize> {
-    (0..count).filter(|rank| set[rank / 64] & (1 << (rank % 64)) == 0).collect()
+fn has(set: &Ranks, rank: usize) -> bool {
+    set[rank / 64] & (1 << (rank % 64)) != 0
 }

@@ -10,26 +10,18 @@ pub(super) fn schedule(ranks: usize, elements: usize) -> Schedule {
     let Fold { active, before, after } = Fold::new(ranks, elements);
     let bits = active.len().ilog2();
     // Partners that are far apart come first: then the pairs of the last round are neighbours, and so are their numbers.
-    let halving = (0..bits).map(|round| {
+    let exchange = |round: u32, operation: Operation| {
         let message = |place: usize| {
             let partner = place ^ distance(bits, round);
-            message(&active, place, partner, held(partner, bits, round + 1, elements), Operation::Reduce)
+            let holder = if operation == Operation::Reduce { partner } else { place };
+            Message { from: active[place], to: active[partner], range: held(holder, bits, round + 1, elements), operation }
         };
         (0..active.len()).map(message).collect()
-    });
-    let doubling = (0..bits).rev().map(|round| {
-        let message = |place: usize| {
-            let partner = place ^ distance(bits, round);
-            message(&active, place, partner, held(place, bits, round + 1, elements), Operation::Copy)
-        };
-        (0..active.len()).map(message).collect()
-    });
+    };
+    let halving = (0..bits).map(|round| exchange(round, Operation::Reduce));
+    let doubling = (0..bits).rev().map(|round| exchange(round, Operation::Copy));
     let rounds = before.into_iter().chain(halving).chain(doubling).chain(after).collect();
     Schedule::new(ranks, elements, rounds)
-}
-
-fn message(active: &[usize], from: usize, to: usize, range: Range<usize>, operation: Operation) -> Message {
-    Message { from: active[from], to: active[to], range, operation }
 }
 
 /// Places between the partners of a round of the first half.

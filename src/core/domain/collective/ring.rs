@@ -8,8 +8,7 @@ use super::schedule::{Message, Operation, Schedule, chunk};
 pub(super) fn schedule(ranks: usize, elements: usize) -> Schedule {
     let members: Vec<usize> = (0..ranks).collect();
     let pieces: Vec<Range<usize>> = (0..ranks).map(|rank| chunk(elements, ranks, (rank + 1) % ranks)).collect();
-    let mut rounds = reduce_scatter(&members, &pieces);
-    rounds.extend(allgather(&members, &pieces));
+    let rounds = reduce_scatter(&members, &pieces).into_iter().chain(allgather(&members, &pieces)).collect();
     Schedule::new(ranks, elements, rounds)
 }
 

@@ -32,10 +32,8 @@ pub struct CollectivesSpec {
     pub iterations: usize,
     pub warmup: usize,
     /// Bytes of the buffer whose messages are logged, one execution of each schedule; `None` for no log.
-    #[serde(default)]
     pub log_bytes: Option<u64>,
     /// Bits a second of the network that each rank is given, in a network namespace of its own; `None` for what is there.
-    #[serde(default)]
     pub link_bits: Option<u64>,
     /// 1 to compare every number of a result with the sum that it should be, which every run of the lab does; 0 to leave that out.
     #[serde(skip, default = "checked")]
@@ -156,7 +154,7 @@ impl CollectivesSpec {
             (self.shape.ranks_per_host > np.max(1), self.shape.too_many_per_host(np)),
             (self.link_bits.is_some_and(|bits| !LINK_BITS.contains(&bits)), NO_LINK.to_owned()),
         ];
-        let unknown = || self.methods.iter().find_map(|name| name.parse::<Method>().err()).map(|error| error.to_string());
+        let unknown = || self.methods.iter().find_map(|name| name.parse::<Method>().err());
         let found = problems.into_iter().find_map(|(is_so, problem)| is_so.then_some(problem));
         found.or_else(unknown).or_else(|| self.out_of_bounds())
     }

@@ -23,10 +23,7 @@ const LINK_SPEEDS: &[f64] = &[1e8, 2e8, 1e9, 1e10];
 
 /// Names of methods. `all` stands for all of them.
 const METHODS: Unit = Unit {
-    read: |text| {
-        let methods = Method::parse_list(text).map_err(|error| error.to_string())?;
-        Ok(methods.into_iter().map(Method::name).collect::<Vec<_>>().join(","))
-    },
+    read: |text| Ok(Method::parse_list(text)?.into_iter().map(Method::name).collect::<Vec<_>>().join(",")),
     ..Unit::PLAIN
 };
 

@@ -5,15 +5,13 @@ use serde::{Deserialize, Deserializer};
 use super::inspected::{InspectedPhases, InspectorReport};
 use super::{ConfigReport, EpochReport, Event, EventLine, Metrics, TopologyReport};
 use crate::domain::bounds::{
-    Bounded, MAX_BATCH_SIZE, MAX_COUNT, MAX_EPOCHS, MAX_RANKS, MAX_VERSIONS, at_least_one, count, figure, first, moment, number,
-    process, seconds,
+    Bounded, MAX_BATCH_SIZE, MAX_CORES, MAX_COUNT, MAX_EPOCHS, MAX_RANKS, MAX_VERSIONS, at_least_one, count, figure, first,
+    moment, number, process, seconds,
 };
 use crate::domain::phase::Phase;
 
 /// Entries of a list in one report of the inspector.
 const MOST: usize = 4096;
-/// Logical cores of the largest host.
-const MAX_CORES: usize = 65_536;
 
 impl Bounded for EventLine {
     fn out_of_bounds(&self) -> Option<String> {

@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number::number;
 use crate::domain::bounds::{Bounded, MAX_COUNT, MAX_EPOCHS, count, figure, first};
+use crate::domain::number::number;
 
 /// Numbers in one sample.
 const MOST: usize = 4096;

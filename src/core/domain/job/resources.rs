@@ -22,50 +22,48 @@ pub struct Resources {
     /// Ranks to start. What an attempt really started stands in its own record.
     pub np: usize,
     /// `host:slots,...` as mpirun takes it; `None` for this host alone.
-    #[serde(default)]
     pub hosts: Option<String>,
     /// Path of an mpirun host file.
-    #[serde(default)]
     pub hostfile: Option<String>,
     /// Interfaces or networks for the way from host to host, separated by commas; `None` lets MPI choose.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub network_interface: Option<String>,
     /// Seconds in which every rank has to report; `None` for the usual.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_timeout_s: Option<f64>,
     /// Seconds after which the run is stopped; `None` for no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub time_limit_s: Option<f64>,
     /// A run that loses ranks goes on with those that are left, as long as there are so many; `None` lets it fail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_np: Option<usize>,
     /// How often it may do so; `None` for [`RESET_LIMIT`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reset_limit: Option<usize>,
     /// It goes on with more ranks, up to so many, when the script says that there is room; `None` for `np`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_np: Option<usize>,
     /// A program that prints the hosts that there are, `host:slots` a line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub host_discovery_script: Option<String>,
     /// Seconds to wait for as many slots as the least number of ranks; `None` for [`ELASTIC_TIMEOUT_S`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub elastic_timeout_s: Option<f64>,
     /// Let Slurm start it: as a batch job, which waits for its turn.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub slurm: bool,
     /// What the job asks Slurm for; `None` leaves it to Slurm.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus_per_node: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
     /// What the job is booked on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     /// Bits a second of the network that each rank is given on this host; `None` for what is there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<u64>,
 }
 

@@ -40,22 +40,17 @@ choices! {
 pub struct NvcnnSpec {
     pub model: ModelSpec,
     /// Height and width of the images; `None` for the model's own.
-    #[serde(default)]
     pub image_size: Option<usize>,
     /// A folder with TFRecord files or with a folder of JPEGs for each class; `None` for one synthetic batch.
-    #[serde(default)]
     pub data_dir: Option<String>,
     /// Images of one rank and batch.
     pub batch_size: usize,
     /// Steps in all, where `num_epochs` does not say.
     pub num_batches: usize,
-    #[serde(default)]
     pub num_epochs: Option<usize>,
     /// Where checkpoints are; `None` for none.
-    #[serde(default)]
     pub log_dir: Option<String>,
     /// A file for the timeline of all ranks; `None` for none.
-    #[serde(default)]
     pub timeline: Option<String>,
     /// Steps from one row of the table to the next.
     pub display_every: usize,
@@ -63,23 +58,18 @@ pub struct NvcnnSpec {
     pub save_interval_s: f64,
     /// The loss is multiplied by this before backward, and gradients are divided by it.
     pub loss_scale: f64,
-    #[serde(default)]
     pub larc_eta: Option<f64>,
-    #[serde(default)]
     pub larc_mode: Option<LarcMode>,
     /// Of the first step; `None` for the model's own.
-    #[serde(default)]
     pub learning_rate: Option<f64>,
     /// Test a checkpoint on the validation images, and train nothing.
     #[serde(default)]
     pub eval: bool,
     pub precision: NumberFormat,
     /// That decode images; `None` for the rank's share of the cores.
-    #[serde(default)]
     pub threads: Option<usize>,
     pub dct: Dct,
     /// Images that wait to be drawn from; `None` for the smaller of 10,000 and all.
-    #[serde(default)]
     pub shuffle_buffer: Option<usize>,
     pub bad_records: BadRecords,
     /// Train on the middle of each image, as it is.
@@ -93,7 +83,7 @@ pub struct NvcnnSpec {
     #[serde(default)]
     pub no_cuda: bool,
     /// On each simulated host, where hosts are simulated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks_per_host: Option<usize>,
     /// Settings that another version of the lab wrote, kept as they came.
     #[serde(flatten)]

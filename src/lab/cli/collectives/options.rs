@@ -1,7 +1,7 @@
 //! What the verbs of collectives are asked for: algorithms, sizes, shapes, and a run that measured some.
 
 use super::super::output::{Usage, say};
-use crate::domain::collective::{Algorithm, Method, Shape, UnknownMethod};
+use crate::domain::collective::{Algorithm, Method, Shape};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::runs::{Measurement, RunId, RunStore};
@@ -103,6 +103,6 @@ pub fn newest(store: &RunStore, fits: impl Fn(RunId) -> bool) -> Option<RunId> {
 #[derive(Clone, Debug)]
 pub struct List(pub Vec<Method>);
 
-pub fn list(text: &str) -> Result<List, UnknownMethod> {
+pub fn list(text: &str) -> Result<List, String> {
     Method::parse_list(text).map(List)
 }

@@ -30,7 +30,7 @@ pub(super) struct Buckets {
     /// What this rank has started since.
     started: Vec<Terms>,
     /// Memory for buckets that need no message.
-    shared: Option<SharedAverage>,
+    pub(super) shared: Option<SharedAverage>,
     /// Buckets that wait for the end. First, the part of `started` that departs from `agreed`: other ranks may have started
     /// something else, and a sum of unlike buckets would be nonsense, or make MPI end the job. So the first step overlaps
     /// nothing. Second, the last bucket, which has nothing left to overlap with: once all ranks are there, MPI's blocking
@@ -109,15 +109,6 @@ impl Buckets {
             _ => self.deferred.push((source, target, compression)),
         }
         Ok(())
-    }
-
-    /// Memory for the buckets to come.
-    pub(super) fn share(&mut self, shared: SharedAverage) {
-        self.shared = Some(shared);
-    }
-
-    pub(super) fn are_shared(&self) -> bool {
-        self.shared.is_some()
     }
 
     /// The shared memory, and which of its numbers are those of the bucket, if it lies there.

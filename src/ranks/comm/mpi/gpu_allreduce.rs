@@ -32,7 +32,7 @@ impl MpiComm {
             }
         }
         let nccl = self.gpu.get().ok_or("NCCL is not connected")?;
-        let memory = || GpuMemory::new(nccl.context(), numbers);
+        let memory = || GpuMemory::new(&nccl.context, numbers);
         let made = memory().and_then(|source| Ok(GpuAllreduce { nccl, source, target: memory()? })).map_err(said);
         // A rank without room would leave the others waiting.
         let problem = made.as_ref().err().map_or("", String::as_str);

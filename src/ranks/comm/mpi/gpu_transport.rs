@@ -2,8 +2,11 @@
 //!
 //! Never chooses differently on two ranks: all decide from the same facts.
 
+use serde::{Deserialize, Serialize};
+
 use crate::comm::communicator::{Communicator, Transport};
 use crate::comm::error::CommError;
+use crate::comm::gather::allgather_json;
 use crate::comm::nccl::{self, Gpu, Nccl};
 use crate::domain::topology::{ROOT_RANK, Rank};
 
@@ -12,31 +15,13 @@ const SHARES: i32 = 23_003;
 const SHARING: &str = "NCCL_MULTI_RANK_GPU_ENABLE";
 
 /// What the ranks have to know about each other's GPUs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Facts {
     /// `None` if the rank computes on a CPU.
     uuid: Option<String>,
     /// NCCL's number, or why there is none.
     nccl: Result<i32, String>,
     may_share: bool,
-}
-
-impl Facts {
-    /// Three lines.
-    fn to_bytes(&self) -> Vec<u8> {
-        let uuid = self.uuid.as_deref().unwrap_or_default();
-        let nccl = self.nccl.as_ref().map_or_else(|why| why.replace('\n', " "), i32::to_string);
-        format!("{uuid}\n{nccl}\n{}", u8::from(self.may_share)).into_bytes()
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Facts {
-        let text = String::from_utf8_lossy(bytes);
-        let mut lines = text.split('\n');
-        let mut line = || lines.next().unwrap_or_default().to_owned();
-        let (uuid, nccl, share) = (line(), line(), line());
-        let nccl = nccl.parse().map_err(|_| nccl);
-        Facts { uuid: (!uuid.is_empty()).then_some(uuid), nccl, may_share: share == "1" }
-    }
 }
 
 /// Why NCCL cannot be used, in a sentence. `facts` are in rank order.
@@ -75,10 +60,11 @@ fn objection(facts: &[Facts]) -> Option<String> {
 pub(super) fn connect(comm: &dyn Communicator, gpu: Option<Gpu>) -> Result<(Option<Nccl>, Option<Transport>), CommError> {
     let own = Facts {
         uuid: gpu.as_ref().map(|gpu| gpu.uuid.clone()),
-        nccl: if gpu.is_some() { nccl::version() } else { Err(String::new()) },
+        nccl: if gpu.is_some() { nccl::version().map_err(|why| why.replace('\n', " ")) } else { Err(String::new()) },
         may_share: std::env::var(SHARING).is_ok_and(|value| value == "1"),
     };
-    let facts: Vec<Facts> = comm.allgather(&own.to_bytes())?.iter().map(|bytes| Facts::from_bytes(bytes)).collect();
+    let facts: Option<Vec<Facts>> = allgather_json(comm, &own)?.into_iter().collect();
+    let facts = facts.unwrap_or_default();
     if facts.iter().all(|facts| facts.uuid.is_none()) {
         return Ok((None, None));
     }
@@ -131,7 +117,8 @@ mod tests {
     fn facts_survive_the_transfer() {
         let none = Facts { uuid: None, nccl: Err("libnccl.so.2 is not found".into()), may_share: false };
         for facts in [facts("GPU-1", 22_809, true), none] {
-            assert_eq!(Facts::from_bytes(&facts.to_bytes()), facts);
+            let bytes = serde_json::to_vec(&facts).unwrap();
+            assert_eq!(serde_json::from_slice::<Facts>(&bytes).unwrap(), facts);
         }
     }
 

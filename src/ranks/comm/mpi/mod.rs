@@ -268,11 +268,11 @@ impl Communicator for MpiComm {
     }
 
     fn can_share(&self) -> bool {
-        self.topology.local_size == self.topology.size && !self.buckets.borrow().are_shared()
+        self.topology.local_size == self.topology.size && self.buckets.borrow().shared.is_none()
     }
 
     fn share(&self, memory: SharedRegions) {
-        self.buckets.borrow_mut().share(SharedAverage::new(self.topology.rank.0, memory));
+        self.buckets.borrow_mut().shared = Some(SharedAverage::new(self.topology.rank.0, memory));
     }
 
     fn progress(&self) -> Result<(), CommError> {
@@ -350,15 +350,7 @@ impl Communicator for MpiComm {
         let starts: Vec<i32> = counts.iter().scan(0, |end, count| Some(std::mem::replace(end, *end + count))).collect();
         let mut all = vec![0u8; total as usize];
         self.world.all_gather_varcount_into(bytes, &mut PartitionMut::new(&mut all[..], &counts[..], &starts[..]));
-        let mut rest = all.as_slice();
-        Ok(lengths
-            .iter()
-            .map(|&length| {
-                let (part, after) = rest.split_at(length as usize);
-                rest = after;
-                part.to_vec()
-            })
-            .collect())
+        Ok(starts.iter().zip(&counts).map(|(&start, &count)| all[start as usize..][..count as usize].to_vec()).collect())
     }
 
     /// The negotiation is a barrier: it ends when all ranks have come.

@@ -134,7 +134,7 @@ impl Negotiation {
     }
 
     pub(super) fn warn(&self, message: &str) {
-        self.inspector.borrow().warn(message);
+        (self.inspector.borrow().on_warning)(message);
     }
 
     /// See [`StallInspector::drain`].

@@ -20,8 +20,6 @@ use crate::domain::collective::Operation;
 /// The ranks of a job, with messages that meet no others. No longer than its communicator, for its end is MPI's.
 pub struct MpiPoint<'a> {
     comm: SimpleCommunicator,
-    rank: usize,
-    size: usize,
     requests: RefCell<Requests>,
     _connected: PhantomData<&'a ()>,
 }
@@ -38,9 +36,7 @@ impl<'a> MpiPoint<'a> {
     /// # Collective
     /// All ranks (MPI_Comm_dup).
     pub(super) fn new(world: &'a SimpleCommunicator) -> MpiPoint<'a> {
-        let comm = world.duplicate();
-        let (rank, size) = (comm.rank() as usize, comm.size() as usize);
-        MpiPoint { comm, rank, size, requests: RefCell::default(), _connected: PhantomData }
+        MpiPoint { comm: world.duplicate(), requests: RefCell::default(), _connected: PhantomData }
     }
 
     /// Starts to send the numbers from `start` on.
@@ -88,11 +84,11 @@ fn wait_for_any(requests: &mut [MPI_Request]) -> Option<usize> {
 
 impl PointToPoint for MpiPoint<'_> {
     fn rank(&self) -> usize {
-        self.rank
+        self.comm.rank() as usize
     }
 
     fn size(&self) -> usize {
-        self.size
+        self.comm.size() as usize
     }
 
     fn exchange(&self, round: &Round, data: &mut [f32], scratch: &mut [f32], times: Option<&mut Times>) -> Result<(), CommError> {

@@ -29,7 +29,7 @@ pub(super) struct StallInspector {
     messages: SimpleCommunicator,
     rank: Rank,
     limits: StallLimits,
-    on_warning: Box<dyn Fn(&str)>,
+    pub(super) on_warning: Box<dyn Fn(&str)>,
     /// The last collective that each rank said it waits in, and its number.
     heard: Vec<Option<(u64, Signature)>>,
     /// Messages that their receivers have not taken yet.
@@ -167,10 +167,6 @@ impl StallInspector {
     /// Whether messages of this rank wait for a receiver.
     pub(super) fn has_unreceived(&self) -> bool {
         !self.sent.is_empty()
-    }
-
-    pub(super) fn warn(&self, message: &str) {
-        (self.on_warning)(message);
     }
 
     /// Returns when no rank has a message in flight, which MPI asks for before MPI_Finalize.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::domain::collective::{Fault, Message, Operation, Schedule};
+use crate::domain::collective::{Fault, Message, Naming, Operation, Schedule};
 
 /// Numbers in one message of MPI, which counts in i32: longer ones are cut.
 const LONGEST: usize = 1 << 30;
@@ -60,10 +60,7 @@ impl Plan {
                 let meets = |sent: &&&Message| sent.range.start < copy.range.end && copy.range.start < sent.range.end;
                 if let Some(sent) = sends[copy.to].iter().find(meets) {
                     let shared = copy.range.start.max(sent.range.start)..copy.range.end.min(sent.range.end);
-                    let (what, them) = match shared.len() {
-                        1 => (format!("number {}", shared.start), "it"),
-                        _ => (format!("numbers {} to {}", shared.start, shared.end - 1), "them"),
-                    };
+                    let (what, them) = (Naming::Numbers.place(&shared), if shared.len() == 1 { "it" } else { "them" });
                     let what = format!(
                         "sends {what} to rank {} and gets a copy of {them} from rank {} in the same round: put one of the two into \
                          another round",

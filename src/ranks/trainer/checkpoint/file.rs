@@ -53,8 +53,8 @@ pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<Written, SaveError
     // Not the folders above it: where they went, the run was removed while it trained, and must not come back.
     std::fs::create_dir(folder).or_else(|error| if folder.is_dir() { Ok(()) } else { Err(error) }).map_err(fail)?;
     let temporary = Temporary::create(folder, checkpoint.epoch).map_err(fail)?;
-    let bytes = write(temporary.path(), checkpoint).map_err(fail)?;
-    std::fs::rename(temporary.path(), &path).map_err(fail)?;
+    let bytes = write(&temporary.path, checkpoint).map_err(fail)?;
+    std::fs::rename(&temporary.path, &path).map_err(fail)?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(fail)?;
     let digest = checkpoint.parameters_digest();
     Ok(Written { path, epoch: checkpoint.epoch, images: checkpoint.images, bytes, digest })

@@ -2,7 +2,7 @@
 //!
 //! Never removes the file of a living writer: each holds a lock on its file, which goes with the process.
 
-use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const ATTEMPTS: usize = 8;
 
 /// A file of this process alone, removed with this value unless it was renamed.
 pub(super) struct Temporary {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     _lock: File,
 }
 
@@ -35,10 +35,6 @@ impl Temporary {
             }
         }
         Err(io::Error::other("another program keeps removing the temporary file"))
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 }
 
@@ -81,12 +77,8 @@ pub fn sweep(folder: &Path) {
 fn is_abandoned(path: &Path, host: &str) -> Option<bool> {
     let file = OpenOptions::new().write(true).open(path).ok()?;
     file.try_lock().ok()?;
-    Some(host == host::name() || is_old(&file.metadata().ok()?))
-}
-
-fn is_old(metadata: &Metadata) -> bool {
-    let age = metadata.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
-    age.is_some_and(|age| age > ABANDONED)
+    let is_old = |modified: SystemTime| modified.elapsed().is_ok_and(|age| age > ABANDONED);
+    Some(host == host::name() || file.metadata().ok()?.modified().is_ok_and(is_old))
 }
 
 #[cfg(test)]
@@ -112,7 +104,7 @@ mod tests {
         std::fs::create_dir(folder.path().join(name(5))).unwrap();
         let before = left(folder.path()).len();
         sweep(folder.path());
-        assert_eq!((left(folder.path()).len(), dead.exists(), living.path().exists()), (before - 1, false, true));
+        assert_eq!((left(folder.path()).len(), dead.exists(), living.path.exists()), (before - 1, false, true));
         drop(living);
         assert_eq!(left(folder.path()).len(), before - 2);
         sweep(&folder.path().join("gone"));

@@ -73,13 +73,8 @@ pub fn sample(cropping: &Cropping, width: u32, height: u32, boxes: &[BoundingBox
     for _ in 0..cropping.attempts {
         let aspect = unit(rng) * (widest - narrowest) + narrowest;
         if let Some(part) = part(cropping.area, whole, aspect, rng).filter(|part| shows(*part)) {
-            let side = |from: i64, to: i64| (to - from) as u32;
-            return Window {
-                x: part.left as u32,
-                y: part.top as u32,
-                width: side(part.left, part.right),
-                height: side(part.top, part.bottom),
-            };
+            let [x, y, right, bottom] = [part.left, part.top, part.right, part.bottom].map(|side| side as u32);
+            return Window { x, y, width: right - x, height: bottom - y };
         }
     }
     Window { x: 0, y: 0, width, height }

@@ -184,10 +184,7 @@ impl Decoder {
         let mut request = Request {
             bytes: bytes.as_ptr(),
             length: bytes.len(),
-            dct: match self.decoding.dct {
-                Dct::Accurate => 0,
-                Dct::Fast => 1,
-            },
+            dct: c_int::from(self.decoding.dct == Dct::Fast),
             fancy_upsampling: c_int::from(self.decoding.fancy_upsampling),
             denominator: times,
             x: part.x,

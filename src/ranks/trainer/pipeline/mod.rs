@@ -42,7 +42,7 @@ pub use worker::{Operations, VALIDATION_PART, View};
 use crate::dataset::images::{BadImage, BadRecords, ImageSource};
 use clocks::Totals;
 use error::MOST_BAD;
-use queue::{Next, Queue, Task};
+use queue::{Guard, Next, Queue, Task};
 use worker::{Draw, Worker};
 
 /// How images are prepared, and by how many.
@@ -117,10 +117,8 @@ pub struct Pipeline {
 
 /// Threads for the images of one rank: the ranks of a host share its cores. A rank that is bound to cores has them to itself.
 pub fn threads_for(cores: usize, ranks_on_host: usize, bound: bool) -> usize {
-    match bound {
-        true => cores.max(1),
-        false => (cores / ranks_on_host.max(1)).max(1),
-    }
+    let sharing = if bound { 1 } else { ranks_on_host.max(1) };
+    (cores / sharing).max(1)
 }
 
 /// Refuses what would train on nothing: an epoch has one full batch at least.
@@ -163,9 +161,8 @@ impl Pipeline {
             let thread = std::thread::Builder::new().name(format!("images-{number}"));
             let started = thread.spawn(move || {
                 // A thread that panics would leave the model waiting for ever.
-                let guard = queue.guard();
+                let _guard = Guard(&queue);
                 work(worker, &queue, &*source, settings);
-                guard.done();
             });
             pipeline.threads.push(started.map_err(|error| PipelineError::Threads(error.to_string()))?);
         }

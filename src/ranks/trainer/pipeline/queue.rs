@@ -211,25 +211,15 @@ impl Queue {
         self.lock().stopped = true;
         self.room.notify_all();
     }
-
-    pub(super) fn guard(&self) -> Guard<'_> {
-        Guard(Some(self))
-    }
 }
 
-/// Tells the model when a thread ends before its work does.
-pub(super) struct Guard<'a>(Option<&'a Queue>);
-
-impl Guard<'_> {
-    pub(super) fn done(mut self) {
-        self.0 = None;
-    }
-}
+/// Tells the model when its thread panics.
+pub(super) struct Guard<'a>(pub &'a Queue);
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        if let Some(queue) = self.0 {
-            queue.fail(PipelineError::Threads("one of them has panicked".into()));
+        if std::thread::panicking() {
+            self.0.fail(PipelineError::Threads("one of them has panicked".into()));
         }
     }
 }

@@ -37,7 +37,7 @@ use self::chrome::Lines;
 use self::drawing::{COMMUNICATION, Calls, Drawing, FIRST_BUCKET, Placement, TRAINING, nanoseconds};
 use super::device;
 use super::pipeline::Prepared;
-use super::recorder::Recorder;
+use super::recorder::{Recorder, Span};
 use super::report::Reporter;
 use super::stopwatch::Clock;
 use crate::comm::clock_sync::{self, ClockOffset, Correction};
@@ -110,7 +110,7 @@ impl Timeline {
     /// The image pipeline has prepared this batch, which the model trains on next.
     pub fn images(&self, batch: Prepared) {
         if let Some(recorder) = &self.recorder {
-            recorder.images(batch);
+            recorder.record(Span::Images(batch));
         }
     }
 
@@ -131,10 +131,7 @@ impl Timeline {
         let topology = comm.topology();
         let process = comm::launched_index();
         let path = path_of(file, if topology.size.0 == 1 { process } else { 0 });
-        let out = match topology.is_root() {
-            true => Some(TraceFile::create(path)?),
-            false => None,
-        };
+        let out = topology.is_root().then(|| TraceFile::create(path)).transpose()?;
         let clock = clock_sync::compare(comm, || nanoseconds(self.launched, Instant::now()))?;
         // The trace begins with the process that was launched first, as viewers know no time before zero.
         let zero = comm::allgather_numbers(comm, &[-clock.ahead])?.concat().into_iter().min().unwrap_or(0);
@@ -195,7 +192,7 @@ impl Timeline {
         (written.clock, written.lanes, written.images) = (after, drawn.lanes, drawn.images);
         // Its own collectives are no part of the training: one span stands for all of them.
         recorder.restart(spans);
-        recorder.section("timeline", began, Instant::now());
+        recorder.record(Span::Section { name: "timeline", began, ended: Instant::now() });
         Ok(())
     }
 }

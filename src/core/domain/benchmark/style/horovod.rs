@@ -11,13 +11,9 @@ pub(super) fn header(start: &Start) -> Vec<String> {
     ]
 }
 
-pub(super) fn warming_up() -> Vec<String> {
-    vec!["Running warmup...".into()]
-}
+pub(super) const WARMING_UP: [&str; 1] = ["Running warmup..."];
 
-pub(super) fn warmed_up() -> Vec<String> {
-    vec!["Running benchmark...".into()]
-}
+pub(super) const WARMED_UP: [&str; 1] = ["Running benchmark..."];
 
 /// Iterations count from 0.
 pub(super) fn row(start: &Start, iteration: usize, row: &Row) -> String {

@@ -15,7 +15,7 @@ pub(super) fn result(start: &Start, iterations: &Iterations, reports: &[Iteratio
     };
     let object = json!({
         "model": spec.model,
-        "images": start.images().to_string(),
+        "images": start.spec.input().to_string(),
         "data": start.data.label,
         "ranks": start.ranks(),
         "batch_size": { "per_device": spec.batch_size, "total": spec.batch_size * start.ranks() },

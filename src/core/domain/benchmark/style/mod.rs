@@ -25,27 +25,28 @@ impl Start<'_> {
         lines.push(format!(
             "# {model}, data: {} ({}), {batch_size} images per device and {total} in total, {precision}, NHWC in memory, {optimizer}",
             self.data.label,
-            self.images()
+            self.spec.input()
         ));
         lines.push(format!("# binding: {bind}. What each rank really got:"));
         lines.extend(
             self.places.iter().enumerate().map(|(rank, place)| format!("# rank {rank} on {}: {}", place.host, place.in_words())),
         );
-        match self.spec.style {
-            Style::Horovod => lines.extend(horovod::warming_up()),
-            Style::TfCnn => lines.extend(tf_cnn::warming_up()),
-            Style::Nvcnn => lines.extend(nvcnn::warming_up()),
-            Style::Json => {}
-        }
+        let warming_up: &[&str] = match self.spec.style {
+            Style::Horovod => &horovod::WARMING_UP,
+            Style::TfCnn => &tf_cnn::WARMING_UP,
+            Style::Nvcnn => &nvcnn::WARMING_UP,
+            Style::Json => &[],
+        };
+        lines.extend(warming_up.iter().map(|line| (*line).to_owned()));
         lines
     }
 
     /// Between the warm-up and the first iteration.
-    pub fn warmed_up(&self) -> Vec<String> {
+    pub fn warmed_up(&self) -> &'static [&'static str] {
         match self.spec.style {
-            Style::Horovod => horovod::warmed_up(),
-            Style::TfCnn => tf_cnn::warmed_up(),
-            Style::Nvcnn | Style::Json => Vec::new(),
+            Style::Horovod => &horovod::WARMED_UP,
+            Style::TfCnn => &tf_cnn::WARMED_UP,
+            Style::Nvcnn | Style::Json => &[],
         }
     }
 
@@ -75,7 +76,9 @@ impl Start<'_> {
                 tf_cnn::ending(iterations),
                 "tf_cnn_benchmarks multiplies rank 0's by the number of ranks, and its rows are rank 0's",
             ),
-            Style::Nvcnn => (nvcnn::ending(self, iterations), "nvcnn multiplies rank 0's by the number of ranks"),
+            Style::Nvcnn => {
+                (nvcnn::result(iterations, self.spec.warmup_batches), "nvcnn multiplies rank 0's by the number of ranks")
+            }
             Style::Json => return vec![json::result(self, iterations, reports)],
         };
         if self.ranks() > 1 {
@@ -119,7 +122,7 @@ mod tests {
         let mut lines = start.header();
         let warm = Iterations::new(64);
         lines.extend(start.warm_up_row(1, &Row { iterations: &warm, rate: 32.0, loss: 2.5 }));
-        lines.extend(start.warmed_up());
+        lines.extend(start.warmed_up().iter().map(|line| (*line).to_owned()));
         let mut iterations = Iterations::new(64 * spec.batches_per_iteration);
         let mut reports = Vec::new();
         for seconds in [1.0, 2.0, 1.0] {

@@ -101,9 +101,7 @@ pub(super) fn header(start: &Start) -> Vec<String> {
     header.lines()
 }
 
-pub(super) fn warming_up() -> Vec<String> {
-    BUILDING.into_iter().chain([FILLING]).chain(TRAINING).map(str::to_owned).collect()
-}
+pub(super) const WARMING_UP: [&str; 6] = [BUILDING[0], BUILDING[1], BUILDING[2], FILLING, TRAINING[0], TRAINING[1]];
 
 /// The first step, and every so many; all of a synthetic batch is one epoch.
 pub(super) fn row(start: &Start, number: usize, row: &Row) -> Option<String> {
@@ -111,8 +109,4 @@ pub(super) fn row(start: &Start, number: usize, row: &Row) -> Option<String> {
     let total = start.spec.batch_size * start.ranks();
     let epoch = start.data.images.map_or(1, |images| (number - 1) * total / images.max(1) + 1);
     is_due.then(|| step(number, epoch, row.rate, row.loss, start.learning_rate))
-}
-
-pub(super) fn ending(start: &Start, iterations: &Iterations) -> Vec<String> {
-    result(iterations, start.spec.warmup_batches)
 }

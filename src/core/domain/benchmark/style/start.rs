@@ -1,7 +1,6 @@
 //! What all styles tell of a benchmark: how it starts, and one row of it.
 
 use crate::domain::benchmark::{BenchmarkSpec, Iterations, PlacementReport};
-use crate::domain::images::InputShape;
 
 /// What is known before the first batch.
 #[derive(Clone, Debug)]
@@ -45,10 +44,6 @@ pub struct Row<'a> {
 impl Start<'_> {
     pub fn ranks(&self) -> usize {
         self.places.len()
-    }
-
-    pub fn images(&self) -> InputShape {
-        self.spec.input()
     }
 
     /// What ranks compute on, as Horovod's benchmark names it.

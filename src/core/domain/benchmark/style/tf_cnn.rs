@@ -34,13 +34,9 @@ pub(super) fn header(start: &Start) -> Vec<String> {
     ]
 }
 
-pub(super) fn warming_up() -> Vec<String> {
-    ["Generating training model", "Initializing graph", "Running warm up"].map(str::to_owned).to_vec()
-}
+pub(super) const WARMING_UP: [&str; 3] = ["Generating training model", "Initializing graph", "Running warm up"];
 
-pub(super) fn warmed_up() -> Vec<String> {
-    ["Done warm up", "Step\tImg/sec\ttotal_loss"].map(str::to_owned).to_vec()
-}
+pub(super) const WARMED_UP: [&str; 2] = ["Done warm up", "Step\tImg/sec\ttotal_loss"];
 
 /// The first one, and every so many batches: of all iterations so far.
 pub(super) fn row(start: &Start, iteration: usize, row: &Row) -> Option<String> {

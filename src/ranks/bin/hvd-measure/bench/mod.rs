@@ -13,8 +13,9 @@ use std::time::Instant;
 
 use hvd_lab::comm::{self, Communicator};
 use hvd_lab::domain::benchmark::style::{Row, Start};
-use hvd_lab::domain::benchmark::{BenchmarkSpec, Iterations, Style};
+use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, Iterations, Style};
 use hvd_lab::domain::event::Event;
+use hvd_lab::trainer::device::{self, Wish};
 use hvd_lab::trainer::distributed::AllreduceOptions;
 use hvd_lab::trainer::launch::{Failure, Launch};
 use hvd_lab::trainer::report::Reporter;
@@ -22,6 +23,7 @@ use hvd_lab::trainer::startup::{self, Refused};
 
 use args::Args;
 pub use args::PROGRAM;
+pub use place::room;
 use training::{Bench, LEARNING_RATE};
 
 pub fn main(flags: Vec<OsString>) -> ExitCode {
@@ -55,10 +57,11 @@ fn run(
     launched: Instant,
 ) -> anyhow::Result<()> {
     let topology = comm.topology();
-    spec.misfit(&place::room(spec), topology.local_size.0).map_or(memory, Err).map_err(Refused)?;
+    spec.misfit(&room(spec.no_cuda), topology.local_size.0).map_or(memory, Err).map_err(Refused)?;
 
     // One device for each rank, and where it really is.
-    let placement = place::device(spec, &topology);
+    let as_launched = spec.bind != Binding::Share;
+    let placement = device::place(&topology, Wish { no_gpu: spec.no_cuda, as_launched, threads: spec.threads });
     startup::introduce(comm, &placement, report)?;
     let places = place::of_all(comm, &placement, report)?;
 

@@ -1,11 +1,10 @@
 //! Where the ranks of a benchmark run: what was asked for, and what each rank really got.
 
 use hvd_lab::comm::{CommError, Communicator, allgather_json};
-use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, HostRoom, PlacementReport};
+use hvd_lab::domain::benchmark::{HostRoom, PlacementReport};
 use hvd_lab::domain::event::Event;
-use hvd_lab::domain::topology::Topology;
 use hvd_lab::host::{self, cpu::host_memory, numa};
-use hvd_lab::trainer::device::{self, Placement, Wish};
+use hvd_lab::trainer::device::{self, Placement};
 use hvd_lab::trainer::report::Reporter;
 
 /// Takes memory from this node from now on.
@@ -15,12 +14,6 @@ use hvd_lab::trainer::report::Reporter;
 pub fn prefer_node(node: Option<usize>) -> Result<(), String> {
     let Some(node) = node else { return Ok(()) };
     numa::prefer(node).map_err(|error| format!("--mem-node {node}: the system does not choose where memory comes from ({error})"))
-}
-
-/// The device of this rank, and its cores.
-pub fn device(spec: &BenchmarkSpec, topology: &Topology) -> Placement {
-    let as_launched = spec.bind != Binding::Share;
-    device::place(topology, Wish { no_gpu: spec.no_cuda, as_launched, threads: spec.threads })
 }
 
 /// Where each rank really is, by rank.
@@ -42,7 +35,7 @@ pub fn of_all(comm: &dyn Communicator, placement: &Placement, report: &Reporter)
 }
 
 /// What this host has.
-pub fn room(spec: &BenchmarkSpec) -> HostRoom {
-    let gpus = if spec.no_cuda { 0 } else { device::gpu_count() };
+pub fn room(no_cuda: bool) -> HostRoom {
+    let gpus = if no_cuda { 0 } else { device::gpu_count() };
     HostRoom { gpus, numa_nodes: numa::nodes(), free_memory: host_memory().0 }
 }

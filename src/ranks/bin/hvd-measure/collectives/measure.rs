@@ -177,10 +177,7 @@ impl<'a> Bench<'a> {
         executor.run(self.peers, target, &mut self.scratch)?;
         target.copy_from_slice(&self.source[..elements]);
         let log = executor.run_logged(self.peers, target, &mut self.scratch)?;
-        let clock = match before {
-            Some(before) => Some(Correction { before, after: compare()? }),
-            None => None,
-        };
+        let clock = before.map(|before| Ok::<_, CommError>(Correction { before, after: compare()? })).transpose()?;
         let messages = gather(self.comm, &log, clock.as_ref())?;
         for (part, messages) in messages.chunks(MESSAGES).enumerate() {
             let method = way.method.to_string();

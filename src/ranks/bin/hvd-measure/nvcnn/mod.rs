@@ -14,14 +14,12 @@ use std::time::Instant;
 
 use hvd_lab::comm::{self, Communicator};
 use hvd_lab::dataset::images::Part;
+use hvd_lab::domain::benchmark::Iterations;
 use hvd_lab::domain::benchmark::style::nvcnn;
-use hvd_lab::domain::benchmark::{HostRoom, Iterations};
 use hvd_lab::domain::event::{DigestMoment, EpochReport, Event, Metrics};
 use hvd_lab::domain::nvcnn::{BURN_IN_STEPS, MOMENTUM, MovingAverage, NvcnnSpec, Schedule, WEIGHT_DECAY};
 use hvd_lab::domain::phase::Phase;
-use hvd_lab::domain::topology::Topology;
 use hvd_lab::domain::units;
-use hvd_lab::host::cpu::host_memory;
 use hvd_lab::host::{access, files};
 use hvd_lab::trainer::checkpoint::Claim;
 use hvd_lab::trainer::config::try_writing;
@@ -40,6 +38,7 @@ use hvd_lab::trainer::startup;
 use hvd_lab::trainer::stop as asked;
 use hvd_lab::trainer::timeline::{self, Timeline};
 
+use crate::bench::room;
 use feed::Photos;
 
 pub fn main(flags: Vec<OsString>) -> ExitCode {
@@ -68,7 +67,7 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
     let (process, topology, ranks) = (comm::launched_index(), comm.topology(), comm.topology().size.0);
     // One device for each rank.
     let placement = device::place(&topology, Wish { no_gpu: spec.no_cuda, as_launched: false, threads: None });
-    agreed(comm, fits(spec, &topology))?;
+    agreed(comm, spec.misfit(&room(spec.no_cuda), topology.local_size.0).map_or(Ok(()), Err))?;
     let unwritable = spec.timeline.as_deref().and_then(|file| timeline::problem(Path::new(file), true));
     agreed(comm, unwritable.map_or(Ok(()), Err))?;
     startup::introduce(comm, &placement, report)?;
@@ -244,7 +243,7 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
     if !counted.is_empty() && pipeline.is_some() {
         report.line(&format!("# the image pipeline in the steps after the first {BURN_IN_STEPS}:"));
     }
-    let own: Vec<String> = pipeline.iter().map(|report| output::pipeline(topology.rank.0, report)).collect();
+    let own: Vec<String> = pipeline.iter().map(|report| format!("# pipeline of rank {}: {report}", topology.rank)).collect();
     gathered(comm, &own)?.iter().for_each(|line| report.line(line));
     pipeline.into_iter().for_each(|pipeline| report.event(Event::Pipeline(pipeline)));
     output::left_out(comm, report, &feed)?;
@@ -265,11 +264,4 @@ fn claim(folder: &Path, bytes: u64) -> Result<Claim, String> {
         ));
     }
     Claim::take(folder).map_err(|why| format!("--log-dir {name}: {why}"))
-}
-
-/// Whether this host can hold what its ranks need, and compute as asked.
-fn fits(spec: &NvcnnSpec, topology: &Topology) -> Result<(), String> {
-    let gpus = if spec.no_cuda { 0 } else { device::gpu_count() };
-    let host = HostRoom { gpus, free_memory: host_memory().0, ..HostRoom::default() };
-    spec.misfit(&host, topology.local_size.0).map_or(Ok(()), Err)
 }

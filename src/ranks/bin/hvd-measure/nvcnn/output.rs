@@ -3,7 +3,6 @@
 use hvd_lab::comm::Communicator;
 use hvd_lab::trainer::evaluate::TopMetrics;
 use hvd_lab::trainer::launch::{Failure, gathered};
-use hvd_lab::trainer::pipeline::PipelineReport;
 use hvd_lab::trainer::report::Reporter;
 
 use crate::feed::Feed;
@@ -18,11 +17,6 @@ pub fn epoch(number: usize, mean: &TopMetrics, images_per_sec: f64) -> String {
     format!(
         "# epoch {number}: loss {loss:.3} without the L2 penalty, top-1 {top_1:.1} %, top-5 {top_5:.1} % over all ranks, {images_per_sec:.1} images/s"
     )
-}
-
-/// What the image pipeline of a rank spent its time on, and who waited for whom.
-pub fn pipeline(rank: usize, report: &PipelineReport) -> String {
-    format!("# pipeline of rank {rank}: {report}")
 }
 
 /// How many images were left out, and which.

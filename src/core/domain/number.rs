@@ -1,4 +1,4 @@
-//! Numbers of events as JSON has them.
+//! Numbers of reports as JSON has them.
 
 use serde::{Deserialize, Deserializer};
 
