@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::follow::{self, Lines, View};
+use super::follow::{self, View};
 use super::output::{Usage, print_done, print_json_text, say};
 use super::settings::{Place, Starting};
 use crate::dataset::Location;
@@ -14,7 +14,7 @@ use crate::domain::history::{Attempt, History, Keep};
 use crate::domain::job::Workload;
 use crate::flags::{Benchmark, Flags};
 use crate::launch;
-use crate::runs::{Follower, RunRequest, RunStore};
+use crate::runs::{RunRequest, RunStore};
 
 mod flags;
 mod translate;
@@ -70,29 +70,28 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let request = request(&args)?;
     args.note.iter().for_each(|note| say(note));
     let store = RunStore::open_default()?;
-    if args.starting.dry_run {
-        return follow::show_line(&launch::preview(&store, &request)?, args.json);
-    }
     let Some(spec) = request.spec.benchmark().cloned() else { return Ok(ExitCode::FAILURE) };
-    let id = args.starting.start(&store, request)?;
-    if args.starting.detach {
-        return follow::leave(&store, id, args.json);
-    }
-    let follower = Follower::new(store.folder(id));
-    // The ranks print their object at the end, which a run that is stopped does not reach.
-    if !args.json && spec.style != Style::Json {
-        return follow::follow(&store, id, follower, View::new(false));
-    }
-    let mut seen = Seen(History::new(Keep::Everything));
-    let code = follow::follow(&store, id, follower, View::of_lines(args.json, &mut seen))?;
-    let data = Data { label: store.record(id)?.data_label, images: None };
-    let result = result(&spec, &data, &seen.0);
-    match (args.json, result) {
-        (true, result) => print_json_text(&format!("{{\"benchmark\":{}}}\n", result.unwrap_or("null".into())))?,
-        (false, Some(result)) => print_json_text(&format!("{result}\n"))?,
-        (false, None) => true,
-    };
-    Ok(code)
+    args.starting.run_and(&store, request, args.json, |id, follower| {
+        // The ranks print their object at the end, which a run that is stopped does not reach.
+        if !args.json && spec.style != Style::Json {
+            return follow::follow(&store, id, follower, View::new(false));
+        }
+        // Everything that the ranks report, for the result at the end.
+        let mut history = History::new(Keep::Everything);
+        let mut take = |line: &EventLine| {
+            history.take(line);
+            None
+        };
+        let code = follow::follow(&store, id, follower, View::of_lines(args.json, &mut take))?;
+        let data = Data { label: store.record(id)?.data_label, images: None };
+        let result = result(&spec, &data, &history);
+        match (args.json, result) {
+            (true, result) => print_json_text(&format!("{{\"benchmark\":{}}}\n", result.unwrap_or("null".into())))?,
+            (false, Some(result)) => print_json_text(&format!("{result}\n"))?,
+            (false, None) => true,
+        };
+        Ok(code)
+    })
 }
 
 fn request(args: &Args) -> Result<RunRequest, Usage> {
@@ -120,16 +119,6 @@ fn request(args: &Args) -> Result<RunRequest, Usage> {
 fn data_argument(folder: &Path) -> Result<String, Usage> {
     let whole = Location::from_argument(folder).absolute().into_argument();
     whole.into_os_string().into_string().map_err(|folder| Usage(format!("--data-dir {} is not text", folder.display())))
-}
-
-/// Everything that the ranks report, for the result at the end.
-struct Seen(History);
-
-impl Lines for Seen {
-    fn take(&mut self, line: &EventLine) -> Option<String> {
-        self.0.take(line);
-        None
-    }
 }
 
 /// As `--style json` prints it, of the iterations that all ranks have ended; `None` where there is none.

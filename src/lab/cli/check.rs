@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::named_run::run_id;
-use super::output::{Usage, say, say_damaged};
+use super::output::{Usage, print_either, say, say_damaged};
 use super::table::render;
 use super::{findings, lessons};
 use crate::course::{Judged, Verdict, judge};
 use crate::domain::run::{RunState, RunStatus};
-use crate::domain::step::{Step, StepSet};
+use crate::domain::step::Step;
 use crate::exercise;
 use crate::inspect::{Finding, Inspected, Outcome};
 use crate::runs::{RunId, RunStore, busy_host};
@@ -83,22 +83,19 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let Judged { record, verdicts, first, reading } = judge(&store, &home, id, args.step)?;
     let steps = record.training().map(|training| training.steps).unwrap_or_default();
-    if args.json {
-        let row = |verdict: &Verdict| {
-            let (number, outcome, evidence) = (verdict.number, verdict.outcome, &verdict.evidence);
-            json!({ "step": number, "on": verdict.is_of(steps), "outcome": outcome, "evidence": evidence })
-        };
-        let rows: Vec<_> = verdicts.iter().map(row).collect();
-        let first: BTreeMap<_, _> = first.iter().map(|(level, steps)| (level.name(), *steps)).collect();
-        let whole = json!({ "run": id, "np": record.np(), "steps": steps, "verdicts": rows, "first": first });
-        super::output::print_json(&whole)?;
-    } else {
-        let rows: Vec<_> = verdicts.iter().map(|verdict| cells(verdict, steps)).collect();
-        super::output::print(&render(&["step", "", "verdict", "evidence"], &rows))?;
-        if let Some(part) = record.disturbed() {
-            super::output::print(&format!("run {id}: {}\n", busy_host::note(part)))?;
-        }
-    }
+    let json = |verdict: &Verdict| {
+        let (number, outcome, evidence) = (verdict.number, verdict.outcome, &verdict.evidence);
+        json!({ "step": number, "on": verdict.is_of(steps), "outcome": outcome, "evidence": evidence })
+    };
+    let rows: Vec<_> = verdicts.iter().map(json).collect();
+    let levels: BTreeMap<_, _> = first.iter().map(|(level, steps)| (level.name(), *steps)).collect();
+    let whole = json!({ "run": id, "np": record.np(), "steps": steps, "verdicts": rows, "first": levels });
+    let cells = |verdict: &Verdict| {
+        let on = if verdict.is_of(steps) { "on" } else { "off" };
+        vec![verdict.number.to_string(), on.to_owned(), verdict.outcome.name().to_owned(), verdict.evidence.clone()]
+    };
+    let disturbed = record.disturbed().map(|part| format!("run {id}: {}\n", busy_host::note(part))).unwrap_or_default();
+    print_either(args.json, &whole, || render(&["step", "", "verdict", "evidence"], verdicts.iter().map(cells)) + &disturbed)?;
     say_damaged([&store.summary(id)?]);
     reading.note.iter().for_each(|note| say(note));
     first.iter().for_each(|(level, steps)| say(&level.first_in_words(id, *steps, &reading.progress)));
@@ -116,20 +113,15 @@ fn inspected(
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     judged.findings.retain(|finding| step.is_none() || finding.topic.step() == step);
-    if as_json {
-        let mut whole = findings::json(&judged);
-        whole["run"] = json!(id);
-        whole["state"] = json!(status.state);
-        super::output::print_json(&whole)?;
-    } else {
-        let table = match step {
-            Some(step) if judged.findings.is_empty() && !judged.is_empty => {
-                format!("run {id}: step {} was not judged: its ranks have reported nothing about it\n", step.number())
-            }
-            _ => findings::table(&judged),
-        };
-        super::output::print(&table)?;
-    }
+    let mut whole = findings::json(&judged);
+    whole["run"] = json!(id);
+    whole["state"] = json!(status.state);
+    print_either(as_json, &whole, || match step {
+        Some(step) if judged.findings.is_empty() && !judged.is_empty => {
+            format!("run {id}: step {} was not judged: its ranks have reported nothing about it\n", step.number())
+        }
+        _ => findings::table(&judged),
+    })?;
     let has_failed = status.state == RunState::Failed;
     if has_failed && !as_json {
         say(&format!("run {id} {}", status.end_in_words()));
@@ -146,19 +138,9 @@ fn places(store: &RunStore, id: RunId, exercise: &str, as_json: bool) -> anyhow:
         Usage(format!("run {id} belongs to the exercise {exercise}, which this version does not know: update hvd-lab"))
     })?;
     let all = program.shown(store, id)?;
-    if as_json {
-        let verdict = |shown: &Verdict| json!({ "number": shown.number, "outcome": shown.outcome, "evidence": shown.evidence });
-        let verdicts: Vec<_> = all.iter().map(verdict).collect();
-        super::output::print_json(&json!({ "run": id, "exercise": exercise, "verdicts": verdicts }))?;
-    } else {
-        let row = |shown: &Verdict| vec![shown.number.to_string(), shown.outcome.name().to_owned(), shown.evidence.clone()];
-        let rows: Vec<_> = all.iter().map(row).collect();
-        super::output::print(&render(&[program.noun, "verdict", "evidence"], &rows))?;
-    }
+    let json = |shown: &Verdict| json!({ "number": shown.number, "outcome": shown.outcome, "evidence": shown.evidence });
+    let whole = json!({ "run": id, "exercise": exercise, "verdicts": all.iter().map(json).collect::<Vec<_>>() });
+    let cells = |shown: &Verdict| vec![shown.number.to_string(), shown.outcome.name().to_owned(), shown.evidence.clone()];
+    print_either(as_json, &whole, || render(&[program.noun, "verdict", "evidence"], all.iter().map(cells)))?;
     Ok(if all.iter().all(Verdict::has_passed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn cells(verdict: &Verdict, steps: StepSet) -> Vec<String> {
-    let on = if verdict.is_of(steps) { "on" } else { "off" };
-    vec![verdict.number.to_string(), on.to_owned(), verdict.outcome.name().to_owned(), verdict.evidence.clone()]
 }

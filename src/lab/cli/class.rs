@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
-
 use super::output::{Usage, print, print_json_text};
 use super::table::{or_dash, render};
 use crate::course::{Class, Level, Standing, State};
@@ -54,7 +52,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     loop {
         let class = Class::read(&args.folder, host::now_s())
             .map_err(|error| Usage(format!("cannot read the class's folder {}: {error}", args.folder.display())))?;
-        let text = if args.json { json(&class)? } else { describe(&class, &args.folder) };
+        let text = if args.json { json(&class) } else { describe(&class, &args.folder) };
         let print = if args.json { print_json_text } else { print };
         if text != shown && !print(&format!("{}{text}", if shown.is_empty() { "" } else { "\n" }))? {
             return Ok(ExitCode::SUCCESS);
@@ -67,7 +65,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn json(class: &Class) -> anyhow::Result<String> {
+fn json(class: &Class) -> String {
     let totals = Step::ALL.map(|step| {
         let (counts, failing) = class.totals(step);
         let mut row = serde_json::json!({ "step": step.number(), "failing": failing });
@@ -80,7 +78,7 @@ fn json(class: &Class) -> anyhow::Result<String> {
         "totals": totals,
         "problems": class.problems,
     });
-    Ok(serde_json::to_string_pretty(&whole).context("the class cannot be written as JSON")? + "\n")
+    format!("{whole:#}\n")
 }
 
 fn describe(class: &Class, folder: &Path) -> String {
@@ -88,15 +86,15 @@ fn describe(class: &Class, folder: &Path) -> String {
     if class.learners.is_empty() {
         text += &format!("no learner in {} yet: `hvd-lab progress --share DIR` shares a learner's progress\n", folder.display());
     } else {
-        let rows: Vec<_> = class.learners.iter().map(cells).collect();
-        text += &render(&["learner", "1234567890", "written", "predicted", "next", "last seen", "state"], &rows);
+        let heading = ["learner", "1234567890", "written", "predicted", "next", "last seen", "state"];
+        text += &render(&heading, class.learners.iter().map(cells));
         let totals = Step::ALL.map(|step| {
             let (counts, failing) = class.totals(step);
             let counts = counts.into_iter().chain([failing]).map(|count| count.to_string());
             [step.number().to_string(), step.title().to_owned()].into_iter().chain(counts).collect()
         });
         let heading = [["step", "title"].as_slice(), &Level::ALL.map(Level::name), &["failing"]].concat();
-        text += &format!("\n{}\n", render(&heading, &totals));
+        text += &format!("\n{}\n", render(&heading, totals));
         let counts = State::ALL.map(|state| (class.count(state), state.name()));
         let counts: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();

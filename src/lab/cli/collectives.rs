@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::output::{print, print_json, say};
+use super::output::{print_either, say};
 use super::table::render;
 use crate::course::{Claim, Outcome, ProgressFile, check_collectives};
 use crate::runs::{Measurement, RunId, RunStore};
@@ -58,12 +58,9 @@ pub(super) fn check(home: &Path, store: &RunStore, id: RunId, as_json: bool) -> 
     let Measurement { record, spec, measured, .. } = options::open(store, Some(id))?;
     let claims = check_collectives(&spec, &measured);
     ProgressFile::of(home).note(|progress| progress.note_collectives(id, &claims)).iter().for_each(|note| say(note));
-    if as_json {
-        print_json(&serde_json::json!({ "run": id, "np": record.np(), "claims": claims }))?;
-    } else {
-        let cells = |claim: &Claim| vec![claim.what.clone(), claim.outcome.name().to_owned(), claim.evidence.clone()];
-        print(&render(&["what", "verdict", "evidence"], &claims.iter().map(cells).collect::<Vec<_>>()))?;
-    }
+    let cells = |claim: &Claim| vec![claim.what.clone(), claim.outcome.name().to_owned(), claim.evidence.clone()];
+    let whole = serde_json::json!({ "run": id, "np": record.np(), "claims": claims });
+    print_either(as_json, &whole, || render(&["what", "verdict", "evidence"], claims.iter().map(cells)))?;
     let all_passed = claims.iter().all(|claim| claim.outcome == Outcome::Passed);
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use super::named_run::run_id;
 use super::output::{Usage, print, print_exact, print_json_text, say_damaged};
+use super::several::once;
 use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::inspect::{Inspected, Outcome, Topic};
@@ -63,9 +64,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         (None, Some(file)) => Some(Format::of(file).map_err(Usage)?),
         (None, None) => None,
     };
-    let mut named = BTreeSet::new();
     // One that is named twice is compared once.
-    let ids: Vec<RunId> = args.ids.iter().copied().filter(|id| named.insert(*id)).collect();
+    let ids = once(args.ids.clone());
     if let (1, Some(id)) = (ids.len(), ids.first().filter(|_| args.ids.len() > 1)) {
         return Err(Usage(format!("run {id} cannot be compared with itself: name another run")).into());
     }
@@ -132,8 +132,7 @@ fn collectives(all: &Measurements) -> String {
         }
         cells
     };
-    let rows: Vec<Vec<String>> = all.keys().into_iter().map(row).collect();
-    let mut text = render(&heading.iter().map(String::as_str).collect::<Vec<_>>(), &rows);
+    let mut text = render(&heading.iter().map(String::as_str).collect::<Vec<_>>(), all.keys().into_iter().map(row));
     for run in all.runs() {
         let words = [Some(format!("np {}", run.measured.ranks)), run.spec.link()];
         let mut words = words.into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -146,13 +145,12 @@ fn collectives(all: &Measurements) -> String {
 fn for_people(report: &Report) -> String {
     let heading =
         ["run", "np", "img/s", "speed-up", "efficiency", "waits", "to target", "sooner", "device-s", "accuracy", "differs in"];
-    let cells: Vec<_> = report.runs.iter().map(|(row, run)| cells(row, run)).collect();
-    let mut text = render(&heading, &cells);
+    let mut text = render(&heading, report.runs.iter().map(|(row, run)| cells(row, run)));
     text.extend(busy_host::notes(report.runs.iter().map(|(_, run)| *run)).map(|note| format!("{note}\n")));
     for source in report.published {
         text.push_str(&format!("\npublished: {}\n{}\n", source.title, source.setting));
         let heading = ["result", "np", "img/s", "speed-up", "efficiency", "sooner", "total", "accuracy", ""];
-        text.push_str(&render(&heading, &source.rows.iter().map(published).collect::<Vec<_>>()));
+        text.push_str(&render(&heading, source.rows.iter().map(published)));
     }
     text
 }

@@ -41,67 +41,64 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (sender, samples) = channel();
-    let mut ranks = RunningRanks::default();
+    let mut runs = Runs::new();
     let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
         // The receiver is gone: the command is about to end.
         let _ = sender.send(sample);
     });
     // Use is a difference of two samples: the first one, taken without knowing the ranks, has none to show.
-    sampler.watch(ranks.look());
+    sampler.watch(running_ranks(&mut runs));
     next(&samples)?;
     next(&samples)?;
-    let mut painter = Painter { redraw: args.watch && !args.json && std::io::stdout().is_terminal(), started: false };
+    let redraws = args.watch && !args.json && std::io::stdout().is_terminal();
+    // Cleared once; then over the block before, each line cleared behind its end, and what is left below: so nothing flickers.
+    let mut start = "\x1b[2J\x1b[H";
     loop {
         let sample = next(&samples)?;
         let text = if args.json {
             printable::json(&format!("{}\n", serde_json::to_string(&sample)?)).into_owned()
-        } else if painter.redraw {
+        } else if redraws {
             // Over what is there already: no more than fits, or it would scroll away.
             let (columns, rows) = crate::tui::size().unwrap_or((80, 24));
             device_bars::lines(&sample, columns, rows.saturating_sub(1).max(1)).join("\n") + "\n"
         } else {
             printable::lines(&describe(&sample)).into_owned()
         };
-        let is_read = painter.print(&text, args.watch && !args.json)?;
+        let shown = match redraws {
+            true => format!("{start}{}\x1b[J", text.replace('\n', "\x1b[K\n")),
+            false if args.watch && !args.json => format!("{text}\n"),
+            false => text,
+        };
+        start = "\x1b[H";
+        // Its parts are safe already.
+        let is_read = print_exact(&shown)?;
         if !(args.watch && is_read) {
             return Ok(ExitCode::SUCCESS);
         }
-        sampler.watch(ranks.look());
+        sampler.watch(running_ranks(&mut runs));
     }
 }
 
-/// The ranks of all runs that are going on this host, from the runs' own events.
-#[derive(Default)]
-struct RunningRanks {
-    runs: HashMap<RunId, (Follower, BTreeMap<usize, RankPlace>)>,
-}
+/// The runs that are followed, each with the places of its ranks.
+type Runs = HashMap<RunId, (Follower, BTreeMap<usize, RankPlace>)>;
 
-impl RunningRanks {
-    /// Empty if there are no runs, or none can be read.
-    fn look(&mut self) -> Vec<RankPlace> {
-        let Some(store) = RunStore::open_existing() else { return Vec::new() };
-        let going = store.going();
-        self.runs.retain(|id, _| going.contains(id));
-        let host = host::name();
-        for id in going {
-            let (follower, places) =
-                self.runs.entry(id).or_insert_with(|| (Follower::without_lines(store.folder(id)), BTreeMap::new()));
-            loop {
-                let updates = follower.poll();
-                if updates.is_empty() {
-                    break;
-                }
-                for update in updates {
-                    if let RunUpdate::Event(EventLine { process, event: Event::Topology(report), .. }) = update
-                        && report.host == host
-                    {
-                        places.insert(process, report.place(process));
-                    }
-                }
+/// The ranks of all runs that are going on this host, from the runs' own events. Empty if there are no runs, or none can be read.
+fn running_ranks(runs: &mut Runs) -> Vec<RankPlace> {
+    let Some(store) = RunStore::open_existing() else { return Vec::new() };
+    let going = store.going();
+    runs.retain(|id, _| going.contains(id));
+    let host = host::name();
+    for id in going {
+        let (follower, places) = runs.entry(id).or_insert_with(|| (Follower::without_lines(store.folder(id)), BTreeMap::new()));
+        for update in std::iter::repeat_with(|| follower.poll()).take_while(|updates| !updates.is_empty()).flatten() {
+            if let RunUpdate::Event(EventLine { process, event: Event::Topology(report), .. }) = update
+                && report.host == host
+            {
+                places.insert(process, report.place(process));
             }
         }
-        self.runs.values().flat_map(|(_, places)| places.values().cloned()).collect()
     }
+    runs.values().flat_map(|(_, places)| places.values().cloned()).collect()
 }
 
 fn next(samples: &Receiver<TelemetrySample>) -> anyhow::Result<TelemetrySample> {
@@ -110,35 +107,10 @@ fn next(samples: &Receiver<TelemetrySample>) -> anyhow::Result<TelemetrySample> 
     })
 }
 
-/// Prints one block after the other, on a terminal over the one before.
-struct Painter {
-    redraw: bool,
-    /// Something is on the screen already.
-    started: bool,
-}
-
-impl Painter {
-    /// `text` is safe already.
-    fn print(&mut self, text: &str, blocks: bool) -> std::io::Result<bool> {
-        // Clear once; then home, each line cleared behind its end, and what is left below: so nothing flickers.
-        let start = if self.started { "\x1b[H" } else { "\x1b[2J\x1b[H" };
-        self.started = true;
-        match self.redraw {
-            true => print_exact(&format!("{start}{}\x1b[J", text.replace('\n', "\x1b[K\n"))),
-            false if blocks => print_exact(&format!("{text}\n")),
-            false => print_exact(text),
-        }
-    }
-}
-
 fn describe(sample: &TelemetrySample) -> String {
     let mut lines = vec![format!("host {}", sample.host)];
-    if let Some(reason) = &sample.gpu_missing {
-        lines.push(format!("no GPU: {reason}"));
-    }
-    for device in &sample.devices {
-        lines.extend(describe_device(device));
-    }
+    lines.extend(sample.gpu_missing.iter().map(|reason| format!("no GPU: {reason}")));
+    lines.extend(sample.devices.iter().flat_map(describe_device));
     lines.join("\n") + "\n"
 }
 

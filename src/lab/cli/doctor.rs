@@ -8,7 +8,9 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use super::output::print;
+use crate::dataset;
 use crate::domain::job::Resources;
+use crate::domain::training::DataSource;
 use crate::domain::units;
 
 mod check;
@@ -69,16 +71,16 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let load = machine::LoadNow::begin();
     // Before the launcher makes the folder.
     let temporary = machine::temporary();
-    let gpus = machine::gpus();
-    let trainer = trainer::examine(gpus.count, &mut checks);
+    let (gpus, check_of_gpus) = machine::gpus();
+    let trainer = trainer::examine(gpus, &mut checks);
     launcher::examine(trainer.as_ref(), &mut checks);
-    checks.push(gpus.check);
+    checks.push(check_of_gpus);
     checks.push(machine::cores());
     checks.push(load.check());
     checks.push(machine::memory());
     checks.extend(machine::shared_memory());
     checks.extend(machine::sharing());
-    let images = machine::images(args.offline);
+    let images = dataset::locate(DataSource::Auto, None, args.offline);
     checks.push(machine::data(&images));
     checks.extend(machine::home());
     checks.push(temporary);

@@ -10,7 +10,6 @@ use std::process::ExitCode;
 use self::verbs::{Try, What, columns, note, open_editor, reset, text, watch};
 use super::follow::{self, View};
 use super::output::{Usage, print, print_done, print_exact, print_json, say};
-use crate::domain::event::EventLine;
 use crate::exercise::{self, Begun, Built, Diff, Folder, Language, Program, Track};
 use crate::runs::{Follower, RunStore};
 
@@ -110,15 +109,6 @@ fn in_language(args: &Args, home: &Path) -> Result<Track, Usage> {
     }
 }
 
-/// Prints nothing: the output of the ranks stays in their logs.
-struct Silent;
-
-impl follow::Lines for Silent {
-    fn take(&mut self, _: &EventLine) -> Option<String> {
-        None
-    }
-}
-
 /// The learner's program of a track.
 struct Own<'a> {
     program: &'static Program,
@@ -215,7 +205,8 @@ impl Own<'_> {
         let store = RunStore::open(home)?;
         let attempted = program.attempt((&store, home), built, &source, |Begun { run, .. }| {
             let follower = Follower::from_here(store.folder(run));
-            follow::follow(&store, run, follower, View::of_lines(false, &mut Silent)).map(drop)
+            // The output of the ranks stays in their logs.
+            follow::follow(&store, run, follower, View::of_lines(false, &mut |_| None)).map(drop)
         })?;
         let status = store.status(attempted.run)?;
         print_json(&json::attempted(program, folder, &source, &attempted, &status))?;

@@ -82,11 +82,10 @@ fn request(args: &Args, kind: FaultKind, np: usize) -> Result<FaultRequest, Usag
     if let Some(rank) = args.rank.filter(|rank| *rank != process) {
         return Err(Usage(format!("--rank {rank}: only rank 0 writes files and is the root, so {kind} is made in rank 0")));
     }
-    if process < np {
-        Ok(FaultRequest { kind, process, seconds: args.seconds })
-    } else {
-        Err(Usage(format!("--rank {process}: the run has the ranks 0 to {}", np - 1)))
+    if process >= np {
+        return Err(Usage(format!("--rank {process}: the run has the ranks 0 to {}", np - 1)));
     }
+    Ok(FaultRequest { kind, process, seconds: args.seconds })
 }
 
 /// Until somebody has named the rank, or nobody will.

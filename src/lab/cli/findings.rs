@@ -48,10 +48,8 @@ impl Inspector {
         let gone: BTreeSet<Topic> = self.told.iter().map(|(topic, _)| *topic).filter(|topic| !objects(*topic)).collect();
         self.told.retain(|(topic, _)| !gone.contains(topic));
         let now = |topic: &Topic| inspected.findings.iter().find(|finding| finding.topic == *topic);
-        let back = gone.iter().map(|topic| match now(topic) {
-            Some(finding) => format!("taken back: {}", inspected.in_words(finding)),
-            None => format!("taken back: {}", topic.name()),
-        });
+        let words = |topic: &Topic| now(topic).map_or(topic.name().to_owned(), |finding| inspected.in_words(finding));
+        let back = gone.iter().map(|topic| format!("taken back: {}", words(topic)));
         let new = inspected.wrong().filter(|wrong| self.told.insert((wrong.topic, wrong.place.clone())));
         back.chain(new.map(|wrong| format!("wrong: {}", inspected.in_words(wrong)))).collect()
     }

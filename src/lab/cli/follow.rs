@@ -27,11 +27,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Looks without news after which the supervisor is looked for.
 const LOOKS_PER_CHECK: usize = 10;
 
-/// What is printed of a run that does not print for people itself.
-pub(super) trait Lines {
-    /// Lines for the next event, each with its end.
-    fn take(&mut self, line: &EventLine) -> Option<String>;
-}
+/// What is printed of a run that does not print for people itself: lines for the next event, each with its end.
+pub(super) type Lines<'a> = dyn FnMut(&EventLine) -> Option<String> + 'a;
 
 /// Say that the run goes on without us.
 pub(super) fn leave(store: &RunStore, id: RunId, json: bool) -> anyhow::Result<ExitCode> {
@@ -98,7 +95,8 @@ pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, mut vi
                 }
             }
         }
-        view.tell_wrong();
+        let wrong = view.inspector.as_mut().map(Inspector::news).unwrap_or_default();
+        wrong.iter().for_each(|wrong| view.note(wrong));
         if let Some(status) = ended {
             break status;
         }
@@ -122,7 +120,7 @@ pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, mut vi
 #[derive(Default)]
 pub(super) struct View<'a> {
     /// Instead of what the ranks print.
-    lines: Option<&'a mut dyn Lines>,
+    lines: Option<&'a mut Lines<'a>>,
     /// Events as JSON, and no bar.
     json: bool,
     /// A verdict follows and says what ended the run.
@@ -151,7 +149,7 @@ impl<'a> View<'a> {
     }
 
     /// These lines instead of those that the ranks print.
-    pub(super) fn of_lines(json: bool, lines: &'a mut dyn Lines) -> View<'a> {
+    pub(super) fn of_lines(json: bool, lines: &'a mut Lines<'a>) -> View<'a> {
         View { lines: Some(lines), ..View::new(json) }
     }
 
@@ -173,7 +171,7 @@ impl<'a> View<'a> {
         match update {
             RunUpdate::Event(line) => {
                 self.inspector.iter_mut().for_each(|inspector| inspector.take(&line));
-                let text = self.lines.as_mut().and_then(|lines| lines.take(&line));
+                let text = self.lines.as_mut().and_then(|lines| lines(&line));
                 if self.json {
                     return print_json_text(&format!("{}\n", line.to_line()));
                 }
@@ -197,12 +195,6 @@ impl<'a> View<'a> {
             }
             _ => Ok(true),
         }
-    }
-
-    /// What the inspector has found wrong since the last call.
-    fn tell_wrong(&mut self) {
-        let news = self.inspector.as_mut().map(Inspector::news).unwrap_or_default();
-        news.iter().for_each(|wrong| self.note(wrong));
     }
 
     fn print(&self, line: &str) -> io::Result<bool> {

@@ -54,15 +54,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     };
     let pair = side_by_side(&store, args.step, runs)?;
-    if args.json {
-        super::output::print_json(&pair)?
-    } else {
-        super::output::print(&lessons::plain_text(&format!(
-            "# {}\n\n{}",
-            args.step,
-            Results::Guided(Box::new(pair)).to_markdown()
-        )))?
-    };
+    let markdown = || format!("# {}\n\n{}", args.step, Results::Guided(Box::new(pair.clone())).to_markdown());
+    super::output::print_either(args.json, &pair, || lessons::plain_text(&markdown()))?;
     Ok(code)
 }
 

@@ -6,6 +6,7 @@ use super::output::Usage;
 use super::settings::{Place, Starting};
 use super::user_program::{self, UserProgramFlags};
 use crate::launch;
+use crate::runs::RunStore;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,5 +50,5 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let own = args.own.inspected();
     let spec = user_program::spec_on(args.place.own_resources()?, &own, &args.words)?;
     let request = args.starting.request(&args.place, spec.resources, spec.workload, launch::OWN_PROGRAM)?;
-    args.starting.run(request, args.json)
+    args.starting.run(&RunStore::open_default()?, request, args.json)
 }

@@ -89,16 +89,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(What::Answer { number, value }) => answer(find(&Catalog::open(args.lessons.as_deref())?, number)?, value.trim()),
         Some(What::Check { folder }) => {
             let proof = proofread(folder.or(args.lessons).as_deref())?;
-            for problem in &proof.problems {
+            let of_lessons = proof.problems.iter().map(ToString::to_string);
+            let problems: Vec<String> = of_lessons.chain(exercise::proofread()).collect();
+            for problem in &problems {
                 print(&format!("{problem}\n"))?;
             }
-            let programs = exercise::proofread();
-            for problem in &programs {
-                print(&format!("{problem}\n"))?;
-            }
-            let problems = proof.problems.len() + programs.len();
-            say(&format!("{} lessons, the exercise and its solutions, {problems} to fix", proof.lessons));
-            Ok(if problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+            say(&format!("{} lessons, the exercise and its solutions, {} to fix", proof.lessons, problems.len()));
+            Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
     }
 }
@@ -125,8 +122,7 @@ fn list(catalog: &Catalog, json: bool) -> anyhow::Result<ExitCode> {
         let mark = lesson.step.map_or("", mark);
         vec![lesson.number.to_string(), mark.to_owned(), lesson.title.clone(), lesson.summary.clone()]
     };
-    let rows: Vec<_> = catalog.lessons().map(row).collect();
-    print_done(&render(&["lesson", "", "title", "summary"], &rows))
+    print_done(&render(&["lesson", "", "title", "summary"], catalog.lessons().map(row)))
 }
 
 fn in_markdown(question: &Question) -> String {
@@ -187,10 +183,7 @@ fn writes_rust() -> bool {
 
 /// A lesson as one reads it in a terminal. `fold_for_rust`: folded for a learner who writes Rust, or else Python; `None` unfolds all.
 fn text(lesson: &Lesson, hints: usize, fold_for_rust: Option<bool>, progress: &Progress) -> String {
-    let title = match lesson.step {
-        Some(step) => format!("Step {}/10: {}", step.number(), lesson.title),
-        None => lesson.title.clone(),
-    };
+    let title = lesson.step.map_or(lesson.title.clone(), |step| format!("Step {}/10: {}", step.number(), lesson.title));
     let is_answered = |id: QuestionId| progress.tries(id).next().is_some();
     let body = lesson.text(is_answered);
     let body = match fold_for_rust {

@@ -128,10 +128,6 @@ fn verb<A: clap::Args + 'static>(name: &'static str, run: fn(A) -> anyhow::Resul
 }
 
 impl Verb {
-    fn trains(self) -> Verb {
-        Verb { trains: true, ..self }
-    }
-
     fn hidden(self, about: &'static str) -> Verb {
         Verb { hidden: Some(about), ..self }
     }
@@ -145,7 +141,7 @@ impl Verb {
 /// All verbs, in the order of the help.
 fn verbs() -> Vec<Verb> {
     vec![
-        verb("run", run::run).trains(),
+        Verb { trains: true, ..verb("run", run::run) },
         verb("inspect", inspect::run),
         verb("runs", runs::run),
         verb("stop", stop::run),
@@ -153,12 +149,12 @@ fn verbs() -> Vec<Verb> {
         verb("queue", queue::run),
         verb("compare", compare::run),
         verb("lessons", lessons::run),
-        verb("exercise", exercise::run).trains(),
-        verb("guided", guided::run).trains(),
-        verb("ablation", ablation::run).trains(),
-        verb("collectives", collectives::run).trains(),
-        verb("bench", bench::run).trains(),
-        verb("nvcnn", nvcnn::run).trains(),
+        Verb { trains: true, ..verb("exercise", exercise::run) },
+        Verb { trains: true, ..verb("guided", guided::run) },
+        Verb { trains: true, ..verb("ablation", ablation::run) },
+        Verb { trains: true, ..verb("collectives", collectives::run) },
+        Verb { trains: true, ..verb("bench", bench::run) },
+        Verb { trains: true, ..verb("nvcnn", nvcnn::run) },
         verb("simulate", simulate::run),
         verb("check", check::run),
         verb("progress", progress::run),
@@ -204,10 +200,8 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<ArgMatches, cl
 /// # Errors
 /// What the verb or the screen could not do.
 pub fn obey(asked: &ArgMatches) -> anyhow::Result<ExitCode> {
-    let verb = asked.subcommand().and_then(|(name, matches)| {
-        let verb = verbs().into_iter().find(|verb| verb.name == name)?;
-        Some((verb, matches))
-    });
+    let found = |(name, matches)| Some((verbs().into_iter().find(|verb| verb.name == name)?, matches));
+    let verb = asked.subcommand().and_then(found);
     if verb.as_ref().is_none_or(|(verb, _)| verb.trains) {
         setup::offer()?;
     }

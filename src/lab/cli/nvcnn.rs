@@ -8,7 +8,7 @@ use crate::domain::job::Workload;
 use crate::domain::nvcnn::NvcnnSpec;
 use crate::flags::NvcnnFlags;
 use crate::launch;
-use crate::runs::RunRequest;
+use crate::runs::{RunRequest, RunStore};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,7 +40,8 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    args.starting.run(request(&args)?, args.json)
+    let request = request(&args)?;
+    args.starting.run(&RunStore::open_default()?, request, args.json)
 }
 
 fn request(args: &Args) -> Result<RunRequest, Usage> {

@@ -69,7 +69,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => {
             let names = Level::ALL.map(Level::name);
             let heading = [["step", "title"].as_slice(), &names, &["evidence"]].concat();
-            super::output::print(&render(&heading, &rows(&reading.progress)))?;
+            super::output::print(&render(&heading, Step::ALL.map(|step| cells(step, &reading.progress))))?;
             super::output::print(&format!("{}\n", reading.progress.in_words()))?;
             let practice: String = reading.progress.practice().iter().map(|line| format!("{line}\n")).collect();
             super::output::print(&practice)?;
@@ -120,13 +120,10 @@ fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) ->
     super::output::print_done(&format!("shared as {}: it is copied there at every change\n", share.path().display()))
 }
 
-fn rows(progress: &Progress) -> Vec<Vec<String>> {
-    let row = |step: Step| {
-        let levels = progress.cells(step).map(|cell| or_dash(Some(cell).filter(|cell| !cell.is_empty())));
-        let [number, title] = [step.number().to_string(), step.title().to_owned()];
-        [number, title].into_iter().chain(levels).chain([progress.evidence(step).unwrap_or_default().to_owned()]).collect()
-    };
-    Step::ALL.map(row).to_vec()
+fn cells(step: Step, progress: &Progress) -> Vec<String> {
+    let levels = progress.cells(step).map(|cell| or_dash(Some(cell).filter(|cell| !cell.is_empty())));
+    let [number, title] = [step.number().to_string(), step.title().to_owned()];
+    [number, title].into_iter().chain(levels).chain([progress.evidence(step).unwrap_or_default().to_owned()]).collect()
 }
 
 fn export(progress: &Progress, path: &Path, force: bool) -> anyhow::Result<()> {

@@ -11,7 +11,7 @@ use super::interrupt;
 use super::output::{print, print_json_done};
 use super::table::{or_dash, render};
 use crate::domain::units;
-use crate::launch::{DeviceState, RunOf, SharedMachine, WaitingRow};
+use crate::launch::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,7 +56,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if args.json {
             return print_json_done(&as_json(machine.as_ref()));
         }
-        let text = machine.as_ref().map_or_else(not_shared, describe);
+        let text = machine.as_ref().map_or(NOT_SHARED.to_owned(), describe);
         let gap = if shown.is_empty() { "" } else { "\n" };
         if text != shown && !print(&format!("{gap}{text}"))? {
             return Ok(ExitCode::SUCCESS);
@@ -71,9 +71,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn not_shared() -> String {
-    "this machine is not shared: runs start at once, beside each other (`hvd-lab queue --help` says how to share it)\n".into()
-}
+const NOT_SHARED: &str =
+    "this machine is not shared: runs start at once, beside each other (`hvd-lab queue --help` says how to share it)\n";
 
 fn describe(machine: &SharedMachine) -> String {
     let limits = Some(machine.limits()).filter(|limits| !limits.is_empty()).map(|limits| format!(": {limits}"));
@@ -83,41 +82,33 @@ fn describe(machine: &SharedMachine) -> String {
         machine.rules.file.display(),
         limits.unwrap_or_default()
     );
-    let rows: Vec<Vec<String>> = machine
-        .rows
-        .iter()
-        .map(|row| {
-            let (state, run) = match &row.state {
-                DeviceState::Free => ("free".to_owned(), None),
-                DeviceState::Busy(by) => (format!("busy, not leased ({by})"), None),
-                DeviceState::Leased(run) => ("leased".to_owned(), Some(run)),
-            };
-            let of = |field: fn(&RunOf) -> String| or_dash(run.map(field));
-            let ends = run.and_then(|run| run.ends_s).map(|ends_s| machine.in_about(ends_s));
-            vec![row.name.clone(), state, of(|run| run.user.clone()), of(|run| run.run.clone()), or_dash(ends)]
-        })
-        .collect();
-    text += &render(&["device", "state", "user", "run", "free again"], &rows);
+    let device = |row: &DeviceRow| {
+        let (state, run) = match &row.state {
+            DeviceState::Free => ("free".to_owned(), None),
+            DeviceState::Busy(by) => (format!("busy, not leased ({by})"), None),
+            DeviceState::Leased(run) => ("leased".to_owned(), Some(run)),
+        };
+        let of = |field: fn(&RunOf) -> String| or_dash(run.map(field));
+        let ends = run.and_then(|run| run.ends_s).map(|ends_s| machine.in_about(ends_s));
+        vec![row.name.clone(), state, of(|run| run.user.clone()), of(|run| run.run.clone()), or_dash(ends)]
+    };
+    text += &render(&["device", "state", "user", "run", "free again"], machine.rows.iter().map(device));
     if machine.waiting.is_empty() {
         return text + "\nnobody waits\n";
     }
-    let rows: Vec<Vec<String>> = machine
-        .waiting
-        .iter()
-        .map(|row| {
-            let WaitingRow { run, count, estimate } = row;
-            vec![
-                estimate.place.to_string(),
-                run.user.clone(),
-                run.run.clone(),
-                machine.devices.counted(*count),
-                units::clock(machine.now_s - run.since_s),
-                machine.start_of(row),
-            ]
-        })
-        .collect();
+    let waiting = |row: &WaitingRow| {
+        let WaitingRow { run, count, estimate } = row;
+        vec![
+            estimate.place.to_string(),
+            run.user.clone(),
+            run.run.clone(),
+            machine.devices.counted(*count),
+            units::clock(machine.now_s - run.since_s),
+            machine.start_of(row),
+        ]
+    };
     text += "\n";
-    text += &render(&["place", "user", "run", "needs", "waits", "expected start"], &rows);
+    text += &render(&["place", "user", "run", "needs", "waits", "expected start"], machine.waiting.iter().map(waiting));
     text += &machine.kept().map(|kept| format!("\n{kept}\n")).unwrap_or_default();
     text + "\nTimes follow from time limits, and from how fast epochs went so far: a run may end earlier.\n"
 }
@@ -126,26 +117,22 @@ fn as_json(machine: Option<&SharedMachine>) -> serde_json::Value {
     let Some(machine) = machine else { return json!({ "shared": false }) };
     let run =
         |run: &RunOf| json!({ "user": run.user, "run": run.run, "pid": run.pid, "since_s": run.since_s, "ends_s": run.ends_s });
-    let devices: Vec<_> = machine
-        .rows
-        .iter()
-        .map(|row| match &row.state {
-            DeviceState::Free => json!({ "name": row.name, "device": row.device, "state": "free" }),
-            DeviceState::Busy(by) => json!({ "name": row.name, "device": row.device, "state": "busy", "by": by }),
-            DeviceState::Leased(of) => json!({ "name": row.name, "device": row.device, "state": "leased", "run": run(of) }),
+    let device = |row: &DeviceRow| match &row.state {
+        DeviceState::Free => json!({ "name": row.name, "device": row.device, "state": "free" }),
+        DeviceState::Busy(by) => json!({ "name": row.name, "device": row.device, "state": "busy", "by": by }),
+        DeviceState::Leased(of) => json!({ "name": row.name, "device": row.device, "state": "leased", "run": run(of) }),
+    };
+    let waiting = |row: &WaitingRow| {
+        json!({
+            "place": row.estimate.place, "run": run(&row.run), "needs": row.count, "start_s": row.estimate.start_s,
+            "passed_over": row.estimate.is_skipped,
         })
-        .collect();
-    let waiting: Vec<_> = machine
-        .waiting
-        .iter()
-        .map(|row| {
-            json!({
-                "place": row.estimate.place, "run": run(&row.run), "needs": row.count, "start_s": row.estimate.start_s,
-                "passed_over": row.estimate.is_skipped,
-            })
-        })
-        .collect();
+    };
     json!({
-        "shared": true, "file": machine.rules.file, "lent": machine.devices.to_string(), "devices": devices, "waiting": waiting,
+        "shared": true,
+        "file": machine.rules.file,
+        "lent": machine.devices.to_string(),
+        "devices": machine.rows.iter().map(device).collect::<Vec<_>>(),
+        "waiting": machine.waiting.iter().map(waiting).collect::<Vec<_>>(),
     })
 }

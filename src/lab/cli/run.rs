@@ -78,26 +78,18 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             _ => None,
         };
         launch::continue_run(&store, id, MoreWork { epochs, time_limit_s, force: args.settings.force })?;
-        return follow_or_leave(&store, id, follower, &args);
+        if args.starting.detach {
+            return follow::leave(&store, id, args.json);
+        }
+        return follow::follow(&store, id, follower, View::new(args.json));
     }
     let request = request(&args)?;
-    if args.starting.dry_run {
+    if args.starting.dry_run && request.spec.resources.slurm && !args.json {
         let line = launch::preview(&store, &request)?;
-        if request.spec.resources.slurm && !args.json {
-            follow::show_notes(&line);
-            return super::output::print_done(&launch::slurm::script(&request.spec.resources, &line, "hvd-lab"));
-        }
-        return follow::show_line(&line, args.json);
+        follow::show_notes(&line);
+        return super::output::print_done(&launch::slurm::script(&request.spec.resources, &line, "hvd-lab"));
     }
-    let id = args.starting.start(&store, request)?;
-    follow_or_leave(&store, id, Follower::new(store.folder(id)), &args)
-}
-
-fn follow_or_leave(store: &RunStore, id: RunId, follower: Follower, args: &Args) -> anyhow::Result<ExitCode> {
-    if args.starting.detach {
-        return follow::leave(store, id, args.json);
-    }
-    follow::follow(store, id, follower, View::new(args.json))
+    args.starting.run(&store, request, args.json)
 }
 
 fn request(args: &Args) -> anyhow::Result<RunRequest> {

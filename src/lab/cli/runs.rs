@@ -133,7 +133,7 @@ fn list(store: &RunStore, args: &Args) -> anyhow::Result<ExitCode> {
         return print_done(&format!("none of {} runs matches `{}`\n", all.len(), filter.text()));
     }
     let heading = ["run", "state", "np", "steps", "epochs", "model", "images", "img/s", "accuracy", "training", "name"];
-    let mut text = render(&heading, &runs.iter().map(|run| cells(run)).collect::<Vec<_>>());
+    let mut text = render(&heading, runs.iter().map(|run| cells(run)));
     for (run, place) in runs.iter().filter_map(|run| Some((run.id, run.elsewhere.as_ref()?))) {
         text += &format!("run {run} cannot be reached: it may still be running {place}\n");
     }
@@ -173,7 +173,7 @@ fn trash(deleted: &[Deleted]) -> anyhow::Result<ExitCode> {
         let name = run.name.clone().unwrap_or_default();
         vec![run.id.to_string(), units::date(run.deleted_s), units::bytes(run.bytes()), name]
     });
-    print_done(&render(&["run", "deleted", "size", "name"], &cells.collect::<Vec<_>>()))
+    print_done(&render(&["run", "deleted", "size", "name"], cells))
 }
 
 fn empty(store: &RunStore, older_than: f64, yes: bool) -> anyhow::Result<ExitCode> {

@@ -54,28 +54,30 @@ pub struct Starting {
 }
 
 impl Starting {
-    /// Start a run of this verb.
+    /// Starts a run of this verb and follows it, unless it is to be left alone; with `--dry-run` shows its line instead.
     ///
     /// # Errors
-    /// As [`launch::start`], and where the folder of [`Starting::output_filename`] cannot be used.
-    pub fn start(&self, store: &RunStore, request: RunRequest) -> anyhow::Result<RunId> {
-        rank_files::start(store, request, self.output_filename.as_deref())
+    /// As [`launch::start`] and [`launch::preview`], and where the folder of [`Starting::output_filename`] cannot be used.
+    pub fn run(&self, store: &RunStore, request: RunRequest, as_json: bool) -> anyhow::Result<ExitCode> {
+        self.run_and(store, request, as_json, |id, follower| follow::follow(store, id, follower, View::new(as_json)))
     }
 
-    /// Starts a run and follows it, unless it is to be left alone; with `--dry-run` shows its line instead.
+    /// The same, where the verb follows it in a way of its own.
     ///
     /// # Errors
-    /// As [`Starting::start`], and as [`launch::preview`].
-    pub fn run(&self, request: RunRequest, as_json: bool) -> anyhow::Result<ExitCode> {
-        let store = RunStore::open_default()?;
+    /// As [`Starting::run`], and those of the verb.
+    pub fn run_and(
+        &self,
+        store: &RunStore,
+        request: RunRequest,
+        as_json: bool,
+        follow: impl FnOnce(RunId, Follower) -> anyhow::Result<ExitCode>,
+    ) -> anyhow::Result<ExitCode> {
         if self.dry_run {
-            return follow::show_line(&launch::preview(&store, &request)?, as_json);
+            return follow::show_line(&launch::preview(store, &request)?, as_json);
         }
-        let id = self.start(&store, request)?;
-        if self.detach {
-            return follow::leave(&store, id, as_json);
-        }
-        follow::follow(&store, id, Follower::new(store.folder(id)), View::new(as_json))
+        let id = rank_files::start(store, request, self.output_filename.as_deref())?;
+        if self.detach { follow::leave(store, id, as_json) } else { follow(id, Follower::new(store.folder(id))) }
     }
 
     /// What is to be started, of the verbs that take a [`Place`]. `preset` is what the list of runs shows for one.
@@ -106,13 +108,17 @@ impl Place {
         Ok(job.resources)
     }
 
-    /// As [`Settings::own_resources`], with the first flag that asks for something.
+    /// As [`Settings::own_resources`].
     pub fn own_resources(&self) -> Result<(Resources, Option<&'static str>), Usage> {
-        let mut job = launch::default_preset(false).spec;
-        job.resources = Resources::ranks(1);
-        self.given.put_into(&mut job, |_| true).map_err(Usage)?;
-        Ok((job.resources, self.given.given().find(|flag| *flag != "time-limit")))
+        own_resources(&self.given)
     }
+}
+
+fn own_resources<F: Flagged<Spec = TrainingJob>>(given: &Flags<F>) -> Result<(Resources, Option<&'static str>), Usage> {
+    let mut job = launch::default_preset(false).spec;
+    job.resources = Resources::ranks(1);
+    given.put_into(&mut job, |_| true).map_err(Usage)?;
+    Ok((job.resources, given.given().find(|flag| is_of_resources(flag) && *flag != "time-limit")))
 }
 
 /// Whether it is about how ranks are started, whatever they do.
@@ -133,20 +139,21 @@ fn is_of_resources(flag: &str) -> bool {
     RESOURCES.contains(&flag)
 }
 
-/// All settings of a training but the steps, which only `run` lets you choose.
+/// Settings of a training: all but the steps, which only `run` lets you choose, or those of its resources alone.
 #[derive(Debug)]
-enum AllButSteps {}
+enum OfTraining<const RESOURCES_ONLY: bool> {}
 
-#[derive(Debug)]
-enum ResourcesOnly {}
+type AllButSteps = OfTraining<false>;
+type ResourcesOnly = OfTraining<true>;
 
-impl Flagged for AllButSteps {
+impl<const RESOURCES_ONLY: bool> Flagged for OfTraining<RESOURCES_ONLY> {
     type Spec = TrainingJob;
 
     const SHOWS_DEFAULTS: bool = false;
 
     fn settings() -> impl Iterator<Item = &'static Setting<TrainingJob>> {
-        SETTINGS.iter().filter(|setting| setting.flag != "steps")
+        let is_one = |flag: &str| if RESOURCES_ONLY { is_of_resources(flag) } else { flag != "steps" };
+        SETTINGS.iter().filter(move |setting| is_one(setting.flag))
     }
 
     fn default_spec() -> TrainingJob {
@@ -161,31 +168,7 @@ impl Flagged for AllButSteps {
     }
 }
 
-impl Flagged for ResourcesOnly {
-    type Spec = TrainingJob;
-
-    const SHOWS_DEFAULTS: bool = false;
-
-    fn settings() -> impl Iterator<Item = &'static Setting<TrainingJob>> {
-        SETTINGS.iter().filter(|setting| is_of_resources(setting.flag))
-    }
-
-    fn default_spec() -> TrainingJob {
-        AllButSteps::default_spec()
-    }
-
-    fn adjusted(command: Command) -> Command {
-        AllButSteps::adjusted(command)
-    }
-}
-
 impl Settings {
-    /// What was asked for, with all other settings as the preset has them.
-    pub fn request(&self) -> Result<RunRequest, Usage> {
-        let (job, preset) = self.training()?;
-        Ok(self.request_for(job, preset))
-    }
-
     /// To train `job`, as the other flags ask for it.
     pub fn request_for(&self, job: TrainingJob, preset: String) -> RunRequest {
         let data_dir = self.data_dir.clone();
@@ -205,12 +188,9 @@ impl Settings {
         Ok((job, preset.name))
     }
 
-    /// Where an own program is started: one rank, where nobody asks for more.
-    pub fn own_resources(&self) -> Result<Resources, Usage> {
-        let mut job = launch::default_preset(false).spec;
-        job.resources = Resources::ranks(1);
-        self.given.put_into(&mut job, |_| true).map_err(Usage)?;
-        Ok(job.resources)
+    /// Where an own program is started: one rank, where nobody asks for more. With the first flag that is about how ranks are started.
+    pub fn own_resources(&self) -> Result<(Resources, Option<&'static str>), Usage> {
+        own_resources(&self.given)
     }
 
     /// The first flag that is about the lab's trainer and its images.
@@ -218,11 +198,6 @@ impl Settings {
         let row = self.given.given().find(|flag| !is_of_resources(flag));
         let others = [(has_steps, "steps"), (self.preset.is_some(), "preset"), (self.data_dir.is_some(), "data-dir")];
         row.or_else(|| others.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag))
-    }
-
-    /// The first flag that is about how ranks are started.
-    pub fn of_ranks(&self) -> Option<&'static str> {
-        self.given.given().find(|flag| is_of_resources(flag) && *flag != "time-limit")
     }
 
     /// What this flag was given, if it was.

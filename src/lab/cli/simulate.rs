@@ -59,6 +59,8 @@ const WHAT_IS_SIMULATED: &[&str] = &[
 
 /// Bytes of a table of layers.
 const MOST_BYTES: u64 = 4 << 20;
+/// GPUs, and network cards, of one node.
+const MOST_IN_NODE: usize = 1024;
 /// Sizes in one table.
 const MOST_SIZES: usize = 100;
 const USUAL_SIZES: [usize; 13] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 27_360];
@@ -83,7 +85,7 @@ pub struct Args {
     #[arg(long, value_name = "F", value_parser = positive)]
     images_per_sec: Option<f64>,
     /// Images per rank and batch [default: that of the rate].
-    #[arg(short = 'b', long, value_name = "N", value_parser = batch)]
+    #[arg(short = 'b', long, value_name = "N", value_parser = |text: &str| whole(text, MAX_BATCH_SIZE))]
     batch_size: Option<usize>,
     /// Runs of yours that the numbers come from: training on one rank and on two, and one of collectives. Runs on more ranks are only
     /// set beside the prediction.
@@ -96,10 +98,10 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     within: Option<String>,
     /// GPUs of a node [default: 8].
-    #[arg(long, value_name = "N", value_parser = in_node)]
+    #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, MOST_IN_NODE))]
     per_node: Option<usize>,
     /// Network cards of a node [default: 1].
-    #[arg(long, value_name = "N", value_parser = in_node)]
+    #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, MOST_IN_NODE))]
     nics: Option<usize>,
     /// Numbers of ranks, with commas, up to 100000 [default: 1 to 27360].
     #[arg(long, value_name = "LIST", value_parser = sizes)]
@@ -121,7 +123,7 @@ pub struct Args {
     #[arg(long)]
     hierarchical: bool,
     /// Images of an epoch [default: 1281167 (ImageNet), or 60000 for models of Fashion-MNIST].
-    #[arg(long, value_name = "N", value_parser = images)]
+    #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, MAX_COUNT))]
     images: Option<usize>,
     /// Price of one GPU for one hour, for the cost of an epoch.
     #[arg(long, value_name = "PRICE", value_parser = price)]
@@ -162,7 +164,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let own = own(&args)?;
     refuse_of_a_network(&args)?;
     let sizes = args.np.as_ref().map_or(USUAL_SIZES_HERE.to_vec(), |Sizes(sizes)| sizes.clone());
-    if !own.has_messages() && sizes.iter().any(|ranks| *ranks > 1) {
+    if own.two.is_none() && own.fit.is_none() && sizes.iter().any(|ranks| *ranks > 1) {
         let missing = "--from tells nothing of messages yet: name a training run on two ranks too (`hvd-lab run --np 2`), or one of \
                        collectives (`hvd-lab collectives run --np 2`)";
         return Err(Usage(missing.into()).into());
@@ -205,10 +207,7 @@ fn refuse_of_a_network(args: &Args) -> Result<(), Usage> {
 fn simulated(args: &Args) -> anyhow::Result<Simulated> {
     let numbers = numbers();
     let own = if args.from.is_empty() { None } else { Some(own(args)?) };
-    let name = match &own {
-        Some(own) => own.one.model.as_str(),
-        None => args.model.as_deref().unwrap_or("resnet50"),
-    };
+    let name = own.as_ref().map(|own| own.one.model.as_str()).or(args.model.as_deref()).unwrap_or("resnet50");
     let layers = match &args.layers {
         Some(file) => {
             let problem = |problem: &dyn std::fmt::Display| Usage(format!("--layers {}: {problem}", file.display()));
@@ -294,18 +293,6 @@ fn sizes(text: &str) -> Result<Sizes, String> {
 fn whole(text: &str, most: usize) -> Result<usize, String> {
     let number = text.trim().parse().ok().filter(|number| (1..=most).contains(number));
     number.ok_or_else(|| format!("`{text}` is not a whole number from 1 to {most}"))
-}
-
-fn batch(text: &str) -> Result<usize, String> {
-    whole(text, MAX_BATCH_SIZE)
-}
-
-fn images(text: &str) -> Result<usize, String> {
-    whole(text, MAX_COUNT)
-}
-
-fn in_node(text: &str) -> Result<usize, String> {
-    whole(text, 1024)
 }
 
 fn number(text: &str) -> Option<f64> {

@@ -2,15 +2,14 @@
 //!
 //! Never cuts a cell: a narrow terminal wraps.
 
-use std::borrow::Cow;
-
 use crate::columns;
 use crate::domain::printable;
 
 /// Rows under a heading, columns as wide as their widest cell; numbers to the right.
-pub(super) fn render(heading: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn render(heading: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     // Before they are measured; a name with a line break must not look like a row of its own.
-    let rows: Vec<Vec<Cow<str>>> = rows.iter().map(|row| row.iter().map(|cell| printable::line(cell)).collect()).collect();
+    let safe = |row: Vec<String>| row.iter().map(|cell| printable::line(cell).into_owned()).collect();
+    let rows: Vec<Vec<String>> = rows.into_iter().map(safe).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| columns::width(cell));
         cells.chain([columns::width(heading[column])]).max().unwrap_or(0)
@@ -29,7 +28,7 @@ pub(super) fn render(heading: &[&str], rows: &[Vec<String>]) -> String {
     };
     let mut text = line(&mut heading.iter().copied());
     for row in &rows {
-        text.push_str(&line(&mut row.iter().map(Cow::as_ref)));
+        text.push_str(&line(&mut row.iter().map(String::as_str)));
     }
     text
 }
@@ -46,21 +45,21 @@ mod tests {
     #[test]
     fn a_cell_may_be_as_long_as_it_likes() {
         let rows = [vec!["1".to_owned(), "x".repeat(70_000)], vec!["2".to_owned(), "y".to_owned()]];
-        let lengths: Vec<usize> = render(&["run", "name"], &rows).lines().map(str::len).collect();
+        let lengths: Vec<usize> = render(&["run", "name"], rows).lines().map(str::len).collect();
         assert_eq!(lengths, [9, 5 + 70_000, 6]);
     }
 
     #[test]
     fn a_cell_is_one_line_and_as_wide_as_it_looks() {
         let rows = [["日本", "x"], ["a\n2  \x1b[2Jfinished", "y"]].map(|row| row.map(String::from).to_vec());
-        assert_eq!(render(&["name", "of"], &rows), "name           of\n日本           x\na 2  finished  y\n");
+        assert_eq!(render(&["name", "of"], rows), "name           of\n日本           x\na 2  finished  y\n");
     }
 
     #[test]
     fn columns_line_up() {
         let rows = [["1", "finished", "-"], ["12", "failed", "1900"]].map(|row| row.map(String::from).to_vec());
         assert_eq!(
-            render(&["run", "state", "img/s"], &rows),
+            render(&["run", "state", "img/s"], rows),
             "run  state     img/s\n  1  finished      -\n 12  failed     1900\n"
         );
     }

@@ -45,7 +45,7 @@ pub(super) fn spec(settings: &Settings, has_steps: bool, own: &UserProgramFlags,
     if let Some(flag) = settings.of_training(has_steps) {
         return Err(Usage(format!("--{flag} is for the lab's trainer: give your own program its own flags, behind its name")));
     }
-    spec_on((settings.own_resources()?, settings.of_ranks()), own, words)
+    spec_on(settings.own_resources()?, own, words)
 }
 
 /// The same, with the resources that were asked for, and the first flag that asked for any.

@@ -70,9 +70,9 @@ impl Program {
             let words = format!("run {run} was {}, so it is not judged: check your program again\n", status.end_in_words());
             return Ok(Attempted::not_judged(run, words));
         }
-        let mut judged = self.judge(store, home, run)?;
+        let (mut shown, mut notes) = self.judge(store, home, run)?;
         if self.is_tried_further(text) {
-            let first = self.passes(&status, &judged.shown, text);
+            let first = self.passes(&status, &shown, text);
             let evidence = || Evidence::of(&store.folder(run), &store.record(run)?);
             let conditions = match (first, self.has_steps()) {
                 (true, true) => self.conditions(text, Some(&evidence()?)),
@@ -81,20 +81,20 @@ impl Program {
             };
             for condition in conditions {
                 // Stop at the first failure: further runs would only take time.
-                if !self.has_passed(&judged.shown, text) {
+                if !self.has_passed(&shown, text) {
                     break;
                 }
                 let once_more = match condition.start(self, store, &built, text, run) {
                     // The program's own doing.
                     Err(gone @ LaunchError::CheckpointsGone { .. }) => {
-                        condition.blame(&gone.to_string(), &mut judged.shown);
+                        condition.blame(&gone.to_string(), &mut shown);
                         continue;
                     }
                     started => started?,
                 };
                 follow(Begun { run: once_more, once_more: Some(condition) })?;
                 if let Some(words) = self.changed_meanwhile(home, text) {
-                    return Ok(Attempted { notes: judged.notes, ..Attempted::not_judged(run, words) });
+                    return Ok(Attempted { notes, ..Attempted::not_judged(run, words) });
                 }
                 let status = store.status(once_more)?;
                 if status.state == RunState::Stopped {
@@ -104,15 +104,15 @@ impl Program {
                     );
                     return Ok(Attempted::not_judged(run, words));
                 }
-                condition.enter(self, text, &status, &self.shown(store, once_more)?, &mut judged.shown);
+                condition.enter(self, text, &status, &self.shown(store, once_more)?, &mut shown);
             }
         }
-        judged.notes.extend(self.conclude(home, run, text, &judged.shown));
-        let words = self.verdict_in_words(&status, &judged.shown, text);
-        let has_passed = self.passes(&status, &judged.shown, text);
+        notes.extend(self.conclude(home, run, text, &shown));
+        let words = self.verdict_in_words(&status, &shown, text);
+        let has_passed = self.passes(&status, &shown, text);
         let is_all = has_passed && self.next(text).is_none();
         let words = if is_all { words + &Track::Program(self).after(home) } else { words };
-        Ok(Attempted { run, words, notes: judged.notes, has_passed, shown: judged.shown })
+        Ok(Attempted { run, words, notes, has_passed, shown })
     }
 
     /// What to say if the learner has changed the file meanwhile. Each rank of each run reads a program in Python anew, so the runs

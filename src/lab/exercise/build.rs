@@ -2,10 +2,9 @@
 //!
 //! Never changes the checkout but for its target folder, which it shares so that the first build takes seconds.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{fs, io, thread};
+use std::{fs, io};
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -48,27 +47,17 @@ fn compile(folder: &Folder, of: &'static Program, text: &str) -> Result<Built, E
         cargo.arg("--release");
     }
     // Where the checkout says where libtorch and MPI are.
-    cargo.current_dir(&source).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = cargo.spawn().map_err(ExerciseError::NoCargo)?;
-    let words = child.stderr.take().map(|mut pipe| {
-        thread::spawn(move || {
-            let mut words = Vec::new();
-            // If the pipe breaks, use what cargo wrote before.
-            let _ = pipe.read_to_end(&mut words);
-            words
-        })
-    });
-    let output = child.wait_with_output().map_err(ExerciseError::NoCargo)?;
-    let words = words.and_then(|words| words.join().ok()).unwrap_or_default();
+    let output = cargo.current_dir(&source).stdin(Stdio::null()).output().map_err(ExerciseError::NoCargo)?;
+    let words = String::from_utf8_lossy(&output.stderr);
     let said = output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
     // The shell's way to say that it could not start cargo.
     if let Some(126 | 127) = output.status.code() {
-        return Err(ExerciseError::NoCargo(io::Error::other(String::from_utf8_lossy(&words).trim().to_owned())));
+        return Err(ExerciseError::NoCargo(io::Error::other(words.trim().to_owned())));
     }
     let (made, errors) = read(of, text, said);
     Ok(match (made, output.status.success()) {
         (Some(program), true) => Built::Program(program),
-        _ => Built::Errors { errors, said: String::from_utf8_lossy(&words).into_owned() },
+        _ => Built::Errors { errors, said: words.into_owned() },
     })
 }
 

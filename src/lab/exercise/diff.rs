@@ -139,10 +139,8 @@ pub fn side_by_side<'a>(removed: &'a [Line], added: &'a [Line]) -> Vec<(Option<&
             if few && short(line) && short(other) { TextDiff::from_chars(line.text(), other.text()).ratio() } else { 0.0 }
         };
         let alike = added.iter().map(likeness).enumerate().filter(|(_, likeness)| *likeness > ALIKE);
-        let (taken, twin) = match alike.max_by(|(_, one), (_, other)| one.total_cmp(other)) {
-            Some((place, _)) => (place + 1, added.get(place)),
-            None => (0, None),
-        };
+        let most_alike = alike.max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let (taken, twin) = most_alike.map_or((0, None), |(place, _)| (place + 1, added.get(place)));
         pairs.extend(added.iter().take(taken.saturating_sub(1)).map(|line| (None, Some(line))));
         pairs.push((Some(line), twin));
         (removed, added) = (rest, &added[taken..]);

@@ -3,20 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    Python,
-    Rust,
+hvd_lab_core::named! {
+    /// Named as `--language` spells it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    Language {
+        Python = "python",
+        Rust = "rust",
+    }
 }
 
 impl Language {
-    pub const ALL: [Language; 2] = [Language::Python, Language::Rust];
-
-    /// Name as `--language` spells it.
-    pub fn name(self) -> &'static str {
-        if self == Language::Python { "python" } else { "rust" }
-    }
-
     /// How a comment begins.
     pub(super) fn comment(self) -> &'static str {
         if self == Language::Python { "#" } else { "//" }

@@ -35,7 +35,7 @@ pub use interpreter::{Module, find_module};
 pub use language::Language;
 pub use page::{Piece, Role, Row, TWO_COLUMNS, rows};
 pub use places::proofread;
-pub use program::{Judged, Program};
+pub use program::Program;
 #[cfg(test)]
 pub use programs::PROGRAMS;
 pub use programs::{

@@ -61,14 +61,6 @@ pub enum Solutions {
     Whole(&'static str),
 }
 
-/// The verdicts on a run of the program.
-pub struct Judged {
-    /// The verdict on each place, in their order.
-    pub shown: Vec<Verdict>,
-    /// Notes for the learner.
-    pub notes: Vec<String>,
-}
-
 impl Program {
     /// Numbers of the places.
     pub fn numbers(&self) -> impl Iterator<Item = usize> + use<> {
@@ -127,19 +119,20 @@ impl Program {
         (self.check)(&store.folder(run), &store.record(run)?)
     }
 
-    /// Judge a new run of the program, and note what it shows of the ten steps in the learner's progress under `home`.
+    /// Judge a new run of the program, and note what it shows of the ten steps in the learner's progress under `home`. Returns the
+    /// verdict on each place, in their order, and notes for the learner.
     ///
     /// # Errors
     /// A run that is not there or whose record cannot be read. Where progress cannot be kept, the verdicts stand and a note
     /// says so.
-    pub fn judge(&self, store: &RunStore, home: &Path, run: RunId) -> Result<Judged, ProgressError> {
+    pub fn judge(&self, store: &RunStore, home: &Path, run: RunId) -> Result<(Vec<Verdict>, Vec<String>), ProgressError> {
         if self.has_steps() {
             let judged = judge(store, home, run, None)?;
             let done = judged.first.iter().map(|(level, steps)| level.first_in_words(run, *steps, &judged.reading.progress));
             let notes = judged.reading.note.into_iter().chain(done).collect();
-            return Ok(Judged { shown: judged.verdicts, notes });
+            return Ok((judged.verdicts, notes));
         }
-        Ok(Judged { shown: self.shown(store, run)?, notes: Vec::new() })
+        Ok((self.shown(store, run)?, Vec::new()))
     }
 
     /// Note in the learner's progress what all runs of an attempt have shown, the first of which this was. What is to be said beside

@@ -148,10 +148,7 @@ fn error_in_words(said: &str, program: &Path) -> String {
     let number: Option<usize> =
         place.and_then(|place| lines[place].split(&own).nth(1)?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok());
     let last = lines.iter().rev().find(|line| !line.trim().is_empty()).map_or("Python ended with an error", |line| line.trim());
-    let mut words = match number {
-        Some(line) => format!("{name}:{line}: {last}"),
-        None => last.to_owned(),
-    };
+    let mut words = number.map_or(last.to_owned(), |line| format!("{name}:{line}: {last}"));
     if let Some(source) = place.and_then(|place| lines.get(place + 1)) {
         // Writing to a string cannot fail.
         let _ = write!(words, "\n    {}", source.trim());

@@ -26,28 +26,24 @@ impl Track {
         own.into_iter().map(Track::Program).chain([Track::Collectives]).chain(in_pytorch.into_iter().map(Track::Program))
     }
 
+    /// The program that is completed place by place; `None` of the ring.
+    fn program(self) -> Option<&'static Program> {
+        if let Track::Program(program) = self { Some(program) } else { None }
+    }
+
     /// Name as flags spell it.
     pub fn name(self) -> &'static str {
-        match self {
-            Track::Program(program) => program.track,
-            Track::Collectives => "collectives",
-        }
+        self.program().map_or("collectives", |program| program.track)
     }
 
     /// Name of the file.
     pub fn file(self) -> &'static str {
-        match self {
-            Track::Program(program) => program.file,
-            Track::Collectives => "ring.py",
-        }
+        self.program().map_or("ring.py", |program| program.file)
     }
 
     /// The program as the learner gets it.
     pub fn text(self) -> &'static str {
-        match self {
-            Track::Program(program) => program.exercise,
-            Track::Collectives => RING,
-        }
+        self.program().map_or(RING, |program| program.exercise)
     }
 
     /// Title with the language, for a list.
@@ -58,26 +54,17 @@ impl Track {
 
     /// Title of the exercise.
     pub(super) fn what(self) -> &'static str {
-        match self {
-            Track::Collectives => "a ring allreduce, two places",
-            Track::Program(program) => program.title_of_all,
-        }
+        self.program().map_or("a ring allreduce, two places", |program| program.title_of_all)
     }
 
     /// The language that it is written in.
     pub fn language(self) -> Language {
-        match self {
-            Track::Collectives => Language::Python,
-            Track::Program(program) => program.language,
-        }
+        self.program().map_or(Language::Python, |program| program.language)
     }
 
     /// The number of the lesson that is about it, or about the step that is next.
     pub fn lesson(self, next: usize) -> usize {
-        match self {
-            Track::Collectives => 15,
-            Track::Program(program) => program.lesson.unwrap_or(next),
-        }
+        self.program().map_or(15, |program| program.lesson.unwrap_or(next))
     }
 
     /// The one that is kept in a file of this name.
@@ -96,10 +83,8 @@ impl Track {
 
     /// The command for this exercise: `start` makes the learner's copy.
     pub fn command(self, verb: &str) -> String {
-        match self {
-            Track::Program(program) => format!("hvd-lab exercise {verb}{}", program.flag()),
-            Track::Collectives => format!("hvd-lab exercise {verb} --track collectives"),
-        }
+        let flag = self.program().map_or(" --track collectives".to_owned(), Program::flag);
+        format!("hvd-lab exercise {verb}{flag}")
     }
 }
 
@@ -121,13 +106,11 @@ impl std::str::FromStr for Track {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Track, String> {
-        let names = || {
-            let mut names: Vec<_> = Track::all().map(Track::name).collect();
-            // One that is there in two languages.
+        Track::all().find(|track| track.name() == name).ok_or_else(|| {
+            // One that is there in two languages is named once.
             let mut seen = BTreeSet::new();
-            names.retain(|name| seen.insert(*name));
-            names.join(", ")
-        };
-        Track::all().find(|track| track.name() == name).ok_or_else(|| format!("use one of {}", names()))
+            let names: Vec<_> = Track::all().map(Track::name).filter(|name| seen.insert(*name)).collect();
+            format!("use one of {}", names.join(", "))
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! Waits until the learner saves the program.
 
-use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use notify::{Config, Event, PollWatcher, RecursiveMode, Watcher};
@@ -16,7 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Reports every save.
 pub struct Watch {
     saved: Receiver<()>,
-    _watchers: Vec<Box<dyn Watcher + Send>>,
+    _watcher: Box<dyn Watcher + Send>,
 }
 
 impl Watch {
@@ -26,7 +26,8 @@ impl Watch {
         let (sender, saved) = channel();
         let program = folder.program();
         let tell = move |event: notify::Result<Event>| {
-            let is_change = |event: &Event| !event.kind.is_access() && event.paths.iter().any(|path| is_same(path, &program));
+            let is_program = |path: &PathBuf| path.file_name() == program.file_name();
+            let is_change = |event: &Event| !event.kind.is_access() && event.paths.iter().any(is_program);
             if event.is_ok_and(|event| is_change(&event)) {
                 // Sending fails only when the lab is closing.
                 let _ = sender.send(());
@@ -37,31 +38,20 @@ impl Watch {
             watcher.watch(folder.path(), RecursiveMode::NonRecursive)?;
             Ok(Box::new(watcher) as Box<dyn Watcher + Send>)
         });
-        let watcher = match native {
-            Ok(watcher) => watcher,
-            Err(_) => {
-                let mut watcher = PollWatcher::new(tell, Config::default().with_poll_interval(LOOK_EVERY))?;
-                watcher.watch(folder.path(), RecursiveMode::NonRecursive)?;
-                Box::new(watcher)
-            }
+        let polling = || -> notify::Result<Box<dyn Watcher + Send>> {
+            let mut watcher = PollWatcher::new(tell, Config::default().with_poll_interval(LOOK_EVERY))?;
+            watcher.watch(folder.path(), RecursiveMode::NonRecursive)?;
+            Ok(Box::new(watcher))
         };
-        Ok(Watch { saved, _watchers: vec![watcher] })
+        Ok(Watch { saved, _watcher: native.or_else(|_| polling())? })
     }
 
     /// Wait for the next save, for `limit` at most; whether there was one.
     pub fn next(&self, limit: Duration) -> bool {
-        match self.saved.recv_timeout(limit) {
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
-            Ok(()) => {
-                while self.saved.recv_timeout(QUIET).is_ok() {}
-                true
-            }
-        }
+        let is_saved = self.saved.recv_timeout(limit).is_ok();
+        while is_saved && self.saved.recv_timeout(QUIET).is_ok() {}
+        is_saved
     }
-}
-
-fn is_same(path: &Path, program: &Path) -> bool {
-    path.file_name() == program.file_name()
 }
 
 #[cfg(test)]

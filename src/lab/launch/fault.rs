@@ -107,10 +107,7 @@ impl Faults {
         let FaultRequest { kind, process, seconds } = request;
         only_on_linux(kind).map_or(Ok(()), Err)?;
         let rank = self.find(process, ranks)?;
-        let other = match kind {
-            FaultKind::SharedCore => Some(self.partner(process, ranks)?),
-            _ => None,
-        };
+        let other = (kind == FaultKind::SharedCore).then(|| self.partner(process, ranks)).transpose()?;
         match kind {
             FaultKind::DamagedCheckpoint => _ = newest_checkpoint(&self.folder)?,
             FaultKind::SlowNetwork => {
@@ -188,10 +185,8 @@ impl Faults {
     /// Another rank of this host.
     fn partner(&self, process: usize, ranks: &[(usize, u32)]) -> Result<ProcessHandle, String> {
         let other = ranks.iter().find(|(other, _)| *other != process);
-        other.map_or_else(
-            || Err("there is no other rank on this host to share a core with".into()),
-            |(other, _)| self.find(*other, ranks),
-        )
+        let (other, _) = other.ok_or("there is no other rank on this host to share a core with")?;
+        self.find(*other, ranks)
     }
 
     /// When [`Faults::turn`] has something to do; never without a fault that lasts.

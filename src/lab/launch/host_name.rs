@@ -91,12 +91,8 @@ impl<'a> HostName<'a> {
         self.0 == "localhost"
             || self.equals(HostName(&own))
             || self.addresses().into_iter().any(is_own)
-            || self.is_short_here(&own)
-    }
-
-    /// Whether it is this host's name without its domain and cannot be resolved. One that can be is another host's.
-    fn is_short_here(self, own: &str) -> bool {
-        self.shortens(HostName(own)) && self.addresses().is_empty()
+            // This host's name without its domain. One that can be resolved is another host's.
+            || self.shortens(HostName(&own)) && self.addresses().is_empty()
     }
 
     fn addresses(self) -> Vec<IpAddr> {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::hosts::listed;
+use super::hosts::{Host, listed};
 use super::mpirun::SENSIBLE_RANKS_PER_CORE;
 use super::setup::Machine;
 use super::{LaunchError, mpirun};
@@ -149,15 +149,12 @@ pub(super) fn wanted(spec: &RunSpec, force: bool) -> Result<Option<Wanted>, Laun
 /// Whether others than this host have a say in where ranks run.
 fn is_elsewhere(spec: &RunSpec) -> bool {
     let resources = &spec.resources;
-    if resources.slurm {
-        return true;
-    }
-    let is_this_host = |name: &str| ["localhost", "127.0.0.1"].contains(&name) || name == host::name();
-    let is_named = match &resources.hosts {
-        Some(hosts) => !listed(hosts).is_ok_and(|hosts| hosts.iter().all(|host| is_this_host(&host.name))),
-        None => false,
-    };
-    is_named || resources.hostfile.is_some() || Machine::detect().in_allocation
+    let is_this_host = |host: &Host| ["localhost", "127.0.0.1"].contains(&host.name.as_str()) || host.name == host::name();
+    let is_another = |hosts: &String| !listed(hosts).is_ok_and(|hosts| hosts.iter().all(is_this_host));
+    resources.slurm
+        || resources.hosts.as_ref().is_some_and(is_another)
+        || resources.hostfile.is_some()
+        || Machine::detect().in_allocation
 }
 
 impl Wanted {

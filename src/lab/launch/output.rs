@@ -166,8 +166,7 @@ impl Sorter {
         let is_start = self.current.is_none();
         match &self.tags {
             Tags::Of(Flavour::OpenMpi4 | Flavour::OpenMpi5) => {
-                let start = next_open_mpi_tag(text)?;
-                Some((start, self.tag(&text[start..])?))
+                text.match_indices('[').find_map(|(start, _)| Some((start, self.tag(&text[start..])?)))
             }
             Tags::Of(Flavour::Mpich) => hydra_tag(text).filter(|_| is_start).map(|tag| (0, tag)),
             Tags::By(tags) => {
@@ -193,11 +192,6 @@ fn of_bar(process: usize, line: BarLine) -> Line {
         BarLine::Kept(text) => Line::Rank { process, text },
         BarLine::Drawn(text) => Line::Drawn { process, text },
     }
-}
-
-/// Where the next tag begins.
-fn next_open_mpi_tag(text: &str) -> Option<usize> {
-    text.match_indices('[').map(|(index, _)| index).find(|index| open_mpi_tag(&text[*index..]).is_some())
 }
 
 /// Bytes of a tag up to its `]`: a host's name has at most 255. A line of many `[` is not searched to its end for each.

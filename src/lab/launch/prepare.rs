@@ -14,8 +14,8 @@ use crate::download::{self, Progress};
 /// Progress is reported at most this often, since each report writes and syncs a file.
 const TELL_EVERY: Duration = Duration::from_millis(250);
 
-/// Where the images are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Where the images are: empty for what trains nothing, and so needs none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Images {
     /// What hvd-train's `--data-dir` takes: an absolute folder, or the word of a generator.
     pub argument: String,
@@ -26,11 +26,6 @@ pub(super) struct Images {
 }
 
 impl Images {
-    /// What trains nothing needs none.
-    fn none() -> Images {
-        Images { argument: String::new(), label: String::new(), note: None }
-    }
-
     /// Which they are, for the log of the launcher; nothing where there are none.
     pub fn in_words(&self) -> Option<String> {
         let note = self.note.iter().map(|note| format!(" ({note})")).collect::<String>();
@@ -52,13 +47,13 @@ pub(super) fn named(workload: &Workload) -> Result<Images, LaunchError> {
     let (folder, are_photos) = match workload {
         Workload::Benchmark(benchmark) => (&benchmark.data_dir, benchmark.takes_photos()),
         Workload::Nvcnn(nvcnn) => (&nvcnn.data_dir, true),
-        _ => return Ok(Images::none()),
+        _ => return Ok(Images::default()),
     };
     match folder {
-        None => Ok(Images { label: "synthetic".into(), ..Images::none() }),
+        None => Ok(Images { label: "synthetic".into(), ..Images::default() }),
         Some(folder) if are_photos => {
             let label = images::generated_by(Path::new(folder)).map_or(folder.clone(), |_| format!("{folder} (generated)"));
-            Ok(Images { label, ..Images::none() })
+            Ok(Images { label, ..Images::default() })
         }
         Some(folder) => expected(&DataSource::Auto, Some(Path::new(folder)), true),
     }

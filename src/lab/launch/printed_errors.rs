@@ -111,10 +111,7 @@ pub(super) fn last_words<'a>(lines: impl DoubleEndedIterator<Item = &'a String> 
 
 /// At most 300 characters.
 pub(super) fn shortened(text: &str) -> String {
-    match text.char_indices().nth(300) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
+    text.char_indices().nth(300).map_or(text.to_owned(), |(end, _)| format!("{}...", &text[..end]))
 }
 
 #[cfg(test)]

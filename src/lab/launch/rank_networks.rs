@@ -58,14 +58,10 @@ pub fn tc(launcher: u32, words: &[&str]) -> Command {
     command
 }
 
-/// The end of a rank's cable that is at the bridge: what is on its way to the rank waits there.
-pub fn end_at_hub(process: usize) -> String {
-    format!("{HUB}{process}")
-}
-
-/// The words for `tc` that let so much through to a rank from now on.
+/// The words for `tc` that let so much through to a rank from now on, by the end of its cable that is at the bridge: what is on its
+/// way to the rank waits there.
 pub fn let_through(process: usize, bits: u64) -> Vec<String> {
-    let words = format!("qdisc change dev {} root tbf rate {bits}bit burst {} latency 400ms", end_at_hub(process), burst(bits));
+    let words = format!("qdisc change dev {HUB}{process} root tbf rate {bits}bit burst {} latency 400ms", burst(bits));
     words.split(' ').map(String::from).collect()
 }
 
@@ -94,10 +90,8 @@ pub fn probe() -> Result<(), LaunchError> {
     if let Err(cause) = succeeds(Command::new("unshare").args(["-Urnm", "true"])) {
         return refuse(cause, namespaces);
     }
-    match succeeds(Command::new("unshare").args(["-Urnm", "sh", "-c", TRIAL])) {
-        Err(cause) => refuse(cause, "the kernel needs bridges, veth and the tbf scheduler (modules bridge, veth, sch_tbf)"),
-        Ok(()) => Ok(()),
-    }
+    let needed = "the kernel needs bridges, veth and the tbf scheduler (modules bridge, veth, sch_tbf)";
+    succeeds(Command::new("unshare").args(["-Urnm", "sh", "-c", TRIAL])).or_else(|cause| refuse(cause, needed))
 }
 
 /// Its last words where it does not.

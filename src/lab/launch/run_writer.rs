@@ -90,10 +90,7 @@ impl RunWriter {
 
     fn arrived(&mut self, source: LogSource, end: u64) -> Result<(), WriteError> {
         let arrival = Arrival { time_ms: (host::now_s() * 1e3) as u64, source, end };
-        match self.arrived.take(arrival) {
-            Some(complete) => self.arrivals.line(&complete.to_string()),
-            None => Ok(()),
-        }
+        self.arrived.take(arrival).map_or(Ok(()), |complete| self.arrivals.line(&complete.to_string()))
     }
 
     fn log(&mut self, process: usize) -> Result<&mut Log, WriteError> {
@@ -300,10 +297,7 @@ impl RunWriter {
     }
 
     pub fn telemetry(&mut self, sample: &TelemetrySample) -> Result<(), WriteError> {
-        match serde_json::to_string(sample) {
-            Ok(text) => self.telemetry.line(&text),
-            Err(_) => Ok(()),
-        }
+        serde_json::to_string(sample).map_or(Ok(()), |text| self.telemetry.line(&text))
     }
 
     /// Hand everything to the operating system, the logs first: an event never precedes the lines before it.

@@ -126,12 +126,15 @@ impl Launcher {
     }
 
     fn asked(mpirun: PathBuf, question: &mut Command) -> Result<Launcher, LaunchError> {
-        let text = version_text(&mpirun, question)?;
-        let flavour = Flavour::from_version_text(&text).ok_or_else(|| LaunchError::BadLauncher {
-            path: mpirun.clone(),
-            cause: format!("its --version says `{}`", version_line(&text)),
-        })?;
-        Ok(Launcher { flavour, version: version_line(&text), mpirun })
+        let bad = |cause: String| LaunchError::BadLauncher { path: mpirun.clone(), cause };
+        let answer = ask(question.arg("--version"), LAUNCHER_PATIENCE).map_err(|error| bad(error.to_string()))?;
+        if !answer.status.success() {
+            let ended = || bad(format!("`--version` ended with {}: {}", answer.status, version_line(&answer.stderr)));
+            return Err(libraries::blame(&answer.stderr).map_or_else(ended, |blame| LaunchError::foreign(&mpirun, blame)));
+        }
+        let (flavour, version) = (Flavour::from_version_text(&answer.stdout), version_line(&answer.stdout));
+        let flavour = flavour.ok_or_else(|| bad(format!("its --version says `{version}`")))?;
+        Ok(Launcher { flavour, version, mpirun })
     }
 
     /// The lab's, or the one that the user's own words name.
@@ -320,16 +323,6 @@ pub(super) fn is_program_at(program: &str) -> bool {
 
 fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-fn version_text(mpirun: &Path, question: &mut Command) -> Result<String, LaunchError> {
-    let bad = |cause: String| LaunchError::BadLauncher { path: mpirun.to_owned(), cause };
-    let answer = ask(question.arg("--version"), LAUNCHER_PATIENCE).map_err(|error| bad(error.to_string()))?;
-    if answer.status.success() {
-        return Ok(answer.stdout);
-    }
-    let ended = || bad(format!("`--version` ended with {}: {}", answer.status, version_line(&answer.stderr)));
-    Err(libraries::blame(&answer.stderr).map_or_else(ended, |blame| LaunchError::foreign(mpirun, blame)))
 }
 
 /// Whether a GPU is cut into MIG devices, as the driver lists them.

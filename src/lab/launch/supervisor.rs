@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use super::LaunchError;
 use super::job;
 use super::leased;
-use super::preflight;
+use super::preflight::{self, Refusal};
 use super::prepare::{self, Images};
 use super::remedies::others_here;
 use super::setup::unbuilt;
@@ -195,8 +195,7 @@ impl Supervisor {
         self.set(RunState::Preparing, "looking at the hosts").map_err(plain)?;
         let (record, folder) = (self.record.clone(), self.folder.path().to_owned());
         let looking = tokio::task::spawn_blocking(move || preflight::before_run(&record, &folder));
-        let outlook = looking.await.map_err(|error| plain(format!("looking at the hosts failed: {error}")))?.map_err(plain)?;
-        outlook.refusal.map_or(Ok(outlook.notes), Err)
+        looking.await.map_err(|error| plain(format!("looking at the hosts failed: {error}")))?
     }
 
     /// Fetch the images if need be, telling the status how far that is.
@@ -236,9 +235,6 @@ impl Supervisor {
         Ok(Some(lease.await?))
     }
 }
-
-/// Why no rank was started: a sentence, and if there is more than one thing to fix, a line for each.
-type Refusal = (String, Vec<String>);
 
 fn plain(error: impl ToString) -> Refusal {
     (error.to_string(), Vec::new())

@@ -93,20 +93,18 @@ pub fn with_variable(name: &str, path: &Path) -> Vec<u32> {
 
 /// Send a signal to every process that is proven to be the run's, other than a supervisor; whether there was any.
 pub fn signal_run(folder: &Path, signal: Signal) -> bool {
-    let found = of_run(folder);
-    found.iter().for_each(|pid| {
-        send(*pid, signal, || is_of_run(*pid, folder) == Some(true));
-    });
-    !found.is_empty()
+    signal_all(&of_run(folder), signal, |pid| is_of_run(pid, folder) == Some(true))
 }
 
 /// Send a signal to every process of the session that this one leads, other than itself; whether there was any.
 pub fn signal_own_session(signal: Signal) -> bool {
     let session = std::process::id();
-    let found = of_session(session);
-    found.iter().for_each(|pid| {
-        send(*pid, signal, || look_up(*pid).is_some_and(|process| process.session == session));
-    });
+    signal_all(&of_session(session), signal, |pid| look_up(pid).is_some_and(|process| process.session == session))
+}
+
+/// Send a signal to those of which this is still true; whether there was any to begin with.
+fn signal_all(found: &[u32], signal: Signal, is_it: impl Fn(u32) -> bool) -> bool {
+    found.iter().for_each(|pid| _ = send(*pid, signal, || is_it(*pid)));
     !found.is_empty()
 }
 
@@ -120,9 +118,7 @@ pub fn signal_descendants(signal: Signal) -> bool {
 
 /// Send a signal to those of these processes that still run.
 pub fn signal_each(found: &[Process], signal: Signal) {
-    found.iter().for_each(|process| {
-        send(process.pid, signal, || is_alive(process.pid, process.start_ticks));
-    });
+    found.iter().for_each(|process| _ = send(process.pid, signal, || is_alive(process.pid, process.start_ticks)));
 }
 
 /// Whether the parent of a process has ended, and it was handed on to this supervisor. Only Linux lets a process adopt others:

@@ -41,11 +41,9 @@ impl Damaged {
 
     /// `2 damaged events were skipped: process 4000000000 is beyond 4095`.
     pub fn in_words(&self) -> Option<String> {
-        if self.unreadable.is_some() {
-            return self.unreadable.clone();
-        }
         let were = if self.lines == 1 { "was" } else { "were" };
-        (self.lines > 0).then(|| format!("{} {were} skipped: {}", units::counted(self.lines, "damaged event"), self.first))
+        let skipped = || format!("{} {were} skipped: {}", units::counted(self.lines, "damaged event"), self.first);
+        self.unreadable.clone().or_else(|| (self.lines > 0).then(skipped))
     }
 }
 

@@ -31,10 +31,7 @@ pub fn read_json<T: DeserializeOwned + Bounded>(path: &Path) -> Result<T, StoreE
         Err(error) => return Err(StoreError::io("cannot read", path)(error)),
     };
     let record: T = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-    match record.out_of_bounds() {
-        Some(problem) => Err(damaged(problem)),
-        None => Ok(record),
-    }
+    record.out_of_bounds().map_or(Ok(record), |problem| Err(damaged(problem)))
 }
 
 /// As [`read_json`]; `None` if there is no file.

@@ -2,7 +2,6 @@
 //!
 //! Never changes a run.
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -127,12 +126,15 @@ static ORDERS: [Order; 9] = [
     (SortKey::ToTarget, "to-target", false, |run| number(run.figures.seconds_to_target)),
     (SortKey::Accuracy, "accuracy", true, |run| number(run.test.or(run.validation).map(|metrics| metrics.accuracy))),
     (SortKey::Cost, "device-s", false, |run| number(run.device_seconds())),
-    (SortKey::State, "state", false, |run| Some(Value::Text(run.status.state.name().into()))),
-    (SortKey::Name, "name", false, |run| Some(Value::Text(run.record.as_ref()?.request.name.as_ref()?.to_lowercase()))),
+    (SortKey::State, "state", false, |run| Some((0.0, run.status.state.name().to_owned()))),
+    (SortKey::Name, "name", false, |run| Some((0.0, run.record.as_ref()?.request.name.as_ref()?.to_lowercase()))),
 ];
 
+/// What is sorted: a number, or a text where the numbers are equal, as they are of a key that has none.
+type Value = (f64, String);
+
 fn number(value: Option<f64>) -> Option<Value> {
-    value.map(Value::Number)
+    value.map(|value| (value, String::new()))
 }
 
 impl SortKey {
@@ -156,31 +158,16 @@ impl SortKey {
     }
 }
 
-enum Value {
-    Number(f64),
-    Text(String),
-}
-
-impl Value {
-    fn compare(&self, other: &Value) -> Ordering {
-        match (self, other) {
-            (Value::Number(a), Value::Number(b)) => a.total_cmp(b),
-            (Value::Text(a), Value::Text(b)) => a.cmp(b),
-            // One key gives one kind.
-            (Value::Number(_), Value::Text(_)) | (Value::Text(_), Value::Number(_)) => Ordering::Equal,
-        }
-    }
-}
-
 /// The runs that fit, in order. A run without the value comes last either way; equal ones newest first.
 pub fn select<'a>(runs: &'a [RunSummary], filter: &Filter, key: SortKey, reverse: bool) -> Vec<&'a RunSummary> {
     let (_, _, highest_first, value) = key.order();
     let fitting = runs.iter().filter(|run| filter.fits(run));
     let mut keyed: Vec<(Option<Value>, &RunSummary)> = fitting.map(|run| (value(run), run)).collect();
+    let compare = |(number, text): &Value, other: &Value| number.total_cmp(&other.0).then_with(|| text.cmp(&other.1));
     keyed.sort_by(|(a, one), (b, other)| {
         let order = match (a, b) {
-            (Some(a), Some(b)) if *highest_first != reverse => b.compare(a),
-            (Some(a), Some(b)) => a.compare(b),
+            (Some(a), Some(b)) if *highest_first != reverse => compare(b, a),
+            (Some(a), Some(b)) => compare(a, b),
             _ => b.is_some().cmp(&a.is_some()),
         };
         order.then(other.id.cmp(&one.id))

@@ -22,7 +22,8 @@ use crate::process::RunLock;
 pub struct RunStore {
     /// Absolute, with `runs` at its end.
     root: PathBuf,
-    here: ProcessLocation,
+    /// Where this program runs.
+    pub(super) here: ProcessLocation,
     running: RunningTotals,
 }
 
@@ -69,11 +70,6 @@ impl RunStore {
     /// The folder of all run folders.
     pub fn root(&self) -> &Path {
         &self.root
-    }
-
-    /// Where this program runs.
-    pub(super) fn here(&self) -> &ProcessLocation {
-        &self.here
     }
 
     /// The folder of a run, whether it is there or not.

@@ -4,7 +4,7 @@
 //! the same container. Whether that process lives and is proven to be the run's. And whether anybody holds the run's lock,
 //! which counts in other containers too, and on other hosts where the file system passes locks on.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::{RunFolder, RunId, RunRecord, StoreError};
 use crate::domain::process_location::{ProcessLocation, Relation};
@@ -71,19 +71,16 @@ pub fn supervision(folder: &RunFolder, record: Option<&RunRecord>, status: &RunS
 fn on_this_host(folder: &RunFolder, status: &RunStatus, held: Held) -> Supervision {
     let (pid, start_ticks) = (status.supervisor_pid, status.supervisor_start_ticks);
     let proof = if pid == 0 { Proof::Gone } else { process::prove(pid, start_ticks, folder.path()) };
+    // A start far in the future is not waited for: the clock was set back.
+    let is_young = (host::now_s() - status.started_s).abs() < START_SECONDS;
     match proof {
         Proof::Ours => Supervision::Here { pid, start_ticks },
         Proof::Hidden => Supervision::Elsewhere(format!("as process {pid} of another user of this host")),
         // A supervisor that is about to start holds the lock.
         Proof::Gone if held == Held::Yes => Supervision::Beginning,
-        Proof::Gone if pid == 0 && status.supervisor_place.is_none() && is_young(status) => Supervision::Beginning,
+        Proof::Gone if pid == 0 && status.supervisor_place.is_none() && is_young => Supervision::Beginning,
         Proof::Gone => Supervision::Nobody,
     }
-}
-
-/// A start far in the future is not waited for: the clock was set back.
-fn is_young(status: &RunStatus) -> bool {
-    (host::now_s() - status.started_s).abs() < START_SECONDS
 }
 
 /// How long ago anything was written to the folder, in seconds.
@@ -92,11 +89,8 @@ fn is_young(status: &RunStatus) -> bool {
 pub fn silent_seconds(folder: &RunFolder) -> f64 {
     let files = [folder.status_file(), folder.telemetry_file(), folder.events_file(), folder.launcher_log()];
     let written = files.iter().filter_map(|path| path.metadata().ok()?.modified().ok());
-    let age = |written: SystemTime| match written.elapsed() {
-        Ok(age) => age,
-        Err(future) => future.duration(),
-    };
-    written.map(age).min().unwrap_or(Duration::MAX).as_secs_f64()
+    let ages = written.map(|written| written.elapsed().unwrap_or_else(|future| future.duration()));
+    ages.min().unwrap_or(Duration::MAX).as_secs_f64()
 }
 
 #[cfg(test)]

@@ -150,7 +150,7 @@ impl RunStore {
         let record = folder.read_record().ok();
         let status = folder.read_status();
         let is_damaged = record.is_none() || status.is_err();
-        let now = status.map_or(Supervision::Over, |status| orphans::reconcile(folder, record.as_ref(), status, self.here()).1);
+        let now = status.map_or(Supervision::Over, |status| orphans::reconcile(folder, record.as_ref(), status, &self.here).1);
         now.refuse_unless_over(id)?;
         if is_damaged && !process::of_run(folder.path()).is_empty() { Err(StoreError::StillGoing { id }) } else { Ok(()) }
     }

@@ -53,7 +53,7 @@ impl Cost {
         let (steps, hops) = (2.0 * (p - 1.0), if nodes > 1.0 { 2.0 * (nodes - 1.0) } else { 0.0 });
         let bandwidth = if nodes > 1.0 { within.bandwidth.min(between.bandwidth) } else { within.bandwidth };
         Cost {
-            latency_s: constants.ring_base_s() + (steps - hops) * within.latency_s + hops * between.latency_s,
+            latency_s: constants.ring_base_us.value * 1e-6 + (steps - hops) * within.latency_s + hops * between.latency_s,
             plateau: (nodes > 1.0).then(|| (p / 16.0 * 65_536.0, constants.ring_plateau.value)),
             byte_s: steps / p / bandwidth,
         }

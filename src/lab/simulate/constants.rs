@@ -29,9 +29,3 @@ pub struct Constants {
     pub ddp_first_mib: Sourced,
     pub ddp_bucket_mib: Sourced,
 }
-
-impl Constants {
-    pub(super) fn ring_base_s(&self) -> f64 {
-        self.ring_base_us.value * 1e-6
-    }
-}

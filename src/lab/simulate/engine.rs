@@ -45,10 +45,6 @@ impl Method {
 }
 
 impl Engine {
-    pub(super) fn is_ddp(self) -> bool {
-        self == Engine::Ddp
-    }
-
     /// Seconds between two looks at what is ready, and the bytes of the fusion buffer.
     pub(super) fn cycle(self, constants: &Constants) -> (f64, f64) {
         match self {

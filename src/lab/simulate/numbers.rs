@@ -1,5 +1,6 @@
 //! The numbers that a simulation starts from, out of `assets/networks.toml`: each with its source.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -129,13 +130,9 @@ impl Numbers {
         let mut of_both = self.rates.iter().filter(|rate| rate.gpu == gpu && rate.model == model);
         let exact = of_both.clone().find(|rate| Some(rate.batch) == batch);
         exact.or_else(|| of_both.next()).ok_or_else(|| {
-            let known: Vec<String> = self.rates.iter().map(|rate| format!("{} on {}", rate.model, rate.gpu)).collect();
-            let known: Vec<&str> = known
-                .iter()
-                .enumerate()
-                .filter(|(at, name)| !known[..*at].contains(name))
-                .map(|(_, name)| name.as_str())
-                .collect();
+            let mut known: Vec<String> = self.rates.iter().map(|rate| format!("{} on {}", rate.model, rate.gpu)).collect();
+            let mut named = BTreeSet::new();
+            known.retain(|name| named.insert(name.clone()));
             format!(
                 "no published rate of {model} on {gpu}: give --images-per-sec of one GPU, or --from RUN. There are {}",
                 known.join(", ")

@@ -2,8 +2,9 @@
 //!
 //! Never reads a run's settings for its figures: what the ranks reported counts.
 
+use std::collections::BTreeSet;
+
 use crate::domain::collective::Fit;
-use crate::domain::event::TopologyReport;
 use crate::domain::history::{Attempt, History, Keep, Process};
 use crate::domain::phase::Phase;
 use crate::domain::speedup::median;
@@ -21,16 +22,6 @@ pub enum OwnError {
     Run { id: RunId, problem: String },
     #[error("{0}")]
     Missing(&'static str),
-}
-
-impl OwnError {
-    /// Whether the user chose other runs than can be used.
-    pub fn is_bad_input(&self) -> bool {
-        match self {
-            OwnError::Store(error) => error.is_bad_input(),
-            OwnError::Run { .. } | OwnError::Missing(_) => true,
-        }
-    }
 }
 
 /// What one run tells of a step.
@@ -91,12 +82,14 @@ impl Sample {
             return Err("has trained no whole epoch on all ranks: wait for it, or choose another".to_owned());
         }
         let of = |figure: fn(&Epoch) -> f64| median(&epochs.iter().map(figure).collect::<Vec<f64>>()).unwrap_or(0.0);
-        let (images_per_s, jitter, steps) = (of(|epoch| epoch.images_per_s), jitter(attempt), steps(attempt));
+        let steps = attempt.processes.values().next().map_or(0, |process| process.steps.len());
+        let (images_per_s, jitter) = (of(|epoch| epoch.images_per_s), jitter(attempt));
         let rates: Vec<f64> = epochs.iter().map(|epoch| epoch.images_per_s).collect();
         let by_epochs = spread(&rates) / images_per_s / (rates.len() as f64).sqrt();
         // One epoch has no spread, and steps that are measured one by one say how well the mean of them is known.
         let by_steps = jitter / (steps.max(1) as f64).sqrt();
-        let hosts: std::collections::BTreeSet<&str> = topologies(attempt).map(|topology| topology.host.as_str()).collect();
+        let host = |process: &Process| process.topology.as_ref().map(|topology| topology.host.clone());
+        let hosts: BTreeSet<String> = attempt.processes.values().filter_map(host).collect();
         let halves = of(|epoch| epoch.backward_s / (epoch.forward_s + epoch.backward_s));
         Ok(Sample {
             id,
@@ -127,10 +120,6 @@ struct Epoch {
     backward_s: f64,
 }
 
-fn topologies(attempt: &Attempt) -> impl Iterator<Item = &TopologyReport> {
-    attempt.processes.values().filter_map(|process| process.topology.as_ref())
-}
-
 /// The first one warms up, and is left out where there are more.
 fn epochs(attempt: &Attempt) -> Vec<Epoch> {
     let first: Vec<usize> =
@@ -158,10 +147,6 @@ fn epochs(attempt: &Attempt) -> Vec<Epoch> {
         epochs.remove(0);
     }
     epochs
-}
-
-fn steps(attempt: &Attempt) -> usize {
-    attempt.processes.values().next().map_or(0, |process| process.steps.len())
 }
 
 /// Of the times between the steps of an epoch, on the first rank.
@@ -245,17 +230,10 @@ impl Own {
     }
 }
 
-impl Own {
-    /// Whether the runs tell what messages cost here.
-    pub fn has_messages(&self) -> bool {
-        self.two.is_some() || self.fit.is_some()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine};
+    use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine, TopologyReport};
     use crate::domain::topology::WorldSize;
 
     impl Sample {

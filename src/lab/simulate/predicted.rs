@@ -105,10 +105,7 @@ impl Own {
     /// Seconds of a ring of so many ranks by alpha, beta and gamma; without them a number that grows as its bytes do.
     fn ring(&self, ranks: usize) -> f64 {
         let terms = Algorithm::Ring.formula(ranks, self.one.parameters, Shape::usual(ranks)).unwrap_or_default();
-        match &self.fit {
-            Some(fit) => fit.seconds(&terms).max(f64::MIN_POSITIVE),
-            None => terms.sent.max(1.0),
-        }
+        self.fit.map_or(terms.sent.max(1.0), |fit| fit.seconds(&terms).max(f64::MIN_POSITIVE))
     }
 }
 

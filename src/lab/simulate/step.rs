@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::allreduce::{Cluster, Cost, Link};
 use super::bound::Bound;
 use super::constants::Constants;
-use super::engine::{MIB, Method};
+use super::engine::{Engine, MIB, Method};
 use super::layers::Layers;
 use super::normal::largest_of;
 
@@ -99,7 +99,7 @@ impl Simulation {
         let copy = |bytes: f64| if has(Bound::Overhead) { 2.0 * bytes / (all.copy_gb_per_s.value * 1e9) } else { 0.0 };
         let seconds = |bytes: f64| copy(bytes) + cost.seconds(bytes);
 
-        let through_s = if self.method.engine.is_ddp() {
+        let through_s = if self.method.engine == Engine::Ddp {
             // Buckets are filled before they are compressed.
             let size = |mib: f64| mib * MIB * self.number_bytes() / FLOAT32_BYTES;
             buckets(&gradients, size(all.ddp_first_mib.value), size(all.ddp_bucket_mib.value), self.method.fusion, seconds)
@@ -164,10 +164,7 @@ fn buckets(gradients: &[Gradient], first: f64, size: f64, fuses: bool, seconds: 
 /// Which gradients share a message depends in the library on when the one before is through. Here it is the choice with the
 /// earliest end, so that nothing that gets faster ever makes a step slower.
 fn cycles(gradients: &[Gradient], cycle_s: f64, fusion_bytes: f64, negotiation_s: f64, seconds: impl Fn(f64) -> f64) -> f64 {
-    let tick = |gradient: &Gradient| match cycle_s > 0.0 {
-        true => (gradient.ready_s / cycle_s).ceil() * cycle_s,
-        false => gradient.ready_s,
-    };
+    let tick = |gradient: &Gradient| if cycle_s > 0.0 { (gradient.ready_s / cycle_s).ceil() * cycle_s } else { gradient.ready_s };
     let ticks: Vec<f64> = gradients.iter().map(tick).collect();
     // What is found ready in the same cycle is agreed on at once.
     let is_first = |at: usize| at == 0 || ticks[at] > ticks[at - 1];

@@ -112,9 +112,7 @@ impl NvmlProbe {
         let nvml = self.nvml;
         (0..nvml.device_count().unwrap_or(0)).map(move |index| (index, nvml.device_by_index(index)))
     }
-}
 
-impl NvmlProbe {
     /// `ranks` are this host's ranks.
     pub fn sample(&mut self, ranks: &[RankPlace]) -> TelemetrySample {
         let mut devices = Vec::new();
@@ -157,9 +155,7 @@ impl NvmlProbe {
             cuda,
         }
     }
-}
 
-impl NvmlProbe {
     fn sample_device(&mut self, index: usize, device: &Device<'static>, ranks: &[RankPlace]) -> DeviceSample {
         let uuid = device.uuid().unwrap_or_default();
         let nvlink_bytes_per_sec = self.nvlink(device, &uuid);
@@ -264,10 +260,7 @@ impl NvmlProbe {
 }
 
 fn connect(named: Option<OsString>) -> Result<Nvml, String> {
-    let names: Vec<OsString> = match named {
-        Some(path) => vec![path],
-        None => LIBRARIES.map(OsString::from).to_vec(),
-    };
+    let names = named.map_or(LIBRARIES.map(OsString::from).to_vec(), |path| vec![path]);
     let mut first_failure = None;
     for name in &names {
         match Nvml::builder().lib_path(name).init() {

@@ -193,14 +193,10 @@ const LINES: [[&str; 3]; 33] = [
 
 /// The whole table, for `--flags`.
 pub(super) fn table() -> String {
-    let rows: Vec<Vec<String>> = FLAGS.iter().flat_map(rows).collect();
-    let mut text = render(&["style", "flag", "here"], &rows);
-    let words = |row: &[&str]| row.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
-    text += "\n";
-    text += &render(&["launched there with", "here"], &LAUNCH.iter().map(|row| words(row)).collect::<Vec<_>>());
-    text += "\n";
-    text += &render(&["style", "prints", "here"], &LINES.iter().map(|row| words(row)).collect::<Vec<_>>());
-    text
+    let flags = render(&["style", "flag", "here"], FLAGS.iter().flat_map(rows));
+    let launch = render(&["launched there with", "here"], LAUNCH.map(|row| row.map(str::to_owned).to_vec()));
+    let lines = render(&["style", "prints", "here"], LINES.map(|row| row.map(str::to_owned).to_vec()));
+    [flags, launch, lines].join("\n")
 }
 
 fn rows(flag: &Flag) -> Vec<Vec<String>> {

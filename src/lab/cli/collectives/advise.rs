@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::super::output::{Usage, print, print_json};
+use super::super::output::{Usage, print_either};
 use super::super::table::render;
 use super::options::{ShapeFlags, buffer, from_one, newest, open, whole_numbers};
 use super::{json, table};
@@ -64,11 +64,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let shape = args.shape.shape(np, &Algorithm::ALL)?;
     let advice = Advice::new(&told.measured.machine, whole_numbers(args.size), np, shape);
-    if args.json {
-        print_json(&as_json(&told, &advice))?;
-    } else {
-        print(&text(&told, &advice))?;
-    }
+    print_either(args.json, &as_json(&told, &advice), || text(&told, &advice))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -108,8 +104,8 @@ fn text(told: &Measurement, advice: &Advice) -> String {
             if row.has_formula { formula.to_owned() } else { format!("(by its schedule; {formula} does not fit so many ranks)") },
         ]
     };
-    let rows: Vec<Vec<String>> = advice.rows.iter().map(cells).collect();
-    text += &render(&["algorithm", "messages", "sent", "added", "formula", "predicted", "time"], &rows);
+    let heading = ["algorithm", "messages", "sent", "added", "formula", "predicted", "time"];
+    text += &render(&heading, advice.rows.iter().map(cells));
     for row in &advice.rows {
         if let Some(apart) = &row.why_apart {
             text += &format!("# {}: {apart}\n", row.algorithm.name());

@@ -70,10 +70,7 @@ pub fn whole_numbers(bytes: u64) -> u64 {
 
 /// The run of this number, or the newest that measures collectives.
 pub fn open(store: &RunStore, id: Option<RunId>) -> anyhow::Result<Measurement> {
-    let id = match id {
-        Some(id) => id,
-        None => newest(store, |_| true).ok_or_else(|| Usage(NO_RUN.into()))?,
-    };
+    let id = id.or_else(|| newest(store, |_| true)).ok_or_else(|| Usage(NO_RUN.into()))?;
     // Says so where there is no such run, or its supervisor is gone.
     store.status(id)?;
     let measurement = Measurement::of(&store.folder(id), store.record(id)?)?;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::super::output::{Usage, print_done, print_json};
+use super::super::output::{Usage, print_either};
 use super::super::table::render;
 use super::options::{List, ended, list, open};
 use super::{json, schedule};
@@ -66,12 +66,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         };
         return Err(Usage(format!("run {} {what}", told.id)).into());
     }
-    if args.json {
-        print_json(&json::one_or_all(logs.iter().map(|log| json::log(told.id, log)).collect()))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let texts: Vec<String> = logs.iter().map(|log| text(&told, log)).collect();
-    print_done(&texts.join("\n"))
+    let whole = json::one_or_all(logs.iter().map(|log| json::log(told.id, log)).collect());
+    print_either(args.json, &whole, || logs.iter().map(|log| text(&told, log)).collect::<Vec<_>>().join("\n"))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn text(told: &Measurement, log: &MessageLog) -> String {
@@ -111,6 +108,6 @@ fn text(told: &Measurement, log: &MessageLog) -> String {
             bytes(&mut added.map(length)),
         ]
     };
-    let rows: Vec<Vec<String>> = (0..ranks).map(of).collect();
-    text + &render(&["rank", "messages sent", "bytes sent", "messages received", "bytes received", "bytes added"], &rows)
+    let heading = ["rank", "messages sent", "bytes sent", "messages received", "bytes received", "bytes added"];
+    text + &render(&heading, (0..ranks).map(of))
 }

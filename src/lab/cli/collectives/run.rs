@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::super::follow::{self, Lines, View};
+use super::super::follow::{self, View};
 use super::super::output::{Usage, print, print_json_text, say};
 use super::super::settings::{Place, Starting};
 use super::options::ShapeFlags;
@@ -13,8 +13,8 @@ use crate::domain::history::{History, Keep};
 use crate::domain::job::Workload;
 use crate::domain::measured::{Measured, MeasuredRow};
 use crate::flags::{Collectives, Flags};
-use crate::launch::{self, Machine};
-use crate::runs::{Follower, RunRequest, RunStore, busy_host};
+use crate::launch::Machine;
+use crate::runs::{RunRequest, RunStore, busy_host};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,30 +52,25 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     let request = request(&args)?;
-    if args.starting.dry_run {
-        return follow::show_line(&launch::preview(&store, &request)?, args.json);
-    }
     let np = request.spec.resources.np;
     let Some(spec) = request.spec.collectives().cloned() else { return Ok(ExitCode::FAILURE) };
-    let id = args.starting.start(&store, request)?;
-    if args.starting.detach {
-        return follow::leave(&store, id, args.json);
-    }
-    let mut live = Live { np, spec, history: History::new(Keep::Everything), has_begun: false };
-    let code = follow::follow(&store, id, Follower::new(store.folder(id)), View::of_lines(args.json, &mut live))?;
-    let measured = live.measured();
-    if args.json {
-        print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?;
-    } else if !measured.rows.is_empty() {
-        let disturbed = store.record(id)?.disturbed().map(|part| format!("# * {}\n", busy_host::note(part)));
-        print(&(disturbed.unwrap_or_default() + &table::ending(&measured)))?;
-    }
-    match measured.wrong() {
-        0 => return Ok(code),
-        1 => say(&format!("run {id}: 1 number is not the sum that it should be")),
-        wrong => say(&format!("run {id}: {wrong} numbers are not the sum that they should be")),
-    }
-    Ok(ExitCode::FAILURE)
+    args.starting.run_and(&store, request, args.json, |id, follower| {
+        let mut live = Live { np, spec, history: History::new(Keep::Everything), has_begun: false };
+        let code = follow::follow(&store, id, follower, View::of_lines(args.json, &mut |line| live.take(line)))?;
+        let measured = Measured::new(np, &live.spec, &live.history);
+        if args.json {
+            print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?;
+        } else if !measured.rows.is_empty() {
+            let disturbed = store.record(id)?.disturbed().map(|part| format!("# * {}\n", busy_host::note(part)));
+            print(&(disturbed.unwrap_or_default() + &table::ending(&measured)))?;
+        }
+        match measured.wrong() {
+            0 => return Ok(code),
+            1 => say(&format!("run {id}: 1 number is not the sum that it should be")),
+            wrong => say(&format!("run {id}: {wrong} numbers are not the sum that they should be")),
+        }
+        Ok(ExitCode::FAILURE)
+    })
 }
 
 fn request(args: &Args) -> Result<RunRequest, Usage> {
@@ -100,12 +95,6 @@ struct Live {
 }
 
 impl Live {
-    fn measured(&self) -> Measured {
-        Measured::new(self.np, &self.spec, &self.history)
-    }
-}
-
-impl Lines for Live {
     fn take(&mut self, line: &EventLine) -> Option<String> {
         self.history.take(line);
         let Event::Allreduce(report) = &line.event else { return None };

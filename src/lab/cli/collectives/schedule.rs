@@ -26,10 +26,9 @@ pub fn text(algorithm: Algorithm, schedule: &Schedule, shape: Shape) -> String {
             text += &format!("  {}\n", one(message.from, message.to, message.range.clone(), message.operation));
         }
     }
-    let rows: Vec<Vec<String>> = (0..ranks)
-        .map(|rank| vec![rank.to_string(), schedule.messages_from(rank).to_string(), units::bytes(schedule.bytes_from(rank))])
-        .collect();
-    text += &render(&["rank", "messages sent", "bytes sent"], &rows);
+    let of_rank =
+        |rank: usize| vec![rank.to_string(), schedule.messages_from(rank).to_string(), units::bytes(schedule.bytes_from(rank))];
+    text += &render(&["rank", "messages sent", "bytes sent"], (0..ranks).map(of_rank));
     let terms = schedule.terms(None);
     let bytes = |numbers: f64| units::bytes((4.0 * numbers) as u64);
     text += &format!(

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::super::output::{Usage, print, print_json, say};
+use super::super::output::{Usage, print, print_either, print_json, say};
 use super::options::{List, ShapeFlags, buffer, from_one, list, open, whole_numbers};
 use super::{json, schedule, table};
 use crate::domain::collective::{Algorithm, Method};
@@ -68,32 +68,27 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn show_table(told: &Measurement, as_json: bool) -> anyhow::Result<()> {
     let Measurement { id, record, spec, measured, .. } = told;
-    if as_json {
-        print_json(&json::table(*id, spec, measured))?;
-        return Ok(());
-    }
-    if measured.rows.is_empty() {
-        print(&format!("run {id} is running and has no rows yet\n"))?;
-        return Ok(());
-    }
-    let name = record.request.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-    let disturbed = record.disturbed().map(|part| format!("# * {}\n", busy_host::note(part))).unwrap_or_default();
-    let rows: String = measured.rows.iter().map(|row| table::row(row, measured.ranks)).collect();
-    print(&format!("# run {id}{name}\n{}{rows}{disturbed}{}", table::heading(measured.ranks, spec), table::ending(measured)))?;
-    Ok(())
+    let text = || {
+        if measured.rows.is_empty() {
+            return format!("run {id} is running and has no rows yet\n");
+        }
+        let name = record.request.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+        let disturbed = record.disturbed().map(|part| format!("# * {}\n", busy_host::note(part))).unwrap_or_default();
+        let rows: String = measured.rows.iter().map(|row| table::row(row, measured.ranks)).collect();
+        format!("# run {id}{name}\n{}{rows}{disturbed}{}", table::heading(measured.ranks, spec), table::ending(measured))
+    };
+    print_either(as_json, &json::table(*id, spec, measured), text).map(drop)
 }
 
 /// Why a run that is over has no rows.
 fn no_rows(store: &RunStore, told: &Measurement) -> anyhow::Result<String> {
-    let Measurement { id, .. } = told;
-    let status = store.status(*id)?;
-    Ok(match status.state {
-        RunState::Finished => {
-            let file = store.folder(*id).events_file();
-            format!("run {id} finished, and its events hold no row: {} was changed or damaged. Measure again", file.display())
-        }
-        _ => format!("run {id} measured nothing: it {}", status.end_in_words()),
-    })
+    let id = told.id;
+    let status = store.status(id)?;
+    if status.state != RunState::Finished {
+        return Ok(format!("run {id} measured nothing: it {}", status.end_in_words()));
+    }
+    let file = store.folder(id).events_file();
+    Ok(format!("run {id} finished, and its events hold no row: {} was changed or damaged. Measure again", file.display()))
 }
 
 fn show_schedules(methods: &[Method], args: &Args) -> anyhow::Result<()> {
@@ -115,12 +110,10 @@ fn show_schedules(methods: &[Method], args: &Args) -> anyhow::Result<()> {
     let schedules: Vec<_> = algorithms.iter().map(|algorithm| (*algorithm, algorithm.schedule(np, elements, shape))).collect();
     if args.json {
         let all = schedules.iter().map(|(algorithm, found)| json::schedule(*algorithm, found, shape)).collect();
-        print_json(&json::one_or_all(all))?;
-        return Ok(());
+        return print_json(&json::one_or_all(all)).map(drop);
     }
     let texts: Vec<String> = schedules.iter().map(|(algorithm, found)| schedule::text(*algorithm, found, shape)).collect();
-    print(&texts.join("\n"))?;
-    Ok(())
+    Ok(print(&texts.join("\n")).map(drop)?)
 }
 
 fn no_schedule(names: &[&str]) -> String {

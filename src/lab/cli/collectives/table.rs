@@ -86,10 +86,8 @@ pub fn ending(measured: &Measured) -> String {
 }
 
 pub fn fit_in_words(fit: &crate::domain::collective::Fit) -> String {
-    let rate = |seconds: f64| match seconds > 0.0 {
-        true => format!("{} GB/s", units::figure(1e-9 / seconds)),
-        false => "no time".to_owned(),
-    };
+    let rate =
+        |seconds: f64| if seconds > 0.0 { format!("{} GB/s", units::figure(1e-9 / seconds)) } else { "no time".to_owned() };
     let (sent, added) = (rate(fit.beta_s), rate(fit.gamma_s));
     format!("alpha {} a message, beta {sent} sent, gamma {added} added", units::short_time(fit.alpha_s))
 }

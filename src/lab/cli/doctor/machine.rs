@@ -11,7 +11,6 @@ use rustix::fs::statvfs;
 use super::check::Check;
 use crate::dataset::{self, DatasetError, Located};
 use crate::domain::device::Reading;
-use crate::domain::training::DataSource;
 use crate::domain::units;
 use crate::host;
 use crate::host::files;
@@ -35,12 +34,8 @@ const SHARED_MEMORY_NEEDED_BYTES: u64 = 20 << 20;
 /// Short, and long enough to tell a busy machine from a quiet one.
 const LOOK_FOR: Duration = Duration::from_millis(500);
 
-pub(super) struct Gpus {
-    pub count: usize,
-    pub check: Check,
-}
-
-pub(super) fn gpus() -> Gpus {
+/// How many GPUs programs see, and the check of them.
+pub(super) fn gpus() -> (usize, Check) {
     match NvmlProbe::open() {
         Ok(probe) => {
             let system = probe.system();
@@ -82,15 +77,15 @@ pub(super) fn gpus() -> Gpus {
                 }
                 _ => Check::ok("GPUs", found),
             };
-            Gpus { count, check }
+            (count, check)
         }
         Err(reason) if host::driver::nvidia().is_ok() => {
             let remedy = "runs may still use the GPU, but it cannot be watched; compare with what `nvidia-smi` says";
-            Gpus { count: Machine::detect().gpus, check: Check::warn("GPUs", reason, remedy) }
+            (Machine::detect().gpus, Check::warn("GPUs", reason, remedy))
         }
         Err(reason) => {
             let found = format!("none: {reason}{}; ranks train on CPU cores", host::driver::hiding());
-            Gpus { count: 0, check: Check::ok("GPUs", found) }
+            (0, Check::ok("GPUs", found))
         }
     }
 }
@@ -173,10 +168,6 @@ pub(super) fn sharing() -> Option<Check> {
 }
 
 /// What a run would train on.
-pub(super) fn images(offline: bool) -> Result<Located, DatasetError> {
-    dataset::locate(DataSource::Auto, None, offline)
-}
-
 pub(super) fn data(located: &Result<Located, DatasetError>) -> Check {
     match located {
         Err(error) => {

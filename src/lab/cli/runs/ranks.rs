@@ -52,7 +52,7 @@ pub(super) fn list(store: &RunStore, id: RunId, as_json: bool) -> anyhow::Result
         let (epoch, batch) = (of_step(|epoch, _| (epoch + 1).to_string()), of_step(|_, batch| (batch + 1).to_string()));
         vec![host.host.to_owned(), units::ranges(&host.ranks), epoch, batch, trouble]
     };
-    output::print_done(&render(&["host", "ranks", "epoch", "batch", "trouble"], &hosts.iter().map(row).collect::<Vec<_>>()))
+    output::print_done(&render(&["host", "ranks", "epoch", "batch", "trouble"], hosts.iter().map(row)))
 }
 
 /// What a rank has printed so far.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::table::{or_dash, render};
 use crate::domain::units;
 use crate::runs::busy_host;
-use crate::simulate::{Bound, Numbers, Own, Predicted, Scaling, Simulation, Validation};
+use crate::simulate::{Bound, Checked, Network, Numbers, Own, Predicted, Rate, Scaling, Simulation, Size, Validation, Variant};
 
 /// A simulation with what is said about it.
 pub struct Simulated {
@@ -22,10 +22,6 @@ pub struct Simulated {
 /// With a decimal, as published efficiencies have.
 fn percent(part: f64) -> String {
     format!("{:.1} %", part * 100.0)
-}
-
-fn bound(bound: Option<Bound>) -> String {
-    bound.map_or("-", Bound::name).to_owned()
 }
 
 /// `12.3`, `0.0123`, `12,345`: an amount of money, or GPU-hours.
@@ -57,28 +53,24 @@ pub fn scaling(simulated: &Simulated) -> String {
     if has_cost {
         heading.insert(8, "cost");
     }
-    let rows: Vec<Vec<String>> = scaling
-        .sizes
-        .iter()
-        .map(|size| {
-            let mut row = vec![
-                size.ranks.to_string(),
-                units::short_time(size.step_s),
-                units::count(size.images_per_s.round() as usize),
-                format!("{:.1}x", size.speedup),
-                percent(size.efficiency),
-                if size.exposed_s > 0.0 { units::short_time(size.exposed_s) } else { "-".to_owned() },
-                units::seconds(size.epoch_s),
-                amount(size.gpu_hours),
-                bound(size.bound),
-            ];
-            if has_cost {
-                row.insert(8, or_dash(size.cost.map(amount)));
-            }
-            row
-        })
-        .collect();
-    text.push_str(&render(&heading, &rows));
+    let cells = |size: &Size| {
+        let mut row = vec![
+            size.ranks.to_string(),
+            units::short_time(size.step_s),
+            units::count(size.images_per_s.round() as usize),
+            format!("{:.1}x", size.speedup),
+            percent(size.efficiency),
+            if size.exposed_s > 0.0 { units::short_time(size.exposed_s) } else { "-".to_owned() },
+            units::seconds(size.epoch_s),
+            amount(size.gpu_hours),
+            size.bound.map_or("-", Bound::name).to_owned(),
+        ];
+        if has_cost {
+            row.insert(8, or_dash(size.cost.map(amount)));
+        }
+        row
+    };
+    text.push_str(&render(&heading, scaling.sizes.iter().map(cells)));
     text.push_str(&format!("\nan epoch has {} images\n", units::count(*epoch_images)));
     text.push_str(&match scaling.knee {
         Some(knee) => format!(
@@ -91,15 +83,11 @@ pub fn scaling(simulated: &Simulated) -> String {
     if !scaling.compared.is_empty() {
         let columns: Vec<String> = scaling.compared.iter().map(|ranks| format!("np {ranks}")).collect();
         let heading: Vec<&str> = ["simulated efficiency"].into_iter().chain(columns.iter().map(String::as_str)).collect();
-        let rows: Vec<Vec<String>> = scaling
-            .variants
-            .iter()
-            .map(|variant| {
-                [variant.name.clone()].into_iter().chain(variant.efficiency.iter().map(|part| percent(*part))).collect()
-            })
-            .collect();
+        let cells = |variant: &Variant| {
+            [variant.name.clone()].into_iter().chain(variant.efficiency.iter().map(|part| percent(*part))).collect()
+        };
         text.push('\n');
-        text.push_str(&render(&heading, &rows));
+        text.push_str(&render(&heading, scaling.variants.iter().map(cells)));
     }
     text
 }
@@ -153,24 +141,21 @@ fn points(error: f64) -> String {
 }
 
 pub fn validation(validation: &Validation) -> String {
-    let rows: Vec<Vec<String>> = validation
-        .rows
-        .iter()
-        .map(|row| {
-            let published = &row.published;
-            vec![
-                published.who.clone(),
-                published.label.clone(),
-                published.ranks.to_string(),
-                published.network.clone(),
-                format!("{:.1} %", published.efficiency),
-                format!("{:.1} %", row.predicted),
-                points(row.error()),
-                published.source.clone(),
-            ]
-        })
-        .collect();
-    let table = render(&["who", "model", "np", "network", "published", "simulated", "error", "source"], &rows);
+    let cells = |row: &Checked| {
+        let published = &row.published;
+        vec![
+            published.who.clone(),
+            published.label.clone(),
+            published.ranks.to_string(),
+            published.network.clone(),
+            format!("{:.1} %", published.efficiency),
+            format!("{:.1} %", row.predicted),
+            points(row.error()),
+            published.source.clone(),
+        ]
+    };
+    let heading = ["who", "model", "np", "network", "published", "simulated", "error", "source"];
+    let table = render(&heading, validation.rows.iter().map(cells));
     format!(
         "{table}\nerror: points of efficiency, above 0 where the simulation says too much\n{} of {} within 5 points, mean error {:.1}\n\
          The parameters have sources and none is fitted to these rows (`hvd-lab simulate --list`). One of them, the framework's \
@@ -182,16 +167,13 @@ pub fn validation(validation: &Validation) -> String {
 }
 
 pub fn validation_json(validation: &Validation) -> Value {
-    let rows: Vec<Value> = validation
-        .rows
-        .iter()
-        .map(|row| {
-            let mut value = json!(row);
-            value["error"] = json!(row.error());
-            value["is_within_5_points"] = json!(row.is_close());
-            value
-        })
-        .collect();
+    let row = |row: &Checked| {
+        let mut value = json!(row);
+        value["error"] = json!(row.error());
+        value["is_within_5_points"] = json!(row.is_close());
+        value
+    };
+    let rows: Vec<Value> = validation.rows.iter().map(row).collect();
     json!({ "simulated": true, "rows": rows, "within_5_points": validation.close, "mean_error": validation.mean_error })
 }
 
@@ -248,24 +230,22 @@ pub fn own(own: &Own, predicted: &[Predicted]) -> String {
         ),
         None => "no run of collectives: messages are taken to cost their bytes only\n\n".to_owned(),
     });
-    let rows: Vec<Vec<String>> = predicted
-        .iter()
-        .map(|row| {
-            let measured = row.measured;
-            vec![
-                row.ranks.to_string(),
-                units::short_time(row.step_s),
-                units::count(row.images_per_s.round() as usize),
-                percent(row.efficiency),
-                format!("{:.1}", row.error * 100.0),
-                row.ranks_per_device.to_string(),
-                or_dash(measured.map(percent)),
-                or_dash(measured.map(|measured| points(100.0 * (row.efficiency - measured)))),
-            ]
-        })
-        .collect();
+    let cells = |row: &Predicted| {
+        let measured = row.measured;
+        vec![
+            row.ranks.to_string(),
+            units::short_time(row.step_s),
+            units::count(row.images_per_s.round() as usize),
+            percent(row.efficiency),
+            format!("{:.1}", row.error * 100.0),
+            row.ranks_per_device.to_string(),
+            or_dash(measured.map(percent)),
+            or_dash(measured.map(|measured| points(100.0 * (row.efficiency - measured)))),
+        ]
+    };
     let share = format!("ranks/{device}");
-    text.push_str(&render(&["np", "step", "img/s", "efficiency", "+-", &share, "measured", "error"], &rows));
+    let heading = ["np", "step", "img/s", "efficiency", "+-", &share, "measured", "error"];
+    text.push_str(&render(&heading, predicted.iter().map(cells)));
     if predicted.iter().any(|row| row.ranks_per_device > 1) {
         let turns = predicted.iter().map(|row| own.turns(row.ranks)).fold(0.0, f64::max);
         let turns = if turns > 0.0 { format!("; taking turns is taken to cost {:.0} %", 100.0 * turns) } else { String::new() };
@@ -308,39 +288,25 @@ pub fn own_csv(predicted: &[Predicted]) -> String {
 }
 
 pub fn list(numbers: &Numbers) -> String {
-    let networks: Vec<Vec<String>> = numbers
-        .networks
-        .iter()
-        .map(|network| {
-            let place = if network.within { "--within" } else { "--network" };
-            let part = units::percent(network.utilisation);
-            let (rate, latency) = (format!("{} GB/s", network.gb_per_s), format!("{} us", network.latency_us));
-            vec![place.to_owned(), network.name.clone(), network.title.clone(), rate, part, latency, network.source.clone()]
-        })
-        .collect();
-    let rates: Vec<Vec<String>> = numbers
-        .rates
-        .iter()
-        .map(|rate| {
-            let images = units::rate(rate.images_per_s);
-            vec![rate.gpu.clone(), rate.model.clone(), rate.batch.to_string(), images, rate.source.clone()]
-        })
-        .collect();
+    let network = |network: &Network| {
+        let place = if network.within { "--within" } else { "--network" };
+        let part = units::percent(network.utilisation);
+        let (rate, latency) = (format!("{} GB/s", network.gb_per_s), format!("{} us", network.latency_us));
+        vec![place.to_owned(), network.name.clone(), network.title.clone(), rate, part, latency, network.source.clone()]
+    };
+    let rate = |rate: &Rate| {
+        let images = units::rate(rate.images_per_s);
+        vec![rate.gpu.clone(), rate.model.clone(), rate.batch.to_string(), images, rate.source.clone()]
+    };
+    let constant = |(name, constant): (&String, &Value)| {
+        let source = constant["source"].as_str().unwrap_or_default().to_owned();
+        vec![name.clone(), units::figure(constant["value"].as_f64().unwrap_or_default()), source]
+    };
     // A table, because the constants are one.
     let constants = serde_json::to_value(&numbers.constants).unwrap_or_default();
-    let constants: Vec<Vec<String>> = constants
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, constant)| {
-            let source = constant["source"].as_str().unwrap_or_default().to_owned();
-            vec![name.clone(), units::figure(constant["value"].as_f64().unwrap_or_default()), source]
-        })
-        .collect();
-    format!(
-        "{}\n{}\n{}",
-        render(&["flag", "network", "title", "link", "used", "latency", "source"], &networks),
-        render(&["GPU", "model", "batch", "img/s", "source"], &rates),
-        render(&["constant", "value", "source"], &constants)
-    )
+    let constants = constants.as_object().into_iter().flatten().map(constant);
+    let heading = ["flag", "network", "title", "link", "used", "latency", "source"];
+    let networks = render(&heading, numbers.networks.iter().map(network));
+    let rates = render(&["GPU", "model", "batch", "img/s", "source"], numbers.rates.iter().map(rate));
+    [networks, rates, render(&["constant", "value", "source"], constants)].join("\n")
 }

@@ -20,9 +20,7 @@ const EPOCHS: usize = 12;
 /// Epochs of a single rank that two ranks do not share evenly: rounding down shows.
 const ODD_EPOCHS: usize = 5;
 
-pub static FOUR_CHANGES: Program = IN_RUST;
-
-const IN_RUST: Program = Program {
+pub static FOUR_CHANGES: Program = Program {
     track: "four-changes",
     title_of_all: "Horovod's MNIST program, four changes",
     lesson: Some(17),
@@ -50,7 +48,7 @@ pub static FOUR_CHANGES_IN_PYTHON: Program = Program {
     file: "mnist.py",
     exercise: include_str!("../../../../lessons/mnist.py"),
     solutions: Solutions::Whole(include_str!("../../../../solutions/mnist.py")),
-    ..IN_RUST
+    ..FOUR_CHANGES
 };
 
 /// As the program has it, on the first so many digits. `epochs` are those of a single rank.

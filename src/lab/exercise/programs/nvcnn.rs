@@ -17,9 +17,7 @@ const TITLES: [&str; 5] = [
 /// Side of the images: the smallest that AlexNet's layers take.
 const PIXELS: usize = 67;
 
-pub static NVCNN: Program = IN_RUST;
-
-const IN_RUST: Program = Program {
+pub static NVCNN: Program = Program {
     track: "nvcnn",
     title_of_all: "nvcnn's training on photos, five changes",
     lesson: Some(20),
@@ -42,7 +40,7 @@ pub static NVCNN_IN_PYTHON: Program = Program {
     file: "nvcnn.py",
     exercise: include_str!("../../../../lessons/nvcnn.py"),
     solutions: Solutions::Whole(include_str!("../../../../solutions/nvcnn.py")),
-    ..IN_RUST
+    ..NVCNN
 };
 
 /// On photos that the program draws itself: enough of them to count how many are mirrored, and steps enough to compare those with

@@ -103,16 +103,11 @@ fn of_topic(topic: Topic, findings: &[Finding]) -> Result<Said, Said> {
         format!("{}{line}{remedy}", finding.seen.trim_end_matches('.'))
     };
     let with = |outcome| of().find(|finding| finding.outcome == outcome).map(told);
-    match with(inspect::Outcome::Wrong).or_else(|| with(inspect::Outcome::Look)) {
-        Some(said) => Err((Outcome::Failed, said)),
-        None => match with(inspect::Outcome::Ok) {
-            Some(said) => Ok((Outcome::Passed, said)),
-            None => {
-                let why = with(inspect::Outcome::NotJudged).unwrap_or_else(|| "the inspector saw nothing of it".to_owned());
-                Err((Outcome::CannotTell, why))
-            }
-        },
+    if let Some(said) = with(inspect::Outcome::Wrong).or_else(|| with(inspect::Outcome::Look)) {
+        return Err((Outcome::Failed, said));
     }
+    let why = || with(inspect::Outcome::NotJudged).unwrap_or_else(|| "the inspector saw nothing of it".to_owned());
+    with(inspect::Outcome::Ok).map(|said| (Outcome::Passed, said)).ok_or_else(|| (Outcome::CannotTell, why()))
 }
 
 fn name(path: &str) -> &str {

@@ -12,9 +12,7 @@ use crate::domain::step::{Step, StepSet};
 use crate::domain::training::TrainingSpec;
 use crate::launch::default_preset;
 
-pub static TEN_STEPS: Program = IN_RUST;
-
-const IN_RUST: Program = Program {
+pub static TEN_STEPS: Program = Program {
     track: program::TEN_STEPS,
     title_of_all: "the trainer, ten steps",
     lesson: None,
@@ -48,7 +46,7 @@ pub static TEN_STEPS_IN_PYTHON: Program = Program {
     file: "fashion_mnist.py",
     exercise: include_str!("../../../../lessons/fashion_mnist.py"),
     solutions: Solutions::Whole(include_str!("../../../../solutions/fashion_mnist_after_step_10.py")),
-    ..IN_RUST
+    ..TEN_STEPS
 };
 
 /// Two epochs on two ranks, with a checkpoint in each: enough for all ten checks, in a few seconds. No flag has the value that it has

@@ -13,10 +13,7 @@ static ESCAPES: LazyLock<Regex> = LazyLock::new(|| Regex::new("\x1b\\[[0-9;?]*[A
 pub fn as_seen(line: &str) -> Cow<'_, str> {
     let is_drawn = |part: &&str| !part.trim_matches(['\x08', ' ']).is_empty();
     let last = line.trim_end_matches(['\n', '\r']).rsplit('\r').find(is_drawn).unwrap_or("");
-    match last.contains(['\x1b', '\x08']) {
-        true => ESCAPES.replace_all(last, ""),
-        false => Cow::Borrowed(last),
-    }
+    if last.contains(['\x1b', '\x08']) { ESCAPES.replace_all(last, "") } else { Cow::Borrowed(last) }
 }
 
 #[cfg(test)]

@@ -114,10 +114,7 @@ impl Adapter {
 fn named(line: &str, regex: &Regex, found: &Captures<'_>, mut logged: Logged) -> Logged {
     for name in regex.capture_names().flatten() {
         let Some(value) = found.name(name).and_then(|group| figure(line, group)) else { continue };
-        let (name, value) = match name.strip_suffix("_percent") {
-            Some(name) => (name, value / 100.0),
-            None => (name, value),
-        };
+        let (name, value) = name.strip_suffix("_percent").map_or((name, value), |name| (name, value / 100.0));
         logged.is_total |= name == "total_rate";
         let name = if matches!(name, "rate" | "total_rate") { "images_per_sec" } else { name };
         if let Some(field) = Figure::named(name) {

@@ -3,7 +3,6 @@
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
 use super::Launch;
@@ -53,12 +52,5 @@ impl Launch {
         );
         tell(RunState::Running, "what the program has put into the background goes on");
         None
-    }
-
-    /// Ask the remaining processes to end.
-    pub(super) fn end_behind(&self) {
-        if self.state.behind.is_some() {
-            process::signal_each(&process::descendants(std::process::id()), Signal::SIGTERM);
-        }
     }
 }

@@ -29,7 +29,9 @@ impl Launch {
             if let Some(launcher) = self.child.id().filter(|_| !is_asked) {
                 process::signal(launcher, Signal::SIGTERM);
             }
-            self.end_behind();
+            if self.state.behind.is_some() {
+                process::signal_descendants(Signal::SIGTERM);
+            }
             let writes_checkpoint = self.writer.observations.work == Work::Photos;
             self.state.kill_at = Some(Instant::now() + if is_asked && !writes_checkpoint { RANKS_GRACE } else { GRACE });
             self.state.launcher_is_spared = is_asked;

@@ -51,10 +51,7 @@ impl Finding {
     }
 
     pub(super) fn new(host: &str, what: &'static str, judged: Judged) -> Finding {
-        let (weight, found, remedy) = match judged {
-            Ok(found) => (Weight::Good, found, String::new()),
-            Err(problem) => problem,
-        };
+        let (weight, found, remedy) = judged.map_or_else(|problem| problem, |found| (Weight::Good, found, String::new()));
         Finding { host: host.to_owned(), what, weight, found, remedy }
     }
 }

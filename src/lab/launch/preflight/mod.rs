@@ -83,25 +83,28 @@ pub fn look_at(hosts: &[Host], needs: &Needs, flavour: Flavour) -> std::io::Resu
     Ok(findings)
 }
 
-/// What there is to say before ranks start on other hosts.
-#[derive(Debug, Default)]
-pub(super) struct Outlook {
-    /// What was found to be odd, for the log of the launcher.
-    pub notes: Vec<String>,
-    /// Why no rank may start: one sentence, and where there is more than one thing to fix, a line for each.
-    pub refusal: Option<(String, Vec<String>)>,
-}
+/// Why no rank may start: one sentence, and where there is more than one thing to fix, a line for each.
+pub(super) type Refusal = (String, Vec<String>);
 
-/// Look at the hosts that a run names. Nothing is looked at where it names none, or where a batch system has chosen them.
+/// Look at the hosts that a run names, unless a batch system has chosen them. Returns what was found to be odd, for the log of the
+/// launcher.
 ///
 /// # Errors
-/// Why the hosts cannot be looked at, in one sentence.
-pub(super) fn before_run(record: &RunRecord, folder: &Path) -> Result<Outlook, String> {
-    if record.request.spec.resources.names_hosts() {
-        Ok(Outlook::of(&findings(record, None, folder)?, record.request.force))
-    } else {
-        Ok(Outlook::default())
-    }
+/// Why no rank may start there, or why the hosts cannot be looked at.
+pub(super) fn before_run(record: &RunRecord, folder: &Path) -> Result<Vec<String>, Refusal> {
+    let findings = findings(record, None, folder).map_err(|why| (why, Vec::new()))?;
+    let of = |weight| findings.iter().filter(move |finding| finding.weight == weight).map(Finding::in_words);
+    let bad: Vec<String> = of(Weight::Bad).collect();
+    let Some((first, others)) = bad.split_first().filter(|_| !record.request.force) else {
+        return Ok(bad.into_iter().chain(of(Weight::Doubt)).collect());
+    };
+    let more = match others.len() {
+        0 => String::new(),
+        1 => ". There is 1 more thing to fix".to_owned(),
+        others => format!(". There are {others} more things to fix"),
+    };
+    let lines = if others.is_empty() { Vec::new() } else { bad.clone() };
+    Err((format!("{first}{more}"), lines))
 }
 
 /// The discovered hosts that cannot have a rank, each with the reason as a sentence. If they cannot be checked, the launcher finds out.
@@ -129,22 +132,4 @@ fn findings(record: &RunRecord, hosts: Option<&[Host]>, folder: &Path) -> Result
     };
     let hosts = hosts.map_or_else(|| hosts_of(resources, setup.flavour).map_err(said), |hosts| Ok(hosts.to_vec()))?;
     look_at(&hosts, &needs, setup.flavour).map_err(|error| format!("cannot look at the hosts of the run: {error}"))
-}
-
-impl Outlook {
-    /// `force` lets ranks start all the same.
-    fn of(findings: &[Finding], force: bool) -> Outlook {
-        let of = |weight| findings.iter().filter(move |finding| finding.weight == weight).map(Finding::in_words);
-        let bad: Vec<String> = of(Weight::Bad).collect();
-        let Some((first, others)) = bad.split_first().filter(|_| !force) else {
-            return Outlook { notes: bad.into_iter().chain(of(Weight::Doubt)).collect(), refusal: None };
-        };
-        let more = match others.len() {
-            0 => String::new(),
-            1 => ". There is 1 more thing to fix".to_owned(),
-            others => format!(". There are {others} more things to fix"),
-        };
-        let lines = if others.is_empty() { Vec::new() } else { bad.clone() };
-        Outlook { notes: of(Weight::Doubt).collect(), refusal: Some((format!("{first}{more}"), lines)) }
-    }
 }

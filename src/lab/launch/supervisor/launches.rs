@@ -42,13 +42,6 @@ fn secret() -> anyhow::Result<String> {
     Ok(SECRET.get_or_init(|| made).clone())
 }
 
-/// What is said of one launch in the record.
-struct Words {
-    notes: Vec<String>,
-    /// Why there is another launch.
-    because: Option<String>,
-}
-
 /// How one launch begins.
 struct Beginning {
     /// Since the first launch of this supervisor.
@@ -94,8 +87,7 @@ impl Supervisor {
                     "starting the ranks".to_owned()
                 }
             });
-            let words = Words { notes: std::mem::take(&mut notes), because };
-            let (line, tags) = match self.command(&elastic.now, images, words, lease.as_ref()) {
+            let (line, tags) = match self.command(&elastic.now, images, std::mem::take(&mut notes), because, lease.as_ref()) {
                 Ok(command) => command,
                 Err(message) => return self.fail(message, Vec::new()),
             };
@@ -161,12 +153,13 @@ impl Supervisor {
         Ok(true)
     }
 
-    /// The command line of this attempt, entered into the record.
+    /// The command line of this attempt, entered into the record with these notes, and `because` where there was a launch before.
     fn command(
         &mut self,
         resources: &Resources,
         images: &Images,
-        words: Words,
+        notes: Vec<String>,
+        because: Option<String>,
         lease: Option<&Lease>,
     ) -> Result<(CommandLine, Tags), String> {
         // Before the machine is looked at: of its cores only those count that this run may use.
@@ -178,7 +171,7 @@ impl Supervisor {
         let spec = RunSpec { resources: resources.clone(), workload: record.request.spec.workload.clone() };
         let mut line = command_line(&spec, &record.request.preset, &setup, &images.argument, &log_dir, record.request.force)
             .map_err(|error| error.recorded())?;
-        line.notes.extend(words.notes.into_iter().chain(images.in_words()));
+        line.notes.extend(notes.into_iter().chain(images.in_words()));
         line.env.extend(variables_of_agent(resources, setup.flavour));
         if let Some((env, note)) = settled {
             line.env.extend(env);
@@ -189,7 +182,7 @@ impl Supervisor {
             env: line.env.clone(),
             started_s: host::now_s(),
             np: self.record.request.spec.knows_np().then_some(resources.np),
-            because: words.because,
+            because,
             epochs: record.training().map_or(0, |training| training.epochs),
             ..Attempt::default()
         };

@@ -111,10 +111,7 @@ impl Steps<'_> {
     /// What an event says. Steps that are complete go to `take`.
     fn read(&mut self, event: &[u8], take: &mut dyn FnMut(Logged)) {
         scalars(event, |step, tag, value| {
-            let (figure, is_epoch) = match self.tags.get(tag) {
-                Some(known) => *known,
-                None => self.learn(tag),
-            };
+            let (figure, is_epoch) = self.tags.get(tag).copied().unwrap_or_else(|| self.learn(tag));
             let Some(field) = figure else { return };
             let Some(value) = self.percents.told(field, value) else { return };
             let is_it = |of: &&mut (i64, bool, Logged)| (of.0, of.1) == (step, is_epoch);

@@ -39,11 +39,7 @@ impl LogIndex {
             let keep = self.marks.partition_point(|mark| mark.time_ms <= until_ms.unwrap_or(u64::MAX));
             // The last block that remains may reach beyond: it is walked through again.
             self.marks.truncate(keep);
-            if let Some(last) = self.marks.pop() {
-                self.end = last.cursor;
-            } else {
-                self.end = Cursor::default();
-            }
+            self.end = self.marks.pop().map(|last| last.cursor).unwrap_or_default();
             self.lines = self.marks.len() * BLOCK;
         }
         earlier

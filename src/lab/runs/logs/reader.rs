@@ -117,10 +117,7 @@ impl LogReader {
     /// Do a piece of the work that there is; false when there is no more for now.
     pub fn work(&mut self) -> bool {
         let before = (self.index.lines, self.scan.looked_at);
-        let mut indexed = self.index.extend(PIECE);
-        if indexed && self.index.find_unlisted() {
-            indexed = false;
-        }
+        let indexed = self.index.extend(PIECE) && !self.index.find_unlisted();
         let scanned = self.scan.advance(&mut self.index, PIECE);
         let settled = indexed && scanned;
         let changed = before != (self.index.lines, self.scan.looked_at);

@@ -41,10 +41,6 @@ impl LogQuery {
     fn finds(&self, line: &str) -> bool {
         self.search.as_ref().is_some_and(|pattern| pattern.is_in(line))
     }
-
-    fn needs_text(&self) -> bool {
-        self.filter.is_some() || self.search.is_some()
-    }
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +77,7 @@ impl Scan {
             }
             let (mut shown, mut found) = (0, 0);
             let query = &self.query;
-            let needs_text = query.needs_text();
+            let needs_text = query.filter.is_some() || query.search.is_some();
             match (query.source, needs_text) {
                 (None, false) => shown = BLOCK.min(lines - block * BLOCK) as u16,
                 _ => index.read(block, &mut |line| {

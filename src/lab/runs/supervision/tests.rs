@@ -5,6 +5,7 @@
 use std::fs::{File, FileTimes};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::SystemTime;
 
 use super::super::tests::{Started, record, status, store};
 use super::super::{RunFolder, RunId, RunStore, StoreError};
