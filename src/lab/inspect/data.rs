@@ -242,10 +242,9 @@ fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         // Samples that are drawn by weight are no shares of a pass: more of them may be meant so.
         let how = if one.sampler.contains("Weighted") { Outcome::Look } else { Outcome::Wrong };
         let cost = "the ranks together do the work several times";
-        return Some(Finding::objection((TOPIC, how), said, made(reports), cost, give_sampler(seen, one)));
+        return Some(TOPIC.objection(how, said, made(reports), cost, give_sampler(seen, one)));
     }
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!(
             "each of {} goes through a whole data set of {all} samples: if it is the same one, nothing is shared out",
             names(reports.keys())
@@ -342,8 +341,7 @@ fn around(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     };
     let fewest = reports.values().map(times).collect::<Option<Vec<f64>>>()?.into_iter().min_by(f64::total_cmp)?;
     let one = reports.values().next().filter(|_| fewest > seen.size() as f64 * ALL)?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!("an epoch of {} steps takes each rank {fewest:.1} times through its share of the samples", one.batches),
         known(&one.place),
         "the ranks together do the work several times, and no epoch is faster",
@@ -358,8 +356,7 @@ fn all_drawn(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let own = rows(first);
     let share = |pass: &PassReport| rows(pass).intersection(&own).count() as f64 / own.len() as f64;
     reports.values().all(|pass| share(pass) > MOSTLY).then(|| {
-        Finding::objection(
-            (TOPIC, Outcome::Look),
+        TOPIC.look(
             format!("an epoch of {} steps takes each of {} through the same samples", first.batches, names(reports.keys())),
             known(&first.place),
             "the ranks together do the work several times, and no epoch is faster",

@@ -33,17 +33,6 @@ impl Finding {
         Finding::new(topic, Outcome::NotJudged, why.into())
     }
 
-    /// `Wrong` or `Look`, with the line to change, what it costs, and what to write.
-    pub(super) fn objection(
-        (topic, outcome): (Topic, Outcome),
-        seen: impl Into<String>,
-        place: Option<Place>,
-        cost: &str,
-        remedy: impl Into<String>,
-    ) -> Finding {
-        Finding { place, cost: cost.to_owned(), remedy: remedy.into(), ..Finding::new(topic, outcome, seen.into()) }
-    }
-
     pub fn is_objection(&self) -> bool {
         matches!(self.outcome, Outcome::Wrong | Outcome::Look)
     }
@@ -107,6 +96,28 @@ hvd_lab_core::named! {
 }
 
 impl Topic {
+    /// What was seen, the line to change, what it costs, and what to write.
+    pub(super) fn wrong(self, seen: impl Into<String>, place: Option<Place>, cost: &str, remedy: impl Into<String>) -> Finding {
+        self.objection(Outcome::Wrong, seen, place, cost, remedy)
+    }
+
+    /// As [`Topic::wrong`], of what may be meant so.
+    pub(super) fn look(self, seen: impl Into<String>, place: Option<Place>, cost: &str, remedy: impl Into<String>) -> Finding {
+        self.objection(Outcome::Look, seen, place, cost, remedy)
+    }
+
+    /// `Wrong` or `Look`, with the line to change, what it costs, and what to write.
+    pub(super) fn objection(
+        self,
+        outcome: Outcome,
+        seen: impl Into<String>,
+        place: Option<Place>,
+        cost: &str,
+        remedy: impl Into<String>,
+    ) -> Finding {
+        Finding { place, cost: cost.to_owned(), remedy: remedy.into(), ..Finding::new(self, outcome, seen.into()) }
+    }
+
     /// The step of the course that is about it.
     pub fn step(self) -> Option<Step> {
         let number = match self {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, known, ranks as names};
 use crate::domain::event::{InspectorReport, Place, PrintedReport};
 
@@ -25,8 +25,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         .take(MOST)
         .map(|(place, ranks)| {
             let in_fit = if seen.is_keras() { ", and verbose=1 if hvd.rank() == 0 else 0 in model.fit" } else { "" };
-            Finding::objection(
-                (TOPIC, Outcome::Look),
+            TOPIC.look(
                 format!("{} print the same lines", names(ranks)),
                 (!place.file.is_empty()).then(|| place.clone()),
                 "every line comes once for each rank, and a figure that was not averaged is of one rank alone",
@@ -53,8 +52,7 @@ fn bars(seen: &Inspection) -> Option<Finding> {
     let place = known(&ranks.values().next()?.place);
     let cost = "the bars write over each other, and what they show is of one rank alone";
     (ranks.len() > 1).then(|| {
-        Finding::objection(
-            (TOPIC, Outcome::Look),
+        TOPIC.look(
             format!("{} show a progress bar each", names(ranks.keys())),
             place,
             cost,

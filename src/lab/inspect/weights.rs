@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::apart::{fields_apart, in_eval_mode, looked_for_early, part_sent, skipped};
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, differ, is_by_hand, known, no_update, ranks as names, state, update};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
 
@@ -43,7 +43,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let topic = Topic::Weights;
     let orders = ["order of weights by broadcast", "order of weights by all_reduce"];
     if let Some((what, place, remedy)) = orders.iter().find_map(|by| super::applied::out_of_order(seen, by)) {
-        return vec![Finding::objection((topic, Outcome::Wrong), format!("weights are mixed up: {what}"), place, MIXED, remedy)];
+        return vec![topic.wrong(format!("weights are mixed up: {what}"), place, MIXED, remedy)];
     }
     if let Some(why) = why_not(seen, topic) {
         return vec![why];
@@ -62,16 +62,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             .map_or_else(ok, |finding| vec![finding]);
     };
     let who = names(reports.keys());
-    let wrong = (topic, Outcome::Wrong);
     if *number == first {
         let (what, place, remedy) = start(seen, *index);
-        return vec![Finding::objection(
-            wrong,
-            format!("the weights of {who} differ before update {number}: {what}"),
-            place,
-            COST,
-            remedy,
-        )];
+        return vec![topic.wrong(format!("the weights of {who} differ before update {number}: {what}"), place, COST, remedy)];
     }
     if differing(&updates, |update| &update.gradients).any(|((_, at), _)| at <= number) {
         return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their gradients do")];
@@ -104,7 +97,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let said = format!(
         "the weights of {who} were equal at the start and differ at update {number}, though the gradients are equal: {what}"
     );
-    vec![Finding::objection(wrong, said, place, COST, remedy)]
+    vec![topic.wrong(said, place, COST, remedy)]
 }
 
 /// Weights that some ranks load behind the last update, where all ranks then validate a share each.
@@ -123,8 +116,7 @@ fn loaded_at_end(seen: &Inspection) -> Option<Finding> {
         }
     }
     let place = loaded.values().next().copied().filter(|_| seen.is_over && loaded.len() < seen.ranks.len())?;
-    Some(Finding::objection(
-        (Topic::Weights, Outcome::Wrong),
+    Some(Topic::Weights.wrong(
         format!(
             "{} loaded weights behind the last update, and the others validated their shares without them",
             names(loaded.keys())
@@ -139,8 +131,7 @@ fn loaded_at_end(seen: &Inspection) -> Option<Finding> {
 fn copied_early(seen: &Inspection) -> Option<Finding> {
     let ranks = seen.told_apart("copy of the model", |report| &report.place)?;
     let place = &ranks.values().next()?.place;
-    Some(Finding::objection(
-        (Topic::Weights, Outcome::Look),
+    Some(Topic::Weights.look(
         format!(
             "the weights of {} are equal, and those of the copy of the model that was made before are not",
             names(ranks.keys())
@@ -169,8 +160,7 @@ fn beside(seen: &Inspection) -> Option<Finding> {
             "average what goes into them: dist.all_reduce(value, op=dist.ReduceOp.AVG)",
         )
     };
-    Some(Finding::objection(
-        (Topic::Weights, Outcome::Look),
+    Some(Topic::Weights.look(
         format!("{} have other {what} in {class}, which is no part of the model that is trained", names(ranks.keys())),
         known(&report.place),
         cost,
@@ -327,18 +317,10 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
             "load it on all ranks, or send it by dist.broadcast_object_list",
         ));
         let said = format!("what the optimizer remembers differs between {} at update {number}{why}", names(reports.keys()));
-        return vec![Finding::objection(
-            (topic, Outcome::Wrong),
-            said,
-            place,
-            "equal gradients give different updates: the ranks drift apart",
-            remedy,
-        )];
+        return vec![topic.wrong(said, place, "equal gradients give different updates: the ranks drift apart", remedy)];
     }
     if let Some(report) = seen.told("state left behind") {
-        return vec![Finding::objection(
-            (topic, Outcome::Wrong),
-            "what the optimizer remembered stays behind in it: hvd.DistributedOptimizer makes another one, which remembers nothing",
+        return vec![topic.wrong("what the optimizer remembered stays behind in it: hvd.DistributedOptimizer makes another one, which remembers nothing",
             known(&report.place),
             "the training goes on without its momentum, or whatever else was loaded",
             "load the state into what hvd.DistributedOptimizer returns",
@@ -354,8 +336,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
             ),
             false => (report.settings.join(", "), "the ranks train the same weights on different functions"),
         };
-        return vec![Finding::objection(
-            (topic, Outcome::Wrong),
+        return vec![topic.wrong(
             format!("the buffers of {} ({which}) differ behind the broadcast of the weights", names(sent.keys())),
             known(&report.place),
             cost,
@@ -366,8 +347,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     let own_buffers = seen.wrappers().find(|(_, report)| keeps_own(report)).filter(|_| !seen.has("buffers brought together"));
     let differ_later = differing(&updates, |update| &update.buffers).any(|((_, number), _)| *number > 0);
     if let Some((_, wrapper)) = own_buffers.filter(|_| differ_later) {
-        return vec![Finding::objection(
-            (topic, Outcome::Look),
+        return vec![topic.look(
             "the buffers of the ranks differ (running statistics of batch norm): broadcast_buffers is off",
             known(&wrapper.place),
             "the model that rank 0 saves has seen the statistics of its own share only",
