@@ -89,8 +89,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
     let State { shared, windows, .. } = state;
     let Some(run) = chosen(shared) else { return Vec::new() };
     let Some(baseline) = shared.baseline().map(|baseline| baseline.id) else {
-        shared.inform("nothing to compare with yet: no run has measured images/s");
-        return Vec::new();
+        return shared.refuse("nothing to compare with yet: no run has measured images/s");
     };
     // Nothing is learned of a run beside itself: the one that gained most, or else the newest, stands in for it.
     let other = || {

@@ -245,6 +245,12 @@ impl Shared {
         self.say(text.into(), false);
     }
 
+    /// Says why nothing is done.
+    pub fn refuse<T>(&mut self, why: impl Into<String>) -> Vec<T> {
+        self.inform(why);
+        Vec::new()
+    }
+
     fn say(&mut self, text: String, is_error: bool) {
         let notice = Notice { text: without_flags(&text), is_error };
         if self.said.len() == MOST_SAID {
