@@ -146,13 +146,7 @@ pub enum Command {
     // Other windows.
     /// Only what has some words.
     Search,
-    /// The rank that a fault is made in.
-    LowerRank,
-    HigherRank,
     Make,
-    /// The value before, or the next.
-    Lower,
-    Higher,
     /// The table or the chart.
     Turn,
     /// Messages: play them or pause, and step through them.
@@ -175,6 +169,15 @@ impl Command {
     /// The command of a row on [`On::Text`](super::keys::On::Text), with the character that was typed.
     pub fn typed(self, c: char) -> Command {
         if let Command::Type(Typing::Insert(_)) = self { Command::Type(Typing::Insert(c)) } else { self }
+    }
+
+    /// The command of a row of movements, for the key of it that points this way.
+    pub fn towards(self, way: Option<Move>) -> Command {
+        match (self, way) {
+            (Command::Move(_), Some(way)) => Command::Move(way),
+            (Command::Scroll(_), Some(way)) => Command::Scroll(way),
+            (command, _) => command,
+        }
     }
 
     /// Whether a recording refuses it: a recording cannot be started, stopped or continued, and has no trainer of the learner.

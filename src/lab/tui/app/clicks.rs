@@ -7,7 +7,7 @@ use ratatui::layout::{Margin, Position, Rect};
 
 use super::dispatch::{self, act, perform};
 use super::layout::Places;
-use super::{footer, keymap, places, screen, view, windows};
+use super::{footer, places, screen, view, windows};
 use crate::runs::RunId;
 use crate::tui::actions::{Action, Command, Effect, Move, On, Pane};
 use crate::tui::chart::graph::Tab;
@@ -206,10 +206,6 @@ fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effe
         _ if is_sideways => return Vec::new(),
         (_, by) => (Command::Move(by), 1),
     };
-    let is_there = |key: &&keymap::Key| key.scope == keymap::Scope::Pane(pane) && key.binding.command == command;
-    if keymap::table().find(is_there).is_none() {
-        return Vec::new();
-    }
     // The pane under the pointer scrolls; the focus stays where it is.
     let focus = std::mem::replace(&mut state.focus, pane);
     let effects = repeat(state, command, times);

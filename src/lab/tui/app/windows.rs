@@ -108,7 +108,7 @@ pub fn hit_line(state: &State, footer: Rect, at: Position) -> Option<Option<Comm
 
 /// What a key asks of the window in front.
 pub fn bound(state: &State, on: On) -> Option<Command> {
-    keys(state)?.iter().find(|binding| binding.on.contains(&on)).map(|binding| binding.command)
+    keys(state)?.iter().find_map(|binding| binding.command_on(on))
 }
 
 /// What the wheel does in it, if anything.

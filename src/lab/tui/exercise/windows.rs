@@ -9,7 +9,7 @@ use super::update::{begin, compare};
 use crate::domain::step::Step;
 use crate::exercise::{TWO_COLUMNS, Track};
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, LEFT, Move, RIGHT, TerminalOrder, UP, row};
+use crate::tui::actions::{Action, Binding, Command, ENTER, Effect, LEFT, LIST, Move, RIGHT, TerminalOrder, row};
 use crate::tui::state::{FRAME, Outcome, Page, Question, State, View, Window};
 
 /// Shows what the step under the cursor changes.
@@ -215,10 +215,7 @@ pub struct Tracks {
 
 pub static TRACKS: &[Binding] = &[
     row(ENTER, Command::Accept, "Enter", "open it", "").ranked(0),
-    row(UP, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
-    row(DOWN, Command::Move(Move::Down), "", "", ""),
-    row(&[Code(K::Home)], Command::Move(Move::First), "", "", ""),
-    row(&[Code(K::End)], Command::Move(Move::Last), "", "", ""),
+    row(LIST, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
     row(&[Code(K::Esc), Char('q'), Ctrl('c')], Command::Back, "Esc", "back", "").ranked(0),
 ];
 
