@@ -10,9 +10,6 @@ use crate::domain::event::{PassReport, Place, StateAction, StateReport};
 const TOPIC: Topic = Topic::Checkpoint;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
-    if seen.size() < 2 {
-        return Vec::new();
-    }
     let files = written(seen, |by| !["append", "TensorBoard"].contains(&by));
     if let Some((writers, place, which)) = shared(&files) {
         let as_callback = if seen.is_keras() { ", as around callbacks.append(ModelCheckpoint(...))" } else { "" };
@@ -45,7 +42,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         )];
     }
     match files.is_empty() {
-        false => Finding::ok(TOPIC, "each file that was seen was written by one rank"),
+        false => TOPIC.ok("each file that was seen was written by one rank"),
         true => Vec::new(),
     }
 }

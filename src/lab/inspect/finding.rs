@@ -25,14 +25,6 @@ impl Finding {
         Finding { topic, outcome, seen, place: None, cost: String::new(), remedy: String::new() }
     }
 
-    pub(super) fn ok(topic: Topic, seen: impl Into<String>) -> Vec<Finding> {
-        vec![Finding::new(topic, Outcome::Ok, seen.into())]
-    }
-
-    pub(super) fn not_judged(topic: Topic, why: impl Into<String>) -> Finding {
-        Finding::new(topic, Outcome::NotJudged, why.into())
-    }
-
     pub fn is_objection(&self) -> bool {
         matches!(self.outcome, Outcome::Wrong | Outcome::Look)
     }
@@ -96,6 +88,14 @@ hvd_lab_core::named! {
 }
 
 impl Topic {
+    pub(super) fn ok(self, seen: impl Into<String>) -> Vec<Finding> {
+        vec![Finding::new(self, Outcome::Ok, seen.into())]
+    }
+
+    pub(super) fn not_judged(self, why: impl Into<String>) -> Finding {
+        Finding::new(self, Outcome::NotJudged, why.into())
+    }
+
     /// What was seen, the line to change, what it costs, and what to write.
     pub(super) fn wrong(self, seen: impl Into<String>, place: Option<Place>, cost: &str, remedy: impl Into<String>) -> Finding {
         self.objection(Outcome::Wrong, seen, place, cost, remedy)

@@ -15,17 +15,17 @@ type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
-        return vec![Finding::not_judged(TOPIC, "one rank has nobody to average with")];
+        return vec![TOPIC.not_judged("one rank has nobody to average with")];
     }
     if let Some(found) = super::applied::never_averaged(seen) {
         return vec![found];
     }
     if let Some(by) = seen.sharded() {
-        return vec![Finding::not_judged(TOPIC, format!("with {by} the ranks hold different gradients on purpose"))];
+        return vec![TOPIC.not_judged(format!("with {by} the ranks hold different gradients on purpose"))];
     }
     let updates = seen.updates();
     if updates.is_empty() {
-        return vec![Finding::not_judged(TOPIC, no_update(seen))];
+        return vec![TOPIC.not_judged(no_update(seen))];
     }
     if let Some(found) = clipped_early(seen) {
         return vec![found];
@@ -46,7 +46,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let numbers: Vec<String> = numbers.into_iter().map(|number| number.to_string()).take(8).collect();
         let is_hidden = updates.values().flat_map(|ranks| ranks.values()).all(|update| is_by_hand(update));
         let what = if is_hidden { "updates by hand left the weights equal" } else { "the gradients were equal" };
-        return Finding::ok(TOPIC, format!("{what} on all ranks at the updates looked at ({}, ...)", numbers.join(", ")));
+        return TOPIC.ok(format!("{what} on all ranks at the updates looked at ({}, ...)", numbers.join(", ")));
     }
     found
 }
@@ -88,10 +88,10 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
     let Some((what, place, remedy)) =
         cause(seen, reports, updates).or_else(|| (seen.is_over || updates.len() > 1).then(|| changed(seen, reports)))
     else {
-        return Some(Finding::not_judged(
-            TOPIC,
-            format!("the gradients of {} differ at update {first}; the next update tells why", names(reports.keys())),
-        ));
+        return Some(TOPIC.not_judged(format!(
+            "the gradients of {} differ at update {first}; the next update tells why",
+            names(reports.keys())
+        )));
     };
     let many = if differing.len() > 1 {
         format!("updates {first} to {}", differing[differing.len() - 1])

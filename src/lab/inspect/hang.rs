@@ -85,9 +85,6 @@ fn from_departure(seen: &Inspection, finding: Finding) -> Finding {
 }
 
 fn standstill(seen: &Inspection) -> Vec<Finding> {
-    if seen.size() < 2 {
-        return Vec::new();
-    }
     if let Some(found) = evaluates_alone(seen).or_else(|| different_sizes(seen)) {
         return vec![found];
     }
@@ -101,7 +98,7 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
     }
     let Some((first, report)) = waiting.iter().next() else {
         return if seen.is_over && !seen.has_stood() && seen.have_all_ended() {
-            Finding::ok(TOPIC, "no rank has stood still for long")
+            TOPIC.ok("no rank has stood still for long")
         } else {
             stand_by_themselves(seen, PATIENCE).or_else(|| left_alone(seen)).into_iter().collect()
         };

@@ -17,9 +17,6 @@ type Contents<'a> = BTreeMap<usize, BTreeSet<&'a str>>;
 type Passes<'a> = BTreeMap<(usize, usize), BTreeMap<usize, &'a PassReport>>;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
-    if seen.size() < 2 {
-        return Vec::new();
-    }
     let found: Vec<Finding> = [
         decided_alone(seen).or_else(|| decided_by_share(seen)),
         thrown_away(seen)
@@ -39,7 +36,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         .any(|report| matches!(report, InspectorReport::Pass(pass) if !pass.trains && !is_peek(seen, pass)));
     match found.is_empty() {
         true if validates && seen.is_over => {
-            Finding::ok(TOPIC, "every validation was of all samples, or its results were brought together")
+            TOPIC.ok("every validation was of all samples, or its results were brought together")
         }
         _ => found,
     }

@@ -11,9 +11,6 @@ const TOPIC: Topic = Topic::Prints;
 const MOST: usize = 8;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
-    if seen.size() < 2 {
-        return Vec::new();
-    }
     let mut lines: BTreeMap<(&Place, &str), BTreeSet<usize>> = BTreeMap::new();
     for (rank, report) in seen.of_all(printed).filter(|(_, report)| report.has_figures && !report.names_rank) {
         lines.entry((&report.place, &report.text)).or_default().insert(rank);
@@ -38,10 +35,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let by_name: BTreeSet<usize> =
         seen.of_all(printed).filter(|(_, report)| report.has_figures && report.names_rank).map(|(rank, _)| rank).collect();
     match found.is_empty() {
-        true if has_updates && by_name.len() > 1 => {
-            Finding::ok(TOPIC, "lines with figures that several ranks print say whose they are")
-        }
-        true if has_updates => Finding::ok(TOPIC, "no line with figures was printed several times by several ranks"),
+        true if has_updates && by_name.len() > 1 => TOPIC.ok("lines with figures that several ranks print say whose they are"),
+        true if has_updates => TOPIC.ok("no line with figures was printed several times by several ranks"),
         _ => found,
     }
 }

@@ -74,11 +74,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             }
         }
     }
-    if all.is_empty() {
-        Vec::new()
-    } else {
-        Finding::ok(TOPIC, "no two workers or ranks draw the same random numbers for their samples")
-    }
+    if all.is_empty() { Vec::new() } else { TOPIC.ok("no two workers or ranks draw the same random numbers for their samples") }
 }
 
 fn workers(report: &InspectorReport) -> Option<&WorkersReport> {

@@ -11,7 +11,7 @@ const TOPIC: Topic = Topic::Ranks;
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let size = seen.size();
     if size < 2 {
-        return vec![Finding::not_judged(TOPIC, "one rank trains alone: start the program on two or more")];
+        return vec![TOPIC.not_judged("one rank trains alone: start the program on two or more")];
     }
     let groups: BTreeMap<usize, &GroupReport> = seen.of_all(group).collect();
     let trained: Vec<usize> = seen.of_all(update).filter(|(_, update)| update.update == 0).map(|(rank, _)| rank).collect();
@@ -34,14 +34,14 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             );
             return vec![TOPIC.look(said, None, cost, remedy)];
         }
-        return vec![Finding::not_judged(TOPIC, format!("{said}: {how}"))];
+        return vec![TOPIC.not_judged(format!("{said}: {how}"))];
     }
     if groups.is_empty() || (!seen.is_over && groups.len() < size) {
-        return vec![Finding::not_judged(TOPIC, "not all ranks have come to their group yet")];
+        return vec![TOPIC.not_judged("not all ranks have come to their group yet")];
     }
     let found: Vec<Finding> =
         [numbers(&groups), devices(seen, &groups), cores(seen, &groups), threads(seen, &groups)].into_iter().flatten().collect();
-    if found.is_empty() { Finding::ok(TOPIC, format!("{} are in one group of {size}", names(groups.keys()))) } else { found }
+    if found.is_empty() { TOPIC.ok(format!("{} are in one group of {size}", names(groups.keys()))) } else { found }
 }
 
 /// Ranks that were launched together and train each for itself.

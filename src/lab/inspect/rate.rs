@@ -58,7 +58,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let seen = format!(
         "the first update has the rate {first}{batch}; {warmup}. Whether the rate fits the global batch shows only against a run of the same program on {other}"
     );
-    vec![Finding::not_judged(TOPIC, seen)]
+    vec![TOPIC.not_judged(seen)]
 }
 
 /// Rates that come to differ while the ranks train.

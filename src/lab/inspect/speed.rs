@@ -78,14 +78,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     found.extend(slowest(seen, &sums).filter(|_| !seen.has("join")));
     if found.is_empty() && is_long {
         let compute = part(|sum| sum.forward + sum.backward + sum.optimizer);
-        return Finding::ok(
-            TOPIC,
-            format!(
-                "{:.0} % of the time went into forward, backward and optimizer, {:.0} % into waiting for data",
-                compute * 100.0,
-                data * 100.0
-            ),
-        );
+        return TOPIC.ok(format!(
+            "{:.0} % of the time went into forward, backward and optimizer, {:.0} % into waiting for data",
+            compute * 100.0,
+            data * 100.0
+        ));
     }
     found
 }

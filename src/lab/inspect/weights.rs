@@ -34,9 +34,9 @@ fn behind_broadcast(seen: &Inspection) -> BTreeMap<(usize, usize), Reports<'_>> 
 /// What cannot be compared, and why.
 fn why_not(seen: &Inspection, topic: Topic) -> Option<Finding> {
     if seen.size() < 2 {
-        return Some(Finding::not_judged(topic, "one rank has nobody to be compared with"));
+        return Some(topic.not_judged("one rank has nobody to be compared with"));
     }
-    seen.sharded().map(|by| Finding::not_judged(topic, format!("with {by} each rank holds other tensors on purpose")))
+    seen.sharded().map(|by| topic.not_judged(format!("with {by} each rank holds other tensors on purpose")))
 }
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
@@ -50,11 +50,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     }
     let updates = behind_broadcast(seen);
     let Some(first) = updates.keys().map(|(_, number)| *number).min() else {
-        return vec![Finding::not_judged(topic, no_update(seen))];
+        return vec![topic.not_judged(no_update(seen))];
     };
     let Some(((index, number), reports)) = differing(&updates, |update| &update.weights).min_by_key(|((_, number), _)| *number)
     else {
-        let ok = || Finding::ok(topic, "the weights were equal on all ranks at the start and at every update looked at");
+        let ok = || topic.ok("the weights were equal on all ranks at the start and at every update looked at");
         return loaded_at_end(seen)
             .or_else(|| copied_early(seen))
             .or_else(|| beside(seen))
@@ -67,26 +67,23 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return vec![topic.wrong(format!("the weights of {who} differ before update {number}: {what}"), place, COST, remedy)];
     }
     if differing(&updates, |update| &update.gradients).any(|((_, at), _)| at <= number) {
-        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their gradients do")];
+        return vec![topic.not_judged("the ranks started equal, and differ because their gradients do")];
     }
     if differing(&updates, |update| &update.state).next().is_some() {
-        return vec![Finding::not_judged(
-            topic,
-            "the ranks started equal, and differ because their optimizers remember different things",
-        )];
+        return vec![topic.not_judged("the ranks started equal, and differ because their optimizers remember different things")];
     }
     let is_hidden = seen.wrappers().next().is_none() || reports.values().all(|update| is_by_hand(update));
     if is_hidden && reports.values().all(|update| update.gradients.is_empty()) {
-        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because nothing averages the gradients")];
+        return vec![topic.not_judged("the ranks started equal, and differ because nothing averages the gradients")];
     }
     // A rate that each rank decides on differs between two looks as well.
     if super::metrics::decided_alone(seen).is_some()
         || updates.values().any(|ranks| differ(ranks.values().map(|update| &update.rates)))
     {
-        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their learning rates do")];
+        return vec![topic.not_judged("the ranks started equal, and differ because their learning rates do")];
     }
     if ["clipped too early", "changed too early"].iter().any(|by| seen.has(by)) {
-        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their gradients change too early")];
+        return vec![topic.not_judged("the ranks started equal, and differ because their gradients change too early")];
     }
     let stepped = || reports.values().next().and_then(|update| known(&update.place));
     let (what, place, remedy) = match (loaded_by_some(seen, StateAction::LoadedModel, None), skipped(seen)) {
@@ -288,7 +285,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
         return Vec::new();
     }
     if seen.has("ZeroRedundancyOptimizer") {
-        return vec![Finding::not_judged(topic, "with ZeroRedundancyOptimizer each rank remembers other things on purpose")];
+        return vec![topic.not_judged("with ZeroRedundancyOptimizer each rank remembers other things on purpose")];
     }
     if let Some(found) = in_eval_mode(seen) {
         return vec![found];
@@ -356,14 +353,12 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     }
     match known_equal.next() {
         Some(_) if are_shares => {
-            Finding::ok(topic, "each rank remembers its share of what the optimizer needs, and the weights stay equal")
+            topic.ok("each rank remembers its share of what the optimizer needs, and the weights stay equal")
         }
         Some(_) if seen.wrappers().any(|(_, report)| report.shares_buffers) => {
-            Finding::ok(topic, "what the optimizer remembers was equal on all ranks, and the wrapper sends the buffers of rank 0")
+            topic.ok("what the optimizer remembers was equal on all ranks, and the wrapper sends the buffers of rank 0")
         }
-        Some(_) => Finding::ok(
-            topic,
-            "what the optimizer remembers was equal on all ranks; buffers, such as the statistics of batch norm, were not compared",
+        Some(_) => topic.ok("what the optimizer remembers was equal on all ranks; buffers, such as the statistics of batch norm, were not compared",
         ),
         None => Vec::new(),
     }
