@@ -3,9 +3,7 @@
 use crossterm::event::KeyCode as K;
 
 use crate::tui::actions::On::{Char, Code};
-use crate::tui::actions::{Binding, Command, ENDS, LEFT_RIGHT, Move, PAGES, row};
-
-use Command as C;
+use crate::tui::actions::{Binding, Command as C, ENDS, LEFT_RIGHT, Move, PAGES, row};
 
 pub static KEYS: &[Binding] = &[
     row(LEFT_RIGHT, C::Move(Move::Left), "←→", "graph", "loss, accuracy, learning rate, images/s, step timeline").ranked(2),

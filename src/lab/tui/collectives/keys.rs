@@ -1,12 +1,10 @@
 //! The keys of the window of the collectives.
 
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Binding, Command, ENTER, LEFT_RIGHT, LIST, Move, Typing, UP_DOWN, row};
+use crate::tui::actions::{Binding, Command as C, ENTER, LEFT_RIGHT, LIST, Move, Typing, UP_DOWN, row};
 use crossterm::event::KeyCode as K;
 
 use crate::tui::actions::keys::SPACE;
-
-use Command as C;
 
 /// Under this title the help lists them.
 pub const HELP: &str = "In the window of collectives";

@@ -1,9 +1,7 @@
 //! The keys of the devices.
 
 use crate::tui::actions::On::Char;
-use crate::tui::actions::{Binding, Command, ENTER, LEFT_RIGHT, LIST, Move, PAGES, row};
-
-use Command as C;
+use crate::tui::actions::{Binding, Command as C, ENTER, LEFT_RIGHT, LIST, Move, PAGES, row};
 
 pub static KEYS: &[Binding] = &[
     row(LIST, C::Move(Move::Up), "↑↓", "choose", "choose a device"),

@@ -3,9 +3,7 @@
 use crossterm::event::KeyCode as K;
 
 use crate::tui::actions::On::{Char, Code};
-use crate::tui::actions::{Binding, Command, LEFT_RIGHT, Move, PAGES, Prompt, UP_DOWN, row};
-
-use Command as C;
+use crate::tui::actions::{Binding, Command as C, LEFT_RIGHT, Move, PAGES, Prompt, UP_DOWN, row};
 
 pub static KEYS: &[Binding] = &[
     row(UP_DOWN, C::Move(Move::Up), "↑↓", "scroll", "scroll; the view stays while new lines come"),

@@ -14,8 +14,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::edit::Edit;
-use crate::columns;
-use crate::columns::cut;
+use crate::columns::{self, cut};
 use crate::tui::next_run::fields::Field;
 
 const LABEL: usize = 15;

@@ -14,8 +14,7 @@ use crossterm::event::KeyCode as K;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::columns;
-use crate::columns::cut;
+use crate::columns::{self, cut};
 use crate::domain::units;
 use crate::runs::scaling::{Point, Scaling};
 use crate::runs::{Report, Row, RunId, RunSummary, Source, busy_host, references};

@@ -6,21 +6,19 @@ use super::state::Runs;
 use crate::tui::actions::Pane;
 use crate::tui::shared::{Shared, has_steps};
 use crate::tui::widgets::frame::{self, Focus};
-use crate::tui::widgets::table;
+use crate::tui::widgets::{Theme, bar, sign, table};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns;
-use crate::columns::cut;
+use crate::columns::{self, cut};
 use crate::dataset::is_generated;
 use crate::domain::speedup::Comparison;
 use crate::domain::units::rate;
 use crate::domain::{printable, units};
 use crate::runs::{self as run_data, Published, RunId, RunRecord, RunSummary, SortKey, references};
-use crate::tui::widgets::{Theme, bar, sign};
 
 struct Column {
     title: &'static str,

@@ -3,9 +3,7 @@
 use crossterm::event::KeyCode as K;
 
 use crate::tui::actions::On::{Char, Code};
-use crate::tui::actions::{Binding, Command, ENTER, LIST, Move, PAGES, row};
-
-use Command as C;
+use crate::tui::actions::{Binding, Command as C, ENTER, LIST, Move, PAGES, row};
 
 pub static KEYS: &[Binding] = &[
     row(LIST, C::Move(Move::Up), "↑↓", "choose", "choose a run: log, chart and header show it"),

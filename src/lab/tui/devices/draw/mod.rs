@@ -3,9 +3,8 @@
 //! A figure that a device does not give is `N/A`, not 0; under the cursor the reason is shown.
 
 use crate::tui::actions::Pane;
-use crate::tui::devices::state::Devices;
-use crate::tui::shared::Shared;
-use crate::tui::shared::ranks;
+use crate::tui::devices::state::{Devices, ORDERS, PACKED_FROM};
+use crate::tui::shared::{Shared, ranks};
 use crate::tui::widgets::frame::{self, Focus};
 use parts::{LEAST_GRAPH, Segment, View, devices_of, is_gpu, joined, place_at};
 use ratatui::Frame;
@@ -17,7 +16,6 @@ use steps::Steps;
 use crate::columns::{self, cut};
 use crate::domain::device::Reading;
 use crate::tui::devices::lane::DeviceRow;
-use crate::tui::devices::state::{ORDERS, PACKED_FROM};
 use crate::tui::widgets::indented;
 
 mod brief;
