@@ -15,8 +15,6 @@ pub enum Command {
     Accept,
     /// Closes what is in front: a window, a search, a filter, the zoom.
     Back,
-    Previous,
-    Next,
     Stop,
     Continue,
     /// The one that others are compared with.
@@ -74,10 +72,6 @@ pub enum Command {
     AllSteps,
     /// All steps but one, in turn.
     Ablation,
-    /// The next value, or the previous one.
-    Change {
-        up: bool,
-    },
 
     // The log.
     /// Type a search or a filter.

@@ -36,8 +36,6 @@ pub const fn row(on: &'static [On], command: Command, key: &'static str, label: 
     Binding { on, command, key, label, help, rank: None }
 }
 
-pub const LEFT: &[On] = &[Code(KeyCode::Left), Char('h')];
-pub const RIGHT: &[On] = &[Code(KeyCode::Right), Char('l')];
 pub const ENTER: &[On] = &[Code(KeyCode::Enter)];
 pub const SPACE: &[On] = &[Char(' ')];
 pub const ESCAPE: &[On] = &[Code(KeyCode::Esc)];

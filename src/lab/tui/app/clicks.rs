@@ -13,8 +13,7 @@ use crate::tui::actions::{Action, Command, Effect, Move, On, Pane};
 use crate::tui::chart::graph::Tab;
 use crate::tui::preferences::Dragged;
 use crate::tui::state::State;
-use crate::tui::widgets::Focus;
-use crate::tui::widgets::{notice, slot};
+use crate::tui::widgets::{Focus, notice, slot};
 use crate::tui::{chart, devices, log, next_run, runs};
 
 /// Lines of one notch of the wheel, where lines are scrolled.
@@ -147,7 +146,7 @@ fn click(state: &mut State, pane: Pane, area: Rect, at: Position, focus: Focus, 
                 let is_second = std::mem::replace(&mut state.next_run.field, field) == field && was_focused;
                 is_second.then_some(Command::Accept)
             }
-            Setting::Change { up } => Some(Command::Change { up }),
+            Setting::Change { up } => Some(Command::Move(if up { Move::Right } else { Move::Left })),
         },
         Pane::Runs => match runs::draw::hit(&state.runs, shared, inner, at)? {
             runs::draw::Hit::Run(run) => return Some(click_run(state, run, was_focused)),

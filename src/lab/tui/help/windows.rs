@@ -15,19 +15,9 @@ use crate::tui::widgets::list::{List, ListRow};
 /// Longer than any words that find something.
 const MOST: usize = 40;
 
-pub fn show_keys(state: &mut State) -> Vec<Action> {
-    state.windows.show(Keys::default());
-    Vec::new()
-}
-
-/// Only those of one place, by its title.
+/// The keys of one place, by its title.
 pub fn show_keys_of(state: &mut State, title: &str) -> Vec<Action> {
     state.windows.show(Keys { words: title.to_lowercase(), ..Keys::default() });
-    Vec::new()
-}
-
-pub fn show_palette(state: &mut State) -> Vec<Action> {
-    state.windows.show(Palette::default());
     Vec::new()
 }
 

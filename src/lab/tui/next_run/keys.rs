@@ -1,11 +1,9 @@
 //! The keys of the panes Steps and Next run.
 
 use crate::tui::actions::On::Char;
-use crate::tui::actions::{Binding, Command, ENTER, LEFT, LIST, Move, RIGHT, row};
+use crate::tui::actions::{Binding, Command as C, ENTER, LEFT_RIGHT, LIST, Move, row};
 
 use crate::tui::actions::keys::SPACE;
-
-use Command as C;
 
 pub static STEPS: &[Binding] = &[
     row(LIST, C::Move(Move::Up), "↑↓", "choose", "choose a step"),
@@ -18,8 +16,7 @@ pub static STEPS: &[Binding] = &[
 
 pub static SETTINGS: &[Binding] = &[
     row(LIST, C::Move(Move::Up), "↑↓", "choose", "choose a setting"),
-    row(LEFT, C::Change { up: false }, "←→", "change", "previous or next value").ranked(2),
-    row(RIGHT, C::Change { up: true }, "", "", ""),
-    row(SPACE, C::Change { up: true }, "", "", ""),
+    row(LEFT_RIGHT, C::Move(Move::Left), "←→", "change", "previous or next value").ranked(2),
+    row(SPACE, C::Move(Move::Right), "", "", ""),
     row(ENTER, C::Accept, "Enter", "type", "type a value").ranked(2),
 ];

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use ratatui::layout::Rect;
+
 use super::course::Course;
 use super::pins::{MOST_PINS, Pins};
 use super::watched::Watched;
@@ -125,6 +127,11 @@ impl Shared {
             course: Course::default(),
             replay: None,
         }
+    }
+
+    /// All of the terminal.
+    pub fn screen(&self) -> Rect {
+        Rect::new(0, 0, self.size.0, self.size.1)
     }
 
     pub fn summary(&self, id: RunId) -> Option<&RunSummary> {
