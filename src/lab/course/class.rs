@@ -3,9 +3,8 @@
 //! Never writes there, never reads a clock, and never fails for one bad file: it is named, and the others are read.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::Serialize;
 use serde_json::Value;

@@ -3,11 +3,10 @@
 //! Never stands in a learner's way: a folder that is gone, full or slow costs a note, not the lab. Others write to that folder too:
 //! a copy is replaced only by the home that made it, and no link in its place is followed.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
-use std::{fs, thread};
+use std::{fs, io, thread};
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};

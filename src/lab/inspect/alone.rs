@@ -46,7 +46,7 @@ impl Inspection {
         let remedy = "multiply the rate by the number of ranks, or by its square root for Adam, and warm it up";
         let too_much = ("updates may get too large, and the training may diverge", "scale the rate by no more than the batch");
         let (cost, remedy) = if is_scaled { too_much } else { (cost, remedy) };
-        Some(Finding::objection((Topic::Rate, Outcome::Look), said, place, cost, remedy))
+        Some(Topic::Rate.look(said, place, cost, remedy))
     }
 
     /// The line of the formula whose value the optimizer was made with, if no schedule goes beyond it.
@@ -74,9 +74,7 @@ impl Inspection {
             // The line that gives the schedule its steps, or else the one that makes it.
             let made = |by| self.told(by).and_then(|report| known(&report.place));
             let place = made("planned steps").or_else(|| made("schedule made"));
-            Finding::objection(
-                (Topic::Rate, Outcome::Look),
-                format!(
+            Topic::Rate.look(format!(
                     "the rate climbs until {until} of {all} updates, and on one rank until update {at_alone} of {all_alone}: does the warm-up count the steps of all ranks?"
                 ),
                 place.or_else(|| self.rate_set_at()).or_else(|| self.optimizer_place()),
@@ -101,8 +99,7 @@ impl Inspection {
         if self.size() < 2 || alone.size() > 1 || !is_unknown || !is_alike || own.batches < FEWEST_STEPS {
             return None;
         }
-        Some(Finding::objection(
-            (Topic::Data, Outcome::Look),
+        Some(Topic::Data.look(
             format!("an epoch takes {} steps on each of {} ranks, as many as on one rank", own.batches, self.size()),
             known(&own.place),
             "unless the batches of a rank are smaller, the ranks together go over more samples, and no epoch is faster",

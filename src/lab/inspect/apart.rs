@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::even_batches;
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, ended, known, line, ranks as names, state, update, wrapped};
 use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, Place, StalledReport, StateAction, WrappedReport};
 
@@ -15,8 +15,7 @@ pub(super) const ALIKE: &str =
 pub(super) fn fields_apart(seen: &Inspection) -> Option<Finding> {
     let ranks = seen.told_apart("field of a layer", |report| (&report.place, report.settings.first()))?;
     let report = ranks.values().next()?;
-    Some(Finding::objection(
-        (Topic::Weights, Outcome::Look),
+    Some(Topic::Weights.look(
         format!(
             "{} have other numbers in {}, a field that is no parameter and no buffer",
             names(ranks.keys()),
@@ -47,8 +46,7 @@ pub(super) fn in_eval_mode(seen: &Inspection) -> Option<Finding> {
     let since: usize = report.settings.first()?.parse().ok()?;
     let has_come = |rank: &usize| seen.of_rank(*rank, update).any(|update| update.update > since);
     (told.len() < seen.size() && (seen.is_over || seen.ranks.keys().all(has_come))).then(|| {
-        Finding::objection(
-            (Topic::State, Outcome::Wrong),
+        Topic::State.wrong(
             format!("{} trains on in eval mode, and the other ranks do not", names(told.keys())),
             known(&report.place),
             "dropout is off there, and batch norm uses what it has seen: the ranks average the gradients of different models",
@@ -173,8 +171,7 @@ pub(super) fn left_alone(seen: &Inspection) -> Option<Finding> {
         let left = departures(seen, *rank).last()?;
         let since: usize = left.settings.first()?.parse().ok()?;
         seen.ranks.keys().any(|other| count(other) < count(rank) && updates(other) > Some(since)).then(|| {
-            Finding::objection(
-                (Topic::Hang, Outcome::Wrong),
+            Topic::Hang.wrong(
                 format!("an error has ended {} before they could tell where they were", names(seen.ranks.keys())),
                 known(&left.place),
                 "what one rank sends then meets another call of the others: an error, wrong numbers or a standstill",
@@ -190,8 +187,7 @@ pub(super) fn gone(seen: &Inspection, rank: usize, failed: usize) -> Option<Find
     let has_told = seen.of_rank(rank, ended).next().is_some();
     let place = known(&failure.place)?;
     (failure.kind == "peer gone" && !has_told).then(|| {
-        Finding::objection(
-            (Topic::Hang, Outcome::Wrong),
+        Topic::Hang.wrong(
             format!(
                 "rank {rank} was gone without a word, and an error has ended rank {failed} at {}, where it waited for it",
                 line(&place)
@@ -212,8 +208,7 @@ pub(super) fn stand_by_themselves(seen: &Inspection, patience: f64) -> Option<Fi
     let all: Vec<StalledReport> = seen.ranks.values().map(stands).collect::<Option<_>>().filter(|_| seen.is_complete())?;
     let (first, who) = (all.first()?, names(seen.ranks.keys()));
     let lines: BTreeSet<String> = all.iter().map(|report| line(&report.place)).collect();
-    Some(Finding::objection(
-        (Topic::Hang, Outcome::Look),
+    Some(Topic::Hang.look(
         format!(
             "{who} have not got on for {:.0} s: they are at {}",
             first.seconds,

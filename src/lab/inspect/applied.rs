@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::finding::{Cause, Finding, Outcome, Topic};
+use super::finding::{Cause, Finding, Topic};
 use super::inspection::{Inspection, collective, differ, known, pass, update};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, WrappedReport};
 
@@ -24,8 +24,7 @@ pub(super) fn objections(seen: &Inspection) -> impl Iterator<Item = Finding> {
 /// Gradients that are clipped before the program averages them.
 fn clipped_first(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("clipped before the average")?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         "the gradients are clipped before they are averaged",
         known(&report.place),
         "each rank clips its own by another factor, and the limit is not that of the average",
@@ -42,8 +41,7 @@ pub(super) fn never_averaged(seen: &Inspection) -> Option<Finding> {
     let last: Vec<bool> = updates.values().rev().map(are_apart).take(APART).collect();
     let is_never = last == [true; APART] && !seen.of_all(collective).any(|(_, call)| may_be_gradients(call)) && !seen.is_blind();
     is_never.then(|| {
-        Finding::objection(
-            (TOPIC, Outcome::Wrong),
+        TOPIC.wrong(
             "the ranks make local steps, and their weights are never averaged",
             known(&report.place),
             "each rank trains on its own share alone, and the ranks drift apart without an error",
@@ -65,8 +63,7 @@ fn averaged_twice(seen: &Inspection) -> Option<Finding> {
     let is_sum = |report: &WrappedReport| report.settings.iter().any(|setting| setting == "op=Sum");
     let is_meant = seen.of_all(pass).any(|(_, pass)| is_batch(pass)) || seen.wrappers().any(|(_, report)| is_sum(report));
     let report = seen.told("averaged twice").filter(|_| !is_meant)?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!("the gradients are averaged over the ranks, and divided by {}, the number of ranks, once more", seen.size()),
         known(&report.place),
         "each update is as many times smaller as there are ranks: more ranks learn less",
@@ -78,8 +75,7 @@ fn averaged_twice(seen: &Inspection) -> Option<Finding> {
 fn batches_added(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("batches added up")?;
     let count = report.settings.first()?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!("the gradients of {count} batches add up before an update, and nothing divides them or the loss by {count}"),
         known(&report.place),
         "each update is as many times larger as there are batches in it, as if the rate were",
@@ -120,9 +116,7 @@ pub(super) fn out_of_order(seen: &Inspection, by: &str) -> Option<Cause> {
 fn replaced(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("not in the optimizer")?;
     let count = report.settings.first()?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
-        format!(
+    Some(TOPIC.look(format!(
             "{count} parameter tensors of the wrapped model have gradients and are not in the optimizer, which has others without a gradient"
         ),
         known(&report.place),
@@ -137,9 +131,7 @@ fn detached(seen: &Inspection) -> Option<Finding> {
     let report = tellers.values().next().filter(|_| tellers.len() == seen.size())?;
     let [first, all] = report.settings.as_slice() else { return None };
     let update = seen.of_all(update).next().map(|(_, update)| update)?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
-        format!("the first {first} of {all} parameter tensors of the model never have a gradient, and the later ones have"),
+    Some(TOPIC.look(format!("the first {first} of {all} parameter tensors of the model never have a gradient, and the later ones have"),
         known(&report.place).or_else(|| known(&update.made)),
         "these layers learn nothing, and find_unused_parameters=True says nothing of it",
         "let gradients through: leave detach(), .data and torch.no_grad() out of the forward pass, or set requires_grad=False if it is meant so",
@@ -150,8 +142,7 @@ fn detached(seen: &Inspection) -> Option<Finding> {
 fn cleared(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("cleared unused")?;
     let [unused, all] = report.settings.as_slice() else { return None };
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!("the gradients of {unused} in {all} batches are cleared before an update has used them"),
         known(&report.place),
         "these batches are computed and averaged for nothing: the batch of an update is smaller than it is meant to be",
@@ -166,16 +157,14 @@ pub(super) fn summed(seen: &Inspection, updates: &BTreeMap<usize, &BTreeMap<usiz
     let one = later.next().filter(|_| is_summed)?;
     let place = seen.told("averaged by hand").and_then(|report| known(&report.place)).or_else(|| known(&one.place));
     if seen.wrappers().any(|(_, report)| report.by == "DistributedDataParallel") {
-        return Some(Finding::objection(
-            (TOPIC, Outcome::Look),
+        return Some(TOPIC.look(
             "DistributedDataParallel has averaged the gradients, and the program adds them up over the ranks once more",
             place,
             "the rate is as many times larger as there are ranks",
             "leave that all_reduce out",
         ));
     }
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         "the program adds the gradients of all ranks up, and divides nothing behind that",
         place,
         "unless the loss or the gradients were divided before, the rate is as many times larger as there are ranks",
@@ -192,9 +181,7 @@ pub(super) fn summed_by_wrapper(seen: &Inspection) -> Option<Finding> {
     let is_sum = |report: &WrappedReport| report.settings.iter().any(|setting| setting == "op=Sum");
     let is_meant = ["loss divided", "gathered to differentiate"].iter().any(|by| seen.has(by));
     let (_, report) = seen.wrappers().find(|(_, report)| is_sum(report)).filter(|_| !is_meant)?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
-        format!(
+    Some(TOPIC.look(format!(
             "{} adds the gradients of all ranks up (op=Sum), and does not divide the sum",
             report.by.replace("horovod", "hvd")
         ),

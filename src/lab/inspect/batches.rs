@@ -16,7 +16,7 @@ pub(super) const WAITS: &str =
 pub(super) type Reports<'a> = BTreeMap<usize, &'a PassReport>;
 
 pub(super) fn wrong(seen: impl Into<String>, place: Option<Place>, cost: &str, remedy: impl Into<String>) -> Option<Finding> {
-    Some(Finding::objection((TOPIC, Outcome::Wrong), seen, place, cost, remedy))
+    Some(TOPIC.wrong(seen, place, cost, remedy))
 }
 
 pub(super) fn made(reports: &Reports<'_>) -> Option<Place> {
@@ -54,8 +54,7 @@ pub(super) fn sizes(reports: &Reports<'_>) -> Option<Finding> {
 
 fn of_other_sizes(what: &str, sizes: impl Iterator<Item = (usize, usize)>, place: Option<Place>) -> Finding {
     let told: Vec<String> = sizes.map(|(rank, size)| format!("{size} on rank {rank}")).take(8).collect();
-    Finding::objection(
-        (TOPIC, Outcome::Look),
+    TOPIC.look(
         format!("{what}: {}", told.join(", ")),
         place,
         "the average of the ranks' gradients weighs a sample of a small batch more than one of a large batch",
@@ -128,8 +127,7 @@ fn twice(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let samples: usize = reports.values().map(|pass| pass.samples).sum();
     let more = samples.saturating_sub(all) as f64 / all as f64;
     (more > PADDING && samples > all + 2 * reports.len()).then(|| {
-        Finding::objection(
-            (TOPIC, Outcome::Look),
+        TOPIC.look(
             format!("the ranks trained on {samples} samples of {all} in one pass: some count twice"),
             sampler_made(reports),
             "a pass is longer than it should be",

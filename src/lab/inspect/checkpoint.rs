@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, differ, group, known, ranks as names, state};
 use super::weights::loaded_apart;
 use crate::domain::event::{PassReport, Place, StateAction, StateReport};
@@ -10,14 +10,10 @@ use crate::domain::event::{PassReport, Place, StateAction, StateReport};
 const TOPIC: Topic = Topic::Checkpoint;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
-    if seen.size() < 2 {
-        return Vec::new();
-    }
     let files = written(seen, |by| !["append", "TensorBoard"].contains(&by));
     if let Some((writers, place, which)) = shared(&files) {
         let as_callback = if seen.is_keras() { ", as around callbacks.append(ModelCheckpoint(...))" } else { "" };
-        return vec![Finding::objection(
-            (TOPIC, Outcome::Wrong),
+        return vec![TOPIC.wrong(
             format!("{writers} write {which}"),
             place,
             "what is left may be half of one and half of the other",
@@ -30,8 +26,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         return vec![found];
     }
     if let Some((writers, place, which)) = shared(&written(seen, |by| by == "append")) {
-        return vec![Finding::objection(
-            (TOPIC, Outcome::Look),
+        return vec![TOPIC.look(
             format!("{writers} append to {which}"),
             place,
             "each line comes once for each rank, in no order, and a figure that was not averaged is of one rank alone",
@@ -39,8 +34,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         )];
     }
     if let Some((writers, place, _)) = shared(&written(seen, |by| by == "TensorBoard")) {
-        return vec![Finding::objection(
-            (TOPIC, Outcome::Look),
+        return vec![TOPIC.look(
             format!("{writers} write the same curves for TensorBoard into the same folder"),
             place,
             "TensorBoard draws the figures of all ranks as one curve, which jumps between them",
@@ -48,7 +42,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         )];
     }
     match files.is_empty() {
-        false => Finding::ok(TOPIC, "each file that was seen was written by one rank"),
+        false => TOPIC.ok("each file that was seen was written by one rank"),
         true => Vec::new(),
     }
 }
@@ -116,8 +110,7 @@ fn read_too_early(seen: &Inspection) -> Option<Finding> {
         let (reader, read) = of(StateAction::Read).find(is_early)?;
         Some((writer, written, reader, read))
     })?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!(
             "rank {reader} reads {} while rank {writer} may still write it, at line {}",
             name(&read.path),
@@ -140,9 +133,7 @@ fn read_too_early(seen: &Inspection) -> Option<Finding> {
 /// A state whose names the model does not know, which `strict=False` passes over.
 fn nothing_loaded(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("nothing loaded")?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
-        "nothing was loaded: the names in the state have the wrapper's `module.` in front and those of the model have not, or the other way round, and strict=False says nothing of it",
+    Some(TOPIC.wrong("nothing was loaded: the names in the state have the wrapper's `module.` in front and those of the model have not, or the other way round, and strict=False says nothing of it",
         known(&report.place),
         "the model goes on with the weights that it had",
         "save model.module.state_dict(), load into the same, and leave strict=False out",
@@ -157,8 +148,7 @@ fn begun_anew(seen: &Inspection) -> Option<Finding> {
             "" => ("and the file holds none for it", "save optimizer.state_dict() beside the weights, and load it with them"),
             _ => ("though the file holds one", "load it: optimizer.load_state_dict(...), into the optimizer that trains"),
         };
-        return Some(Finding::objection(
-            (TOPIC, Outcome::Look),
+        return Some(TOPIC.look(
             format!(
                 "the training goes on from {epoch} with the weights of a file, but {optimizer} begins without a state, {what}"
             ),
@@ -168,9 +158,7 @@ fn begun_anew(seen: &Inspection) -> Option<Finding> {
         ));
     }
     let report = seen.told("schedule anew")?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
-        format!("the training goes on from a file, but {} begins at its first step", report.settings.first()?),
+    Some(TOPIC.look(format!("the training goes on from a file, but {} begins at its first step", report.settings.first()?),
         known(&report.place),
         "warm-up and high rates come once more",
         if seen.is_accelerate() {
@@ -200,8 +188,7 @@ fn resumed(seen: &Inspection) -> Option<Finding> {
         "broadcast the epoch: hvd.broadcast_object(epoch, root_rank=0)",
         "send the epoch of the checkpoint to all ranks: dist.broadcast_object_list",
     );
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
+    Some(TOPIC.wrong(
         format!("the ranks go on from different epochs: {}", told.join(", ")),
         place.or_else(|| first.values().next().and_then(|pass| known(&pass.place))),
         "they end at different times, and the last one waits for ever",

@@ -25,18 +25,18 @@ const REPEATED: usize = 32;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
-        return vec![Finding::not_judged(TOPIC, "one rank takes all samples")];
+        return vec![TOPIC.not_judged("one rank takes all samples")];
     }
     if let Some(by) = seen.split() {
-        return vec![Finding::not_judged(TOPIC, format!("with {by} several ranks may work on the same samples on purpose"))];
+        return vec![TOPIC.not_judged(format!("with {by} several ranks may work on the same samples on purpose"))];
     }
     let passes = seen.passes(true);
     let Some((_, first)) = passes.iter().next() else {
-        let unknown = || Finding::not_judged(TOPIC, "no pass over training data has ended on all ranks");
+        let unknown = || TOPIC.not_judged("no pass over training data has ended on all ranks");
         return vec![unequal(seen).or_else(|| split_twice(seen)).unwrap_or_else(unknown)];
     };
     if seen.has("batch cut") && first.values().all(|pass| pass.replicas.is_none()) {
-        return vec![Finding::not_judged(TOPIC, "each rank takes a part of every batch: whether it is another one was not seen")];
+        return vec![TOPIC.not_judged("each rank takes a part of every batch: whether it is another one was not seen")];
     }
     let checks: [fn(&Inspection, &Reports<'_>) -> Option<Finding>; 10] =
         [sampler, same, one_shuffle, whole, overlap, shared_twice, around, all_drawn, uneven, |_, reports| sizes(reports)];
@@ -60,10 +60,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     // As in Horovod's examples for Keras.
     let draws = |pass: &PassReport| pass.replicas.is_none() && pass.picked.is_empty() && pass.first.is_empty() && pass.shuffles;
     if seen.is_keras() && is_shared && first.values().all(|pass| draws(pass)) {
-        return Finding::ok(
-            TOPIC,
-            format!("each rank draws from the whole data set{of} in an order of its own: {samples} samples in the first pass"),
-        );
+        return TOPIC.ok(format!(
+            "each rank draws from the whole data set{of} in an order of its own: {samples} samples in the first pass"
+        ));
     }
     let size = |pass: &&PassReport| pass.batch_size.unwrap_or(pass.samples.div_ceil(pass.batches.max(1)));
     let slack = seen.size() * first.values().map(size).max().unwrap_or(1);
@@ -71,11 +70,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let what = format!(
             "the ranks trained on {samples} samples{of} {when}: some come several times, so their shares cannot be compared"
         );
-        return vec![Finding::not_judged(TOPIC, what)];
+        return vec![TOPIC.not_judged(what)];
     }
     let many = if samples > 0 { format!("{samples} samples{of}") } else { "samples of their own".to_owned() };
     let padding = if all.is_some_and(|all| samples > all) { " (the shares are filled up to the same size)" } else { "" };
-    Finding::ok(TOPIC, format!("the ranks trained on {many} {when}{padding}, and not on the same ones"))
+    TOPIC.ok(format!("the ranks trained on {many} {when}{padding}, and not on the same ones"))
 }
 
 fn give_sampler(seen: &Inspection, pass: &PassReport) -> &'static str {
@@ -242,10 +241,9 @@ fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         // Samples that are drawn by weight are no shares of a pass: more of them may be meant so.
         let how = if one.sampler.contains("Weighted") { Outcome::Look } else { Outcome::Wrong };
         let cost = "the ranks together do the work several times";
-        return Some(Finding::objection((TOPIC, how), said, made(reports), cost, give_sampler(seen, one)));
+        return Some(TOPIC.objection(how, said, made(reports), cost, give_sampler(seen, one)));
     }
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!(
             "each of {} goes through a whole data set of {all} samples: if it is the same one, nothing is shared out",
             names(reports.keys())
@@ -342,8 +340,7 @@ fn around(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     };
     let fewest = reports.values().map(times).collect::<Option<Vec<f64>>>()?.into_iter().min_by(f64::total_cmp)?;
     let one = reports.values().next().filter(|_| fewest > seen.size() as f64 * ALL)?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!("an epoch of {} steps takes each rank {fewest:.1} times through its share of the samples", one.batches),
         known(&one.place),
         "the ranks together do the work several times, and no epoch is faster",
@@ -358,8 +355,7 @@ fn all_drawn(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let own = rows(first);
     let share = |pass: &PassReport| rows(pass).intersection(&own).count() as f64 / own.len() as f64;
     reports.values().all(|pass| share(pass) > MOSTLY).then(|| {
-        Finding::objection(
-            (TOPIC, Outcome::Look),
+        TOPIC.look(
             format!("an epoch of {} steps takes each of {} through the same samples", first.batches, names(reports.keys())),
             known(&first.place),
             "the ranks together do the work several times, and no epoch is faster",

@@ -1,6 +1,6 @@
 //! Errors of PyTorch and Horovod that say what is wrong with the program, in its own words and with a line.
 
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, ended, known, ranks as names};
 use crate::domain::event::FailureReport;
 
@@ -101,7 +101,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let of_kind: Vec<_> = failed.filter(|(_, failure)| failure.kind == kind.name).collect();
         let (_, first) = of_kind.first()?;
         let said = format!("an error has ended {}: {}", names(of_kind.iter().map(|(rank, _)| rank)), kind.says);
-        Some(Finding::objection((kind.topic, Outcome::Wrong), said, known(&first.place), COST, kind.remedy))
+        Some(kind.topic.wrong(said, known(&first.place), COST, kind.remedy))
     };
     KINDS.iter().filter_map(failure).collect()
 }

@@ -25,25 +25,6 @@ impl Finding {
         Finding { topic, outcome, seen, place: None, cost: String::new(), remedy: String::new() }
     }
 
-    pub(super) fn ok(topic: Topic, seen: impl Into<String>) -> Vec<Finding> {
-        vec![Finding::new(topic, Outcome::Ok, seen.into())]
-    }
-
-    pub(super) fn not_judged(topic: Topic, why: impl Into<String>) -> Finding {
-        Finding::new(topic, Outcome::NotJudged, why.into())
-    }
-
-    /// `Wrong` or `Look`, with the line to change, what it costs, and what to write.
-    pub(super) fn objection(
-        (topic, outcome): (Topic, Outcome),
-        seen: impl Into<String>,
-        place: Option<Place>,
-        cost: &str,
-        remedy: impl Into<String>,
-    ) -> Finding {
-        Finding { place, cost: cost.to_owned(), remedy: remedy.into(), ..Finding::new(topic, outcome, seen.into()) }
-    }
-
     pub fn is_objection(&self) -> bool {
         matches!(self.outcome, Outcome::Wrong | Outcome::Look)
     }
@@ -107,6 +88,36 @@ hvd_lab_core::named! {
 }
 
 impl Topic {
+    pub(super) fn ok(self, seen: impl Into<String>) -> Vec<Finding> {
+        vec![Finding::new(self, Outcome::Ok, seen.into())]
+    }
+
+    pub(super) fn not_judged(self, why: impl Into<String>) -> Finding {
+        Finding::new(self, Outcome::NotJudged, why.into())
+    }
+
+    /// What was seen, the line to change, what it costs, and what to write.
+    pub(super) fn wrong(self, seen: impl Into<String>, place: Option<Place>, cost: &str, remedy: impl Into<String>) -> Finding {
+        self.objection(Outcome::Wrong, seen, place, cost, remedy)
+    }
+
+    /// As [`Topic::wrong`], of what may be meant so.
+    pub(super) fn look(self, seen: impl Into<String>, place: Option<Place>, cost: &str, remedy: impl Into<String>) -> Finding {
+        self.objection(Outcome::Look, seen, place, cost, remedy)
+    }
+
+    /// `Wrong` or `Look`, with the line to change, what it costs, and what to write.
+    pub(super) fn objection(
+        self,
+        outcome: Outcome,
+        seen: impl Into<String>,
+        place: Option<Place>,
+        cost: &str,
+        remedy: impl Into<String>,
+    ) -> Finding {
+        Finding { place, cost: cost.to_owned(), remedy: remedy.into(), ..Finding::new(self, outcome, seen.into()) }
+    }
+
     /// The step of the course that is about it.
     pub fn step(self) -> Option<Step> {
         let number = match self {

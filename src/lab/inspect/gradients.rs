@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::apart::skipped;
 use super::applied::{EVERY, may_be_gradients, of_a_part, out_of_order, summed, summed_by_wrapper};
-use super::finding::{Cause, Finding, Outcome, Topic};
+use super::finding::{Cause, Finding, Topic};
 use super::inspection::{Inspection, collective, differ, is_by_hand, known, no_update, ranks as names};
-use crate::domain::event::{CollectiveReport, InspectedUpdate, Place, WrappedReport};
+use crate::domain::event::{CollectiveReport, InspectedUpdate, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
 const COST: &str = "each rank trains on its own share alone, and the ranks drift apart without an error";
@@ -15,17 +15,17 @@ type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
-        return vec![Finding::not_judged(TOPIC, "one rank has nobody to average with")];
+        return vec![TOPIC.not_judged("one rank has nobody to average with")];
     }
     if let Some(found) = super::applied::never_averaged(seen) {
         return vec![found];
     }
     if let Some(by) = seen.sharded() {
-        return vec![Finding::not_judged(TOPIC, format!("with {by} the ranks hold different gradients on purpose"))];
+        return vec![TOPIC.not_judged(format!("with {by} the ranks hold different gradients on purpose"))];
     }
     let updates = seen.updates();
     if updates.is_empty() {
-        return vec![Finding::not_judged(TOPIC, no_update(seen))];
+        return vec![TOPIC.not_judged(no_update(seen))];
     }
     if let Some(found) = clipped_early(seen) {
         return vec![found];
@@ -46,7 +46,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let numbers: Vec<String> = numbers.into_iter().map(|number| number.to_string()).take(8).collect();
         let is_hidden = updates.values().flat_map(|ranks| ranks.values()).all(|update| is_by_hand(update));
         let what = if is_hidden { "updates by hand left the weights equal" } else { "the gradients were equal" };
-        return Finding::ok(TOPIC, format!("{what} on all ranks at the updates looked at ({}, ...)", numbers.join(", ")));
+        return TOPIC.ok(format!("{what} on all ranks at the updates looked at ({}, ...)", numbers.join(", ")));
     }
     found
 }
@@ -60,8 +60,7 @@ fn clipped_early(seen: &Inspection) -> Option<Finding> {
     let done = if verb == "clip" { "clipped" } else { "changed" };
     let remedy =
         format!("call optimizer.synchronize() before you {verb} them, and then step within `with optimizer.skip_synchronize():`");
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
+    Some(TOPIC.wrong(
         format!("the gradients are {done} while Horovod still averages them"),
         known(&report.place),
         &format!("some are {done} as one rank's and averaged afterwards, others the other way round: {cost}"),
@@ -89,10 +88,10 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
     let Some((what, place, remedy)) =
         cause(seen, reports, updates).or_else(|| (seen.is_over || updates.len() > 1).then(|| changed(seen, reports)))
     else {
-        return Some(Finding::not_judged(
-            TOPIC,
-            format!("the gradients of {} differ at update {first}; the next update tells why", names(reports.keys())),
-        ));
+        return Some(TOPIC.not_judged(format!(
+            "the gradients of {} differ at update {first}; the next update tells why",
+            names(reports.keys())
+        )));
     };
     let many = if differing.len() > 1 {
         format!("updates {first} to {}", differing[differing.len() - 1])
@@ -102,7 +101,7 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
     let optimizer = &reports.values().next()?.optimizer;
     let cost = if super::errors::has_ended(seen) { "the training ends with an error" } else { COST };
     let said = format!("the gradients of {} differ at {many} ({optimizer}): {what}", names(reports.keys()));
-    Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
+    Some(TOPIC.wrong(said, place, cost, remedy))
 }
 
 /// The first cause that the reports show; `None` where they show only that the gradients differ.
@@ -324,8 +323,7 @@ fn unseen(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<
     if has_exchanged {
         return None;
     }
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
+    Some(TOPIC.wrong(
         format!("nothing averages the gradients, and the weights of the ranks differ at update {number}"),
         seen.optimizer_place(),
         COST,
@@ -342,8 +340,7 @@ fn absent(updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
     let mut all = updates.values().flat_map(|ranks| ranks.values());
     let has_none = |update: &InspectedUpdate| update.tensors > 0 && update.without_gradient == update.tensors;
     let one = all.next().filter(|one| updates.len() > 2 && has_none(one) && all.all(|update| has_none(update)))?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
+    Some(TOPIC.wrong(
         format!("none of the {} parameter tensors of the optimizer ever has a gradient: another model is trained", one.tensors),
         known(&one.made).or_else(|| known(&one.place)),
         "the optimizer changes nothing",
@@ -358,7 +355,7 @@ fn past_horovod(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         return None;
     }
     let (what, place, remedy) = cause(seen, updates.values().next()?, updates)?;
-    Some(Finding::objection((TOPIC, Outcome::Wrong), what, place, COST, remedy))
+    Some(TOPIC.wrong(what, place, COST, remedy))
 }
 
 /// Gradients that are equal only because all ranks do the same.
@@ -377,5 +374,5 @@ fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -
         "wrap the optimizer: hvd.DistributedOptimizer(optimizer, ...)",
         seen.wrap(),
     );
-    Some(Finding::objection((TOPIC, Outcome::Wrong), what, seen.optimizer_place(), "all ranks do the same work", remedy))
+    Some(TOPIC.wrong(what, seen.optimizer_place(), "all ranks do the same work", remedy))
 }

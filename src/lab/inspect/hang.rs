@@ -85,9 +85,6 @@ fn from_departure(seen: &Inspection, finding: Finding) -> Finding {
 }
 
 fn standstill(seen: &Inspection) -> Vec<Finding> {
-    if seen.size() < 2 {
-        return Vec::new();
-    }
     if let Some(found) = evaluates_alone(seen).or_else(|| different_sizes(seen)) {
         return vec![found];
     }
@@ -101,12 +98,11 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
     }
     let Some((first, report)) = waiting.iter().next() else {
         return if seen.is_over && !seen.has_stood() && seen.have_all_ended() {
-            Finding::ok(TOPIC, "no rank has stood still for long")
+            TOPIC.ok("no rank has stood still for long")
         } else {
             stand_by_themselves(seen, PATIENCE).or_else(|| left_alone(seen)).into_iter().collect()
         };
     };
-    let wrong = (TOPIC, Outcome::Wrong);
     let apart = waiting.iter().find(|(_, other)| (&other.place, &other.within) != (&report.place, &report.within));
     if let Some(told) = stopped_alone(seen) {
         let said = format!(
@@ -115,7 +111,7 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
             told.0,
             line(&told.1)
         );
-        return vec![Finding::objection(wrong, said, known(&told.1), "the ranks wait for ever, or until a limit", ALIKE)];
+        return vec![TOPIC.wrong(said, known(&told.1), "the ranks wait for ever, or until a limit", ALIKE)];
     }
     let somebody_works = others.values().any(|other| matches!(other, Elsewhere::Busy));
     if let Some((other, there)) = apart.filter(|_| !somebody_works || seen.is_over) {
@@ -123,7 +119,7 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
         if let Some((rank, peer, call)) = made_by_one(seen, (*first, report), (*other, there)) {
             let said =
                 format!("{said}; before that rank {rank} made a {} at {}, and rank {peer} did not", call.name, line(&call.place));
-            return vec![Finding { place: known(&call.place), ..objection(wrong, said, report) }];
+            return vec![Finding { place: known(&call.place), ..objection(Outcome::Wrong, said, report) }];
         }
         if report.place == there.place && call_of(report) == call_of(there) {
             if report.calls != there.calls && !seen.is_over {
@@ -131,9 +127,9 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
                 return Vec::new();
             }
             let said = format!("{said}: they wait for different tensors");
-            return vec![Finding { remedy: SAME_ORDER.to_owned(), ..objection(wrong, said, report) }];
+            return vec![Finding { remedy: SAME_ORDER.to_owned(), ..objection(Outcome::Wrong, said, report) }];
         }
-        return vec![objection(wrong, said, report)];
+        return vec![objection(Outcome::Wrong, said, report)];
     }
     let missing = others.iter().find(|(_, other)| !matches!(other, Elsewhere::Busy)).or_else(|| others.iter().next());
     if let Some(found) = missing.is_none().then(|| names_apart(seen, report)).flatten() {
@@ -146,23 +142,23 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
         Some((rank, Elsewhere::At(at))) => {
             let said = format!("{}; rank {rank} has not come: it is at {}", waits(&who, report), line(&at.place));
             // It may be at work for all: a validation on one rank alone, or a file that it writes.
-            let how = if seen.is_over || report.seconds > PATIENCE { wrong } else { (TOPIC, Outcome::Look) };
+            let how = if seen.is_over || report.seconds > PATIENCE { Outcome::Wrong } else { Outcome::Look };
             vec![objection(how, said, report)]
         }
         Some((rank, Elsewhere::Ended { updates })) => {
-            vec![objection(wrong, format!("{}; rank {rank} has ended after {updates} updates", waits(&who, report)), report)]
+            vec![objection(Outcome::Wrong, format!("{}; rank {rank} has ended after {updates} updates", waits(&who, report)), report)]
         }
         Some((rank, Elsewhere::Failed(place))) => {
             let said = format!("{}; an error has ended rank {rank} at {}", waits(&who, report), line(place));
             let remedy = "mend that error: its text is in the log of the rank";
-            vec![Finding::objection(wrong, said, known(place), "the other ranks cannot go on", remedy)]
+            vec![TOPIC.wrong(said, known(place), "the other ranks cannot go on", remedy)]
         }
         Some((rank, Elsewhere::Busy)) if seen.is_over && report.seconds == 0.0 => {
             let call = alone_in(seen, *rank, *first, report);
             let made = |rank: usize| seen.of_rank(rank, collective).any(|call| call.place == report.place);
             let not_there = || {
                 let said = format!("{}, and rank {rank} has not come there", waits(&format!("rank {first}"), report));
-                (made(*first) && !made(*rank)).then(|| objection(wrong, said, report))
+                (made(*first) && !made(*rank)).then(|| objection(Outcome::Wrong, said, report))
             };
             let found = gone(seen, *rank, *first).or_else(|| call.map(|call| mismatch(*rank, call, *first, report)));
             found.or_else(not_there).into_iter().collect()
@@ -173,22 +169,22 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
                 "{}; nothing has come from rank {rank} for as long: it stands in a call that lets no other thread run, or works alone",
                 waits(&who, report)
             );
-            vec![objection((TOPIC, Outcome::Look), said, report)]
+            vec![objection(Outcome::Look, said, report)]
         }
         Some((_, Elsewhere::Busy)) => Vec::new(),
         // Behind the start all ranks have met once; a rank may take long to get there.
         None if !seen.is_complete() && (may_compute(report) || !(seen.is_over || report.seconds > PATIENCE)) => Vec::new(),
         None if !seen.is_complete() => {
             let absent: Vec<usize> = (0..seen.size()).filter(|rank| !seen.ranks.contains_key(rank)).collect();
-            vec![objection(wrong, format!("{}; nothing has come from {}", waits(&who, report), names(&absent)), report)]
+            vec![objection(Outcome::Wrong, format!("{}; nothing has come from {}", waits(&who, report), names(&absent)), report)]
         }
         // One error has ended all of them.
         None if report.seconds == 0.0 => Vec::new(),
         // It may be a long computation.
         None if may_compute(report) && report.seconds < PATIENCE => Vec::new(),
-        None => vec![Finding::objection(
+        None => vec![TOPIC.objection(
             // The run is over, and none of them went on.
-            (TOPIC, if seen.is_over { Outcome::Wrong } else { Outcome::Look }),
+            if seen.is_over { Outcome::Wrong } else { Outcome::Look },
             format!("all ranks have waited for {:.0} s in {}", report.seconds, report.within),
             known(&report.place),
             "the training stands still",
@@ -219,7 +215,7 @@ fn names_apart(seen: &Inspection, report: &StalledReport) -> Option<Finding> {
         format!("all ranks have waited for {:.0} s in {}, for different tensors: {own}, {its}", report.seconds, report.within);
     let remedy = "build the same model and optimizer on all ranks before the broadcast, for Horovod matches tensors by their names: load a whole \
                   model on all ranks, or only its weights on the root";
-    Some(Finding { remedy: remedy.to_owned(), ..objection((TOPIC, Outcome::Wrong), said, report) })
+    Some(Finding { remedy: remedy.to_owned(), ..objection(Outcome::Wrong, said, report) })
 }
 
 /// A wrapped model with buffers that only some ranks call without gradients: its forward pass sends them, and meets another collective of
@@ -236,8 +232,7 @@ fn evaluates_alone(seen: &Inspection) -> Option<Finding> {
         return None;
     }
     (seen.is_over && seen.is_complete() && senders.len() < seen.size()).then(|| {
-        Finding::objection(
-            (TOPIC, Outcome::Wrong),
+        TOPIC.wrong(
             format!(
                 "only {} called the wrapped model without gradients: its forward pass sends the buffers of rank 0",
                 names(senders.keys())
@@ -265,9 +260,7 @@ fn different_sizes(seen: &Inspection) -> Option<Finding> {
     let sizes: Vec<String> = calls.iter().filter_map(|call| call.numbers).map(|numbers| numbers.to_string()).collect();
     (is_one_call && differ(&sizes)).then(|| {
         let (call, sizes) = (&calls[0], sizes[..sizes.len().min(8)].join(", "));
-        Finding::objection(
-            (TOPIC, Outcome::Wrong),
-            format!("the ranks brought tensors of different sizes to one {}: {sizes} numbers", call.name),
+        TOPIC.wrong(format!("the ranks brought tensors of different sizes to one {}: {sizes} numbers", call.name),
             known(&call.place),
             "the call fails, or mixes tensors that do not belong together",
             "bring tensors of one size, as a sum and a count instead of the values; and make these calls in the same order on all ranks: that of a set of strings is another one in each process, of sorted(names) it is not",
@@ -312,7 +305,7 @@ fn alone_in<'a>(seen: &'a Inspection, rank: usize, failed: usize, report: &Stall
 fn mismatch(rank: usize, call: &CollectiveReport, failed: usize, report: &StalledReport) -> Finding {
     let (name, at) = (&call.name, line(&call.place));
     let said = format!("rank {rank} was in {name} at {at}, and {}", waits(&format!("rank {failed}"), report));
-    Finding { place: known(&call.place), ..objection((TOPIC, Outcome::Wrong), said, report) }
+    Finding { place: known(&call.place), ..objection(Outcome::Wrong, said, report) }
 }
 
 fn standing<'a>(seen: &Inspection, reports: &'a [InspectorReport]) -> Standing<'a> {
@@ -385,9 +378,9 @@ fn is_left_behind(seen: &Inspection, report: &StalledReport) -> bool {
     seen.wrappers().next().is_some() && most.is_some_and(|most| most > report.updates + 1)
 }
 
-fn objection(how: (Topic, Outcome), said: String, report: &StalledReport) -> Finding {
+fn objection(outcome: Outcome, said: String, report: &StalledReport) -> Finding {
     let remedy = "make every collective on all ranks, in the same order: look for one inside of `if rank == 0`, for a loop that is shorter on one \
                   rank, and for a rank that left early";
     let cost = if report.seconds == 0.0 { "the training cannot go on" } else { "the ranks wait for ever, or until a limit" };
-    Finding::objection(how, said, known(&report.place), cost, remedy)
+    TOPIC.objection(outcome, said, known(&report.place), cost, remedy)
 }

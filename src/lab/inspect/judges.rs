@@ -24,6 +24,9 @@ const JUDGES: [(Topic, Judge); 12] = [
     (Topic::Speed, speed::judge),
 ];
 
+/// Of one rank alone there is nothing to say of these.
+const OF_SEVERAL: [Topic; 4] = [Topic::Prints, Topic::Metrics, Topic::Checkpoint, Topic::Hang];
+
 impl Inspection {
     /// A finding on every topic of which something can be said; `is_over` once no report can come any more.
     pub fn findings(&self, is_over: bool) -> Vec<Finding> {
@@ -31,7 +34,9 @@ impl Inspection {
             return Vec::new();
         }
         let seen = self.standing(is_over);
-        let mut found: Vec<Finding> = JUDGES.into_iter().flat_map(|(topic, judge)| seen.or_blind(topic, judge(&seen))).collect();
+        let is_silent = |topic: Topic| seen.size() < 2 && OF_SEVERAL.contains(&topic);
+        let judged = |(topic, judge): (Topic, Judge)| if is_silent(topic) { Vec::new() } else { judge(&seen) };
+        let mut found: Vec<Finding> = JUDGES.into_iter().flat_map(|row| seen.or_blind(row.0, judged(row))).collect();
         if found.iter().any(|finding| finding.topic == Topic::Data && finding.cost == batches::WAITS) {
             let follows = |finding: &&mut Finding| finding.topic == Topic::Hang && finding.is_objection();
             for hang in found.iter_mut().filter(follows) {
@@ -54,10 +59,9 @@ impl Inspection {
         let why = self.of_all(|report| if let InspectorReport::Blind { why } = report { Some(why) } else { None }).next();
         match why {
             Some((rank, why)) if findings.iter().all(|finding| !finding.is_objection()) => {
-                vec![Finding::not_judged(
-                    topic,
-                    format!("the inspector itself failed on rank {rank}, which changes nothing in the training: {why}"),
-                )]
+                vec![topic.not_judged(format!(
+                    "the inspector itself failed on rank {rank}, which changes nothing in the training: {why}"
+                ))]
             }
             _ => findings,
         }

@@ -17,9 +17,6 @@ type Contents<'a> = BTreeMap<usize, BTreeSet<&'a str>>;
 type Passes<'a> = BTreeMap<(usize, usize), BTreeMap<usize, &'a PassReport>>;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
-    if seen.size() < 2 {
-        return Vec::new();
-    }
     let found: Vec<Finding> = [
         decided_alone(seen).or_else(|| decided_by_share(seen)),
         thrown_away(seen)
@@ -39,7 +36,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         .any(|report| matches!(report, InspectorReport::Pass(pass) if !pass.trains && !is_peek(seen, pass)));
     match found.is_empty() {
         true if validates && seen.is_over => {
-            Finding::ok(TOPIC, "every validation was of all samples, or its results were brought together")
+            TOPIC.ok("every validation was of all samples, or its results were brought together")
         }
         _ => found,
     }
@@ -49,8 +46,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 fn thrown_away(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("thrown away")?;
     let call = report.settings.first()?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
+    Some(TOPIC.wrong(
         format!("what {call} returns is thrown away, and it leaves what it is given as it is"),
         known(&report.place),
         "what is printed or decided by later is of one rank's share, and told as the whole",
@@ -63,8 +59,7 @@ fn kept_early(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("kept before the average")?;
     let of_training = !report.settings.first()?.starts_with("val");
     (of_training || has_shares(seen, &seen.passes(false))).then(|| {
-        Finding::objection(
-            (TOPIC, Outcome::Wrong),
+        TOPIC.wrong(
             format!("a ModelCheckpoint keeps the best {} before it is averaged", report.settings[0]),
             known(&report.place),
             "what is best is decided by one rank's share",
@@ -86,14 +81,13 @@ pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
         "ModelCheckpoint" => "each rank keeps another model as its best",
         _ => "the ranks take different turns: rates that differ, or one that ends before the others",
     };
-    Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(place), cost, remedy))
+    Some(TOPIC.wrong(said, known(place), cost, remedy))
 }
 
 /// A decision by a result that differs between the ranks, because each validates with other samples.
 fn decided_by_share(seen: &Inspection) -> Option<Finding> {
     let (result, who) = own(seen, true)?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
+    Some(TOPIC.wrong(
         format!("{} is compared here with a different value on {}", result.name, names(&who)),
         known(&result.place),
         "on each rank another share of the samples decides what is best, or when to stop",
@@ -228,8 +222,8 @@ fn told_as_whole(seen: &Inspection, place: &Place, who: &BTreeSet<usize>) -> Fin
     // Who has all of it right by chance has as many hits as samples.
     let are_counted = seen.of_all(collective).any(|(_, call)| call.is_count);
     let but = if are_counted { ": only how many samples there were was summed" } else { "" };
-    Finding::objection(
-        (TOPIC, if are_counted { Outcome::Look } else { told(seen) }),
+    TOPIC.objection(
+        if are_counted { Outcome::Look } else { told(seen) },
         format!(
             "{} went through a share of the samples without training, and the results were never brought together{but}",
             names(who)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::batches::{Reports, TOPIC, sampler_made, wrong};
-use super::finding::{Finding, Outcome};
+use super::finding::Finding;
 use super::inspection::{Inspection, known, line, ranks as names};
 use crate::domain::event::PassReport;
 
@@ -62,8 +62,7 @@ pub(super) fn same_order(seen: &Inspection, passes: &BTreeMap<(usize, usize), Re
 fn never_shuffled(seen: &Inspection, reports: &Reports<'_>, before: &Reports<'_>) -> Option<Finding> {
     let is_told = |(rank, pass): (&usize, &&PassReport)| before.get(rank).is_some_and(|then| then.epoch != pass.epoch);
     let is_its_own = reports.values().all(|pass| pass.sampler.contains("Distributed")) && reports.iter().all(is_told);
-    let finding = Finding::objection(
-        (TOPIC, Outcome::Look),
+    let finding = TOPIC.look(
         format!(
             "{} train on their samples in the order of the data set, though their sampler is told the epoch",
             names(reports.keys())

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, known, ranks as names};
 use crate::domain::event::{InspectorReport, Place, PrintedReport};
 
@@ -11,9 +11,6 @@ const TOPIC: Topic = Topic::Prints;
 const MOST: usize = 8;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
-    if seen.size() < 2 {
-        return Vec::new();
-    }
     let mut lines: BTreeMap<(&Place, &str), BTreeSet<usize>> = BTreeMap::new();
     for (rank, report) in seen.of_all(printed).filter(|(_, report)| report.has_figures && !report.names_rank) {
         lines.entry((&report.place, &report.text)).or_default().insert(rank);
@@ -25,8 +22,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         .take(MOST)
         .map(|(place, ranks)| {
             let in_fit = if seen.is_keras() { ", and verbose=1 if hvd.rank() == 0 else 0 in model.fit" } else { "" };
-            Finding::objection(
-                (TOPIC, Outcome::Look),
+            TOPIC.look(
                 format!("{} print the same lines", names(ranks)),
                 (!place.file.is_empty()).then(|| place.clone()),
                 "every line comes once for each rank, and a figure that was not averaged is of one rank alone",
@@ -39,10 +35,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let by_name: BTreeSet<usize> =
         seen.of_all(printed).filter(|(_, report)| report.has_figures && report.names_rank).map(|(rank, _)| rank).collect();
     match found.is_empty() {
-        true if has_updates && by_name.len() > 1 => {
-            Finding::ok(TOPIC, "lines with figures that several ranks print say whose they are")
-        }
-        true if has_updates => Finding::ok(TOPIC, "no line with figures was printed several times by several ranks"),
+        true if has_updates && by_name.len() > 1 => TOPIC.ok("lines with figures that several ranks print say whose they are"),
+        true if has_updates => TOPIC.ok("no line with figures was printed several times by several ranks"),
         _ => found,
     }
 }
@@ -53,8 +47,7 @@ fn bars(seen: &Inspection) -> Option<Finding> {
     let place = known(&ranks.values().next()?.place);
     let cost = "the bars write over each other, and what they show is of one rank alone";
     (ranks.len() > 1).then(|| {
-        Finding::objection(
-            (TOPIC, Outcome::Look),
+        TOPIC.look(
             format!("{} show a progress bar each", names(ranks.keys())),
             place,
             cost,

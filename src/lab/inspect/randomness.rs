@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, differ, known, line as line_of, pass};
 use crate::domain::event::{InspectorReport, WorkersReport};
 
@@ -26,9 +26,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             // A worker that has loaded no NumPy, or got no batch, has no state.
             let known_states = states.iter().filter(|state| !state.is_empty()).count();
             if draws && distinct.len() < known_states {
-                return vec![Finding::objection(
-                    (TOPIC, Outcome::Wrong),
-                    format!(
+                return vec![TOPIC.wrong(format!(
                         "{} workers of rank {rank} begin with the same state of {whose} random numbers, and draw from it",
                         states.len()
                     ),
@@ -67,8 +65,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
                 };
                 let line = seen.told(told).and_then(|report| known(&report.place));
                 let seeded = line.map_or(String::new(), |place| format!(" (seeded at {})", line_of(&place)));
-                return vec![Finding::objection(
-                    (TOPIC, Outcome::Look),
+                return vec![TOPIC.look(
                     format!("the samples of all ranks are drawn from the same state of {whose} random numbers{seeded}"),
                     own().next().and_then(|report| known(&report.made)),
                     COST,
@@ -77,11 +74,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             }
         }
     }
-    if all.is_empty() {
-        Vec::new()
-    } else {
-        Finding::ok(TOPIC, "no two workers or ranks draw the same random numbers for their samples")
-    }
+    if all.is_empty() { Vec::new() } else { TOPIC.ok("no two workers or ranks draw the same random numbers for their samples") }
 }
 
 fn workers(report: &InspectorReport) -> Option<&WorkersReport> {

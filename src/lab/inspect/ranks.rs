@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, differ, ended, group, known, looking, ranks as names, update, wrapped};
 use crate::domain::event::{GroupReport, WrappedReport};
 
@@ -11,7 +11,7 @@ const TOPIC: Topic = Topic::Ranks;
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let size = seen.size();
     if size < 2 {
-        return vec![Finding::not_judged(TOPIC, "one rank trains alone: start the program on two or more")];
+        return vec![TOPIC.not_judged("one rank trains alone: start the program on two or more")];
     }
     let groups: BTreeMap<usize, &GroupReport> = seen.of_all(group).collect();
     let trained: Vec<usize> = seen.of_all(update).filter(|(_, update)| update.update == 0).map(|(rank, _)| rank).collect();
@@ -32,16 +32,16 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             let remedy = format!(
                 "{how}: of some launchers --cpu starts one process, of torchrun --nproc-per-node starts as many as it says"
             );
-            return vec![Finding::objection((TOPIC, Outcome::Look), said, None, cost, remedy)];
+            return vec![TOPIC.look(said, None, cost, remedy)];
         }
-        return vec![Finding::not_judged(TOPIC, format!("{said}: {how}"))];
+        return vec![TOPIC.not_judged(format!("{said}: {how}"))];
     }
     if groups.is_empty() || (!seen.is_over && groups.len() < size) {
-        return vec![Finding::not_judged(TOPIC, "not all ranks have come to their group yet")];
+        return vec![TOPIC.not_judged("not all ranks have come to their group yet")];
     }
     let found: Vec<Finding> =
         [numbers(&groups), devices(seen, &groups), cores(seen, &groups), threads(seen, &groups)].into_iter().flatten().collect();
-    if found.is_empty() { Finding::ok(TOPIC, format!("{} are in one group of {size}", names(groups.keys()))) } else { found }
+    if found.is_empty() { TOPIC.ok(format!("{} are in one group of {size}", names(groups.keys()))) } else { found }
 }
 
 /// Ranks that were launched together and train each for itself.
@@ -49,8 +49,7 @@ fn no_group(seen: &Inspection, size: usize, groups: &BTreeMap<usize, &GroupRepor
     let alone: Vec<usize> = trained.iter().copied().filter(|rank| !groups.contains_key(rank)).collect();
     (!alone.is_empty()).then(|| {
         let init = seen.in_words("hvd.init()", "hvd.init()", "dist.init_process_group()");
-        Finding::objection(
-            (TOPIC, Outcome::Wrong),
+        TOPIC.wrong(
             format!("{size} ranks were started, and {} trained without joining a group", names(&alone)),
             seen.optimizer_place(),
             "each rank is a training of its own: the work is done several times",
@@ -71,8 +70,7 @@ fn numbers(groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
             groups.iter().any(|(other, group)| other != *rank && group.rank == own.rank && group.size == own.size)
         })
     })?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
+    Some(TOPIC.wrong(
         format!(
             "rank {rank} of the launch calls itself rank {} of {}, and {size} ranks have joined a group",
             group.rank, group.size
@@ -92,9 +90,7 @@ fn devices(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<
     let ((_, device), shared) = users.into_iter().find(|(_, ranks)| ranks.iter().any(|rank| *rank != ranks[0]))?;
     let place = groups.get(&shared[0]).and_then(|group| known(&group.place));
     let device = device.split(' ').next().unwrap_or_default();
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
-        format!("{} compute on {device} of the same host", names(&shared)),
+    Some(TOPIC.wrong(format!("{} compute on {device} of the same host", names(&shared)),
         place,
         "they take turns on one GPU, and the others stand idle",
         "call torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])) before anything is moved to a GPU (Horovod: hvd.local_rank())",
@@ -110,8 +106,7 @@ fn cores(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<Fi
         users.entry((groups.get(rank)?.host.as_str(), report.settings.first()?)).or_default().push(*rank);
     }
     let ((_, bound), shared) = users.into_iter().find(|((_, bound), ranks)| ranks.len() > bound.split(',').count())?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!("{} are bound to the same cores of a host ({bound})", names(&shared)),
         known(&last.get(&shared[0])?.place),
         "they take turns there, and other cores stand idle",
@@ -147,8 +142,7 @@ fn threads(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<
         Some(_) => format!("ask for {fair} there, or leave it out and set OMP_NUM_THREADS={fair}"),
         None => format!("set OMP_NUM_THREADS={fair} or call torch.set_num_threads({fair})"),
     };
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!("{} {verb} with {threads} threads, {} ranks share {} cores", names(alike), group.local_size, group.cores),
         set.or_else(|| known(&group.place)),
         "the threads of all ranks get into each other's way",

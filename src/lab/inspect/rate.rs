@@ -23,7 +23,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     {
         let cost = "equal gradients give different updates: the ranks drift apart";
         let remedy = "give the optimizers of all ranks the same rate";
-        return vec![Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy)];
+        return vec![TOPIC.wrong(said, place, cost, remedy)];
     }
     if let Some(found) = drifted(seen).or_else(|| ended_early(seen)).or_else(|| warmup_of_one(seen)) {
         return vec![found];
@@ -58,7 +58,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let seen = format!(
         "the first update has the rate {first}{batch}; {warmup}. Whether the rate fits the global batch shows only against a run of the same program on {other}"
     );
-    vec![Finding::not_judged(TOPIC, seen)]
+    vec![TOPIC.not_judged(seen)]
 }
 
 /// Rates that come to differ while the ranks train.
@@ -85,7 +85,7 @@ fn drifted(seen: &Inspection) -> Option<Finding> {
         ),
     };
     let cost = "equal gradients give different updates: the ranks drift apart";
-    Some(Finding::objection((TOPIC, Outcome::Wrong), said, place, cost, remedy))
+    Some(TOPIC.wrong(said, place, cost, remedy))
 }
 
 /// Between two looks, and still so at the last update of all ranks.
@@ -113,7 +113,7 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
         };
         let said = format!("the rate has been 0 since update {}: the schedule ended before the training", number(report, 0)?);
         let cost = "the updates after that change nothing";
-        return Some(Finding::objection((TOPIC, Outcome::Wrong), said, known(&report.place), cost, remedy));
+        return Some(TOPIC.wrong(said, known(&report.place), cost, remedy));
     }
     let report = seen.told("planned steps")?;
     let (planned, made) = (number(report, 0)?, number(report, 1)?);
@@ -128,11 +128,11 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
             report.settings.get(2).map_or("the schedule", String::as_str),
             seen.size()
         );
-        return Some(Finding::objection((TOPIC, Outcome::Look), said, known(&report.place), STILL_HIGH, OWN_STEPS));
+        return Some(TOPIC.look(said, known(&report.place), STILL_HIGH, OWN_STEPS));
     }
     (seen.have_all_ended() && is_of_all_ranks && (is_exact || is_of_batches)).then(|| {
-        Finding::objection(
-            (TOPIC, if is_exact { Outcome::Wrong } else { Outcome::Look }),
+        TOPIC.objection(
+            if is_exact { Outcome::Wrong } else { Outcome::Look },
             format!(
                 "{} is planned for {planned} steps, and {made} were made: it counts the steps of all {} ranks",
                 report.settings.get(2).map_or("the schedule", String::as_str),
@@ -153,8 +153,7 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
 fn warmup_of_one(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("warm-up of one rank")?;
     let rate = |at: usize| Some(units::learning_rate(report.settings.get(at)?.parse().ok()?));
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
+    Some(TOPIC.wrong(
         format!(
             "the warm-up climbs to {}, and the optimizer was made with {}: the scaled rate is never used",
             rate(0)?,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, known, pass, phases, ranks as names, stalled};
 use crate::domain::event::InspectedPhases;
 use crate::domain::units;
@@ -64,9 +64,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let is_clear = sums.values().all(|sum| sum.all >= SHORT.0) && data > SHORT.1 && !has_workers();
     if data > DATA && (is_long || is_clear) {
         let place = seen.of_all(pass).find(|(_, pass)| pass.trains).and_then(|(_, pass)| known(&pass.made));
-        found.push(Finding::objection(
-            (TOPIC, Outcome::Look),
-            format!("the ranks waited for data in {:.0} % of the time", data * 100.0),
+        found.push(TOPIC.look(format!("the ranks waited for data in {:.0} % of the time", data * 100.0),
             place,
             "the devices stand idle meanwhile",
             seen.in_words(
@@ -80,14 +78,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     found.extend(slowest(seen, &sums).filter(|_| !seen.has("join")));
     if found.is_empty() && is_long {
         let compute = part(|sum| sum.forward + sum.backward + sum.optimizer);
-        return Finding::ok(
-            TOPIC,
-            format!(
-                "{:.0} % of the time went into forward, backward and optimizer, {:.0} % into waiting for data",
-                compute * 100.0,
-                data * 100.0
-            ),
-        );
+        return TOPIC.ok(format!(
+            "{:.0} % of the time went into forward, backward and optimizer, {:.0} % into waiting for data",
+            compute * 100.0,
+            data * 100.0
+        ));
     }
     found
 }
@@ -116,7 +111,7 @@ fn slowest(seen: &Inspection, sums: &BTreeMap<usize, InspectedPhases>) -> Option
         let remedy = "look at what this rank does that the others do not, at its host, and at its share of the data";
         is_slow.then(|| {
             let place = known(&sum.busiest);
-            Finding::objection((TOPIC, Outcome::Look), said, place, "all ranks wait for it in every step", remedy)
+            TOPIC.look(said, place, "all ranks wait for it in every step", remedy)
         })
     })
 }
@@ -126,8 +121,7 @@ fn memory(seen: &Inspection) -> Option<Finding> {
     let keepers = seen.tellers("kept graphs");
     if let Some(kept) = keepers.values().next() {
         let verb = if keepers.len() == 1 { "keeps" } else { "keep" };
-        return Some(Finding::objection(
-            (TOPIC, Outcome::Look),
+        return Some(TOPIC.look(
             format!("{} {verb} the losses of many updates together with the graphs that they came from", names(keepers.keys())),
             known(&kept.place),
             GROWS,
@@ -149,8 +143,7 @@ fn memory(seen: &Inspection) -> Option<Finding> {
             && (0.25..0.75).contains(&by_half)
             && later.windows(2).all(|two| two[1].memory_bytes + (8 << 20) >= two[0].memory_bytes);
         is_steady.then(|| {
-            Finding::objection(
-                (TOPIC, Outcome::Look),
+            TOPIC.look(
                 format!("the memory of rank {rank} grew by {} in {updates} updates, and it grows on", units::bytes(grown)),
                 None,
                 GROWS,

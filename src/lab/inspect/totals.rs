@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, collective, differ, known, wrapped};
 use crate::domain::event::{PassReport, WrappedReport};
 
@@ -24,8 +24,7 @@ pub(super) fn of_samples(seen: &Inspection) -> Option<Finding> {
 fn sum_told(seen: &Inspection) -> Option<Finding> {
     if let Some(report) = seen.told("hits of all printed") {
         let [printed, line] = &report.settings[..] else { return None };
-        return Some(Finding::objection(
-            (TOPIC, Outcome::Wrong),
+        return Some(TOPIC.wrong(
             format!("an accuracy of {printed} is printed at {line}: hits of all ranks, divided by the samples of one"),
             known(&report.place),
             "what is printed or decided by is as many times too large as there are ranks",
@@ -34,8 +33,7 @@ fn sum_told(seen: &Inspection) -> Option<Finding> {
     }
     let report = seen.told("sum printed")?;
     let [printed, line] = &report.settings[..] else { return None };
-    Some(Finding::objection(
-        (TOPIC, Outcome::Wrong),
+    Some(TOPIC.wrong(
         format!("an accuracy of {printed} is printed at {line}: it is the sum over the ranks, and nothing divides it"),
         known(&report.place),
         "what is printed or decided by is the number of ranks times too large",
@@ -47,8 +45,7 @@ fn sum_told(seen: &Inspection) -> Option<Finding> {
 fn total_told(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("total printed")?;
     let [name, line] = &report.settings[..] else { return None };
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!("{name} is printed at {line} as the sum over the ranks, and nothing divides it"),
         known(&report.place),
         "if it is a mean on each rank, what is printed or decided by is the number of ranks times too large",
@@ -80,8 +77,7 @@ fn of_unequal_shares(seen: &Inspection, report: &WrappedReport) -> Option<Findin
         least > 0 && (most - least) as f64 > UNEQUAL * most as f64
     })?;
     let told: Vec<String> = counts.iter().map(usize::to_string).collect();
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!("{name} is printed at {line} as the mean of the ranks, which validate with {} samples", told.join(" and ")),
         known(&report.place),
         "each sample of the smaller share counts for more, so the mean is not that of all samples",
@@ -99,9 +95,7 @@ fn counted_by_all(seen: &Inspection) -> Option<Finding> {
         ranks.values().all(|pass| is_it(pass)) && differ(ranks.values().map(|pass| &pass.content))
     };
     (!seen.passes(false).values().any(are_own)).then(|| {
-        Finding::objection(
-        (TOPIC, Outcome::Look),
-        format!("each rank validates with all {all} samples, and the counts of all ranks are added up: {counted}"),
+        TOPIC.look(format!("each rank validates with all {all} samples, and the counts of all ranks are added up: {counted}"),
         known(&report.place),
         "each sample counts once for each rank: sums are as many times too large as there are ranks, and the work is done as often",
         "give the validation a share of the samples on each rank, or leave that all_reduce out",
@@ -121,8 +115,7 @@ fn left_out(seen: &Inspection) -> Option<Finding> {
         let is_whole = ranks.values().all(|pass| pass.is_whole && pass.dataset == one.dataset);
         (is_whole && lost as f64 > UNEQUAL * all as f64).then_some((*one, lost, all))
     })?;
-    Some(Finding::objection(
-        (TOPIC, Outcome::Look),
+    Some(TOPIC.look(
         format!("the validation leaves out {lost} of {all} samples: drop_last=True drops the last batch of each rank"),
         known(&pass.made),
         "the result is not that of all samples, and which ones are left out depends on the number of ranks",
@@ -160,7 +153,7 @@ fn padded(seen: &Inspection) -> Option<Finding> {
     };
     let said = format!("the validation counts {} samples of {all}: some are repeated to make the shares equal", count(reports));
     let cost = "repeated samples count twice, so the result depends a little on the number of ranks";
-    Some(Finding::objection((TOPIC, Outcome::Look), said, place, cost, remedy))
+    Some(TOPIC.look(said, place, cost, remedy))
 }
 
 /// Whether the program only took a look at one batch, for its shape for example.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::apart::{fields_apart, in_eval_mode, looked_for_early, part_sent, skipped};
-use super::finding::{Finding, Outcome, Topic};
+use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, differ, is_by_hand, known, no_update, ranks as names, state, update};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
 
@@ -34,27 +34,27 @@ fn behind_broadcast(seen: &Inspection) -> BTreeMap<(usize, usize), Reports<'_>> 
 /// What cannot be compared, and why.
 fn why_not(seen: &Inspection, topic: Topic) -> Option<Finding> {
     if seen.size() < 2 {
-        return Some(Finding::not_judged(topic, "one rank has nobody to be compared with"));
+        return Some(topic.not_judged("one rank has nobody to be compared with"));
     }
-    seen.sharded().map(|by| Finding::not_judged(topic, format!("with {by} each rank holds other tensors on purpose")))
+    seen.sharded().map(|by| topic.not_judged(format!("with {by} each rank holds other tensors on purpose")))
 }
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let topic = Topic::Weights;
     let orders = ["order of weights by broadcast", "order of weights by all_reduce"];
     if let Some((what, place, remedy)) = orders.iter().find_map(|by| super::applied::out_of_order(seen, by)) {
-        return vec![Finding::objection((topic, Outcome::Wrong), format!("weights are mixed up: {what}"), place, MIXED, remedy)];
+        return vec![topic.wrong(format!("weights are mixed up: {what}"), place, MIXED, remedy)];
     }
     if let Some(why) = why_not(seen, topic) {
         return vec![why];
     }
     let updates = behind_broadcast(seen);
     let Some(first) = updates.keys().map(|(_, number)| *number).min() else {
-        return vec![Finding::not_judged(topic, no_update(seen))];
+        return vec![topic.not_judged(no_update(seen))];
     };
     let Some(((index, number), reports)) = differing(&updates, |update| &update.weights).min_by_key(|((_, number), _)| *number)
     else {
-        let ok = || Finding::ok(topic, "the weights were equal on all ranks at the start and at every update looked at");
+        let ok = || topic.ok("the weights were equal on all ranks at the start and at every update looked at");
         return loaded_at_end(seen)
             .or_else(|| copied_early(seen))
             .or_else(|| beside(seen))
@@ -62,38 +62,28 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             .map_or_else(ok, |finding| vec![finding]);
     };
     let who = names(reports.keys());
-    let wrong = (topic, Outcome::Wrong);
     if *number == first {
         let (what, place, remedy) = start(seen, *index);
-        return vec![Finding::objection(
-            wrong,
-            format!("the weights of {who} differ before update {number}: {what}"),
-            place,
-            COST,
-            remedy,
-        )];
+        return vec![topic.wrong(format!("the weights of {who} differ before update {number}: {what}"), place, COST, remedy)];
     }
     if differing(&updates, |update| &update.gradients).any(|((_, at), _)| at <= number) {
-        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their gradients do")];
+        return vec![topic.not_judged("the ranks started equal, and differ because their gradients do")];
     }
     if differing(&updates, |update| &update.state).next().is_some() {
-        return vec![Finding::not_judged(
-            topic,
-            "the ranks started equal, and differ because their optimizers remember different things",
-        )];
+        return vec![topic.not_judged("the ranks started equal, and differ because their optimizers remember different things")];
     }
     let is_hidden = seen.wrappers().next().is_none() || reports.values().all(|update| is_by_hand(update));
     if is_hidden && reports.values().all(|update| update.gradients.is_empty()) {
-        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because nothing averages the gradients")];
+        return vec![topic.not_judged("the ranks started equal, and differ because nothing averages the gradients")];
     }
     // A rate that each rank decides on differs between two looks as well.
     if super::metrics::decided_alone(seen).is_some()
         || updates.values().any(|ranks| differ(ranks.values().map(|update| &update.rates)))
     {
-        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their learning rates do")];
+        return vec![topic.not_judged("the ranks started equal, and differ because their learning rates do")];
     }
     if ["clipped too early", "changed too early"].iter().any(|by| seen.has(by)) {
-        return vec![Finding::not_judged(topic, "the ranks started equal, and differ because their gradients change too early")];
+        return vec![topic.not_judged("the ranks started equal, and differ because their gradients change too early")];
     }
     let stepped = || reports.values().next().and_then(|update| known(&update.place));
     let (what, place, remedy) = match (loaded_by_some(seen, StateAction::LoadedModel, None), skipped(seen)) {
@@ -104,7 +94,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let said = format!(
         "the weights of {who} were equal at the start and differ at update {number}, though the gradients are equal: {what}"
     );
-    vec![Finding::objection(wrong, said, place, COST, remedy)]
+    vec![topic.wrong(said, place, COST, remedy)]
 }
 
 /// Weights that some ranks load behind the last update, where all ranks then validate a share each.
@@ -123,8 +113,7 @@ fn loaded_at_end(seen: &Inspection) -> Option<Finding> {
         }
     }
     let place = loaded.values().next().copied().filter(|_| seen.is_over && loaded.len() < seen.ranks.len())?;
-    Some(Finding::objection(
-        (Topic::Weights, Outcome::Wrong),
+    Some(Topic::Weights.wrong(
         format!(
             "{} loaded weights behind the last update, and the others validated their shares without them",
             names(loaded.keys())
@@ -139,8 +128,7 @@ fn loaded_at_end(seen: &Inspection) -> Option<Finding> {
 fn copied_early(seen: &Inspection) -> Option<Finding> {
     let ranks = seen.told_apart("copy of the model", |report| &report.place)?;
     let place = &ranks.values().next()?.place;
-    Some(Finding::objection(
-        (Topic::Weights, Outcome::Look),
+    Some(Topic::Weights.look(
         format!(
             "the weights of {} are equal, and those of the copy of the model that was made before are not",
             names(ranks.keys())
@@ -169,8 +157,7 @@ fn beside(seen: &Inspection) -> Option<Finding> {
             "average what goes into them: dist.all_reduce(value, op=dist.ReduceOp.AVG)",
         )
     };
-    Some(Finding::objection(
-        (Topic::Weights, Outcome::Look),
+    Some(Topic::Weights.look(
         format!("{} have other {what} in {class}, which is no part of the model that is trained", names(ranks.keys())),
         known(&report.place),
         cost,
@@ -298,7 +285,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
         return Vec::new();
     }
     if seen.has("ZeroRedundancyOptimizer") {
-        return vec![Finding::not_judged(topic, "with ZeroRedundancyOptimizer each rank remembers other things on purpose")];
+        return vec![topic.not_judged("with ZeroRedundancyOptimizer each rank remembers other things on purpose")];
     }
     if let Some(found) = in_eval_mode(seen) {
         return vec![found];
@@ -327,18 +314,10 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
             "load it on all ranks, or send it by dist.broadcast_object_list",
         ));
         let said = format!("what the optimizer remembers differs between {} at update {number}{why}", names(reports.keys()));
-        return vec![Finding::objection(
-            (topic, Outcome::Wrong),
-            said,
-            place,
-            "equal gradients give different updates: the ranks drift apart",
-            remedy,
-        )];
+        return vec![topic.wrong(said, place, "equal gradients give different updates: the ranks drift apart", remedy)];
     }
     if let Some(report) = seen.told("state left behind") {
-        return vec![Finding::objection(
-            (topic, Outcome::Wrong),
-            "what the optimizer remembered stays behind in it: hvd.DistributedOptimizer makes another one, which remembers nothing",
+        return vec![topic.wrong("what the optimizer remembered stays behind in it: hvd.DistributedOptimizer makes another one, which remembers nothing",
             known(&report.place),
             "the training goes on without its momentum, or whatever else was loaded",
             "load the state into what hvd.DistributedOptimizer returns",
@@ -354,8 +333,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
             ),
             false => (report.settings.join(", "), "the ranks train the same weights on different functions"),
         };
-        return vec![Finding::objection(
-            (topic, Outcome::Wrong),
+        return vec![topic.wrong(
             format!("the buffers of {} ({which}) differ behind the broadcast of the weights", names(sent.keys())),
             known(&report.place),
             cost,
@@ -366,8 +344,7 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     let own_buffers = seen.wrappers().find(|(_, report)| keeps_own(report)).filter(|_| !seen.has("buffers brought together"));
     let differ_later = differing(&updates, |update| &update.buffers).any(|((_, number), _)| *number > 0);
     if let Some((_, wrapper)) = own_buffers.filter(|_| differ_later) {
-        return vec![Finding::objection(
-            (topic, Outcome::Look),
+        return vec![topic.look(
             "the buffers of the ranks differ (running statistics of batch norm): broadcast_buffers is off",
             known(&wrapper.place),
             "the model that rank 0 saves has seen the statistics of its own share only",
@@ -376,14 +353,12 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     }
     match known_equal.next() {
         Some(_) if are_shares => {
-            Finding::ok(topic, "each rank remembers its share of what the optimizer needs, and the weights stay equal")
+            topic.ok("each rank remembers its share of what the optimizer needs, and the weights stay equal")
         }
         Some(_) if seen.wrappers().any(|(_, report)| report.shares_buffers) => {
-            Finding::ok(topic, "what the optimizer remembers was equal on all ranks, and the wrapper sends the buffers of rank 0")
+            topic.ok("what the optimizer remembers was equal on all ranks, and the wrapper sends the buffers of rank 0")
         }
-        Some(_) => Finding::ok(
-            topic,
-            "what the optimizer remembers was equal on all ranks; buffers, such as the statistics of batch norm, were not compared",
+        Some(_) => topic.ok("what the optimizer remembers was equal on all ranks; buffers, such as the statistics of batch norm, were not compared",
         ),
         None => Vec::new(),
     }

@@ -2,9 +2,8 @@
 //!
 //! It is only written on request. A value that cannot be read is named with its line, and stays at its default.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use toml::de::{DeTable, DeValue};
 
@@ -91,8 +90,8 @@ impl Key {
                 *field(config) = value.as_bool().ok_or_else(|| format!("{} is neither true nor false", shown(value)))?;
             }
             Kind::Theme => {
-                let names = || Look::all().map(Look::name).collect::<Vec<_>>().join(", ");
-                let named = value.as_str().and_then(|name| Look::all().find(|look| look.name() == name));
+                let names = || Look::ALL.map(Look::name).join(", ");
+                let named = value.as_str().and_then(|name| Look::ALL.into_iter().find(|look| look.name() == name));
                 config.theme = named.ok_or_else(|| format!("no theme is called {}: use one of {}", shown(value), names()))?;
             }
             Kind::Ascii => {

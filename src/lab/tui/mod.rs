@@ -69,9 +69,8 @@ use state::State;
 use widgets::looks::Background;
 use widgets::theme::Theme;
 
-use crate::host;
-use crate::launch;
 use crate::runs::RunStore;
+use crate::{host, launch};
 
 /// Frames are at least this far apart, unless a key was pressed: about 30 a second.
 const FRAME: Duration = Duration::from_millis(33);

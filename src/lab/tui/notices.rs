@@ -4,18 +4,13 @@ use crossterm::event::KeyCode as K;
 use ratatui::text::{Line, Span};
 
 use super::actions::On::{Char, Code, Ctrl};
-use super::actions::{Action, Binding, Command, row};
+use super::actions::{Binding, Command, row};
 use super::state::{Page, State, View, Window};
 use crate::columns::wrap;
 use crate::domain::units;
 
-#[derive(Clone, Debug)]
-struct Notices;
-
-pub fn open(state: &mut State) -> Vec<Action> {
-    state.windows.show(Notices);
-    Vec::new()
-}
+#[derive(Clone, Debug, Default)]
+pub struct Notices;
 
 pub static KEYS: &[Binding] =
     &[row(&[Code(K::Esc), Char('K'), Char('q'), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];

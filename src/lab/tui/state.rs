@@ -172,6 +172,12 @@ impl Clone for Box<dyn Window> {
     }
 }
 
+/// Opens a window that is always the same at first.
+pub fn open<W: Window + Default>(state: &mut State) -> Vec<Action> {
+    state.windows.show(W::default());
+    Vec::new()
+}
+
 /// A window, and the first of its lines that is shown.
 #[derive(Clone, Debug)]
 pub struct OpenWindow {

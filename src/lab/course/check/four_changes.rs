@@ -3,9 +3,8 @@
 //! What the changes have in common with steps of the trainer is judged by the same functions.
 
 use super::group::{Group, because_strangers};
-use super::terms;
 use super::verdict::{Finding, Verdict, failed};
-use super::{alone, decided};
+use super::{alone, decided, terms};
 use crate::course::Evidence;
 use crate::course::step::{broadcast, checkpoint_on_root, distributed_optimizer, init_and_pin, scale_learning_rate};
 use crate::domain::step::Step;

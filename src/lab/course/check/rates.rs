@@ -6,9 +6,8 @@
 use super::group::Group;
 use super::numbers::{digits, equal_rates as equal};
 use super::rate_shapes::{Ramp, RateSettings, RateShape, Scaled};
-use super::terms;
 use super::verdict::{Finding, Objection, Outcome, failed, unclear};
-use super::watched;
+use super::{terms, watched};
 use crate::domain::event::ScheduleReport;
 use crate::domain::history::TrainingStep;
 use crate::domain::schedule::{decay, steps_per_epoch};

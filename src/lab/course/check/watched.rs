@@ -4,9 +4,8 @@
 
 use super::group::Group;
 use super::numbers::equal_rates;
-use super::optimizer_rules;
-use super::terms;
 use super::verdict::{Objection, failed};
+use super::{optimizer_rules, terms};
 use crate::domain::event::{DigestMoment, Instead, ScheduleReport, UpdateReport};
 use crate::domain::history::{Observed, TrainingStep};
 use crate::domain::units;

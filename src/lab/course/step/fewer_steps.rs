@@ -1,9 +1,8 @@
 //! Step 5: the ranks share the batches of an epoch.
 
 use crate::course::check::group::{Group, because_strangers};
-use crate::course::check::terms;
 use crate::course::check::verdict::{Finding, Objection, failed};
-use crate::course::check::watched;
+use crate::course::check::{terms, watched};
 use crate::course::contrast::{Contrast, Pair, Side};
 use crate::domain::phase::Phase;
 use crate::domain::schedule::{steps_per_epoch, validation_steps};

@@ -15,8 +15,6 @@ pub enum Command {
     Accept,
     /// Closes what is in front: a window, a search, a filter, the zoom.
     Back,
-    Previous,
-    Next,
     Stop,
     Continue,
     /// The one that others are compared with.
@@ -74,10 +72,6 @@ pub enum Command {
     AllSteps,
     /// All steps but one, in turn.
     Ablation,
-    /// The next value, or the previous one.
-    Change {
-        up: bool,
-    },
 
     // The log.
     /// Type a search or a filter.
@@ -146,13 +140,7 @@ pub enum Command {
     // Other windows.
     /// Only what has some words.
     Search,
-    /// The rank that a fault is made in.
-    LowerRank,
-    HigherRank,
     Make,
-    /// The value before, or the next.
-    Lower,
-    Higher,
     /// The table or the chart.
     Turn,
     /// Messages: play them or pause, and step through them.
@@ -175,6 +163,15 @@ impl Command {
     /// The command of a row on [`On::Text`](super::keys::On::Text), with the character that was typed.
     pub fn typed(self, c: char) -> Command {
         if let Command::Type(Typing::Insert(_)) = self { Command::Type(Typing::Insert(c)) } else { self }
+    }
+
+    /// The command of a row of movements, for the key of it that points this way.
+    pub fn towards(self, way: Option<Move>) -> Command {
+        match (self, way) {
+            (Command::Move(_), Some(way)) => Command::Move(way),
+            (Command::Scroll(_), Some(way)) => Command::Scroll(way),
+            (command, _) => command,
+        }
     }
 
     /// Whether a recording refuses it: a recording cannot be started, stopped or continued, and has no trainer of the learner.

@@ -2,7 +2,8 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::command::Command;
+use self::On::{Char, Code};
+use super::command::{Command, Move};
 use crate::domain::step::Step;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,18 +36,27 @@ pub const fn row(on: &'static [On], command: Command, key: &'static str, label: 
     Binding { on, command, key, label, help, rank: None }
 }
 
-pub const UP: &[On] = &[On::Code(KeyCode::Up), On::Char('k')];
-pub const DOWN: &[On] = &[On::Code(KeyCode::Down), On::Char('j')];
-pub const LEFT: &[On] = &[On::Code(KeyCode::Left), On::Char('h')];
-pub const RIGHT: &[On] = &[On::Code(KeyCode::Right), On::Char('l')];
-pub const ENTER: &[On] = &[On::Code(KeyCode::Enter)];
-pub const SPACE: &[On] = &[On::Char(' ')];
-pub const ESCAPE: &[On] = &[On::Code(KeyCode::Esc)];
-pub const BACKSPACE: &[On] = &[On::Code(KeyCode::Backspace)];
+pub const ENTER: &[On] = &[Code(KeyCode::Enter)];
+pub const SPACE: &[On] = &[Char(' ')];
+pub const ESCAPE: &[On] = &[Code(KeyCode::Esc)];
+pub const BACKSPACE: &[On] = &[Code(KeyCode::Backspace)];
+
+/// Keys of one row whose command is a movement: each moves the way that it points.
+pub const LEFT_RIGHT: &[On] = &[Code(KeyCode::Left), Char('h'), Code(KeyCode::Right), Char('l')];
+pub const UP_DOWN: &[On] = &[Code(KeyCode::Up), Char('k'), Code(KeyCode::Down), Char('j')];
+pub const PAGES: &[On] = &[Code(KeyCode::PageUp), Code(KeyCode::PageDown)];
+pub const ENDS: &[On] = &[Code(KeyCode::Home), Code(KeyCode::End)];
+/// As above, through a list and to its ends.
+pub const LIST: &[On] = &[Code(KeyCode::Up), Char('k'), Code(KeyCode::Down), Char('j'), Code(KeyCode::Home), Code(KeyCode::End)];
 
 impl Binding {
     pub const fn ranked(self, rank: u8) -> Binding {
         Binding { rank: Some(rank), ..self }
+    }
+
+    /// What one of its keys asks for.
+    pub fn command_on(&self, on: On) -> Option<Command> {
+        self.on.contains(&on).then(|| self.command.towards(on.way()))
     }
 
     /// What `key` asks for, if it is one of these.
@@ -56,12 +66,28 @@ impl Binding {
 }
 
 impl On {
+    /// The way that a key points.
+    fn way(self) -> Option<Move> {
+        Some(match self {
+            Code(KeyCode::Up) | Char('k') => Move::Up,
+            Code(KeyCode::Down) | Char('j') => Move::Down,
+            Code(KeyCode::Left) | Char('h') => Move::Left,
+            Code(KeyCode::Right) | Char('l') => Move::Right,
+            Code(KeyCode::PageUp) => Move::PageUp,
+            Code(KeyCode::PageDown) => Move::PageDown,
+            Code(KeyCode::Home) => Move::First,
+            Code(KeyCode::End) => Move::Last,
+            _ => return None,
+        })
+    }
+
     fn matches(self, key: KeyEvent, command: Command) -> Option<Command> {
+        let command = command.towards(self.way());
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         let plain = !ctrl && !key.modifiers.contains(KeyModifiers::ALT);
         match (self, key.code) {
-            (On::Code(code), pressed) => (code == pressed).then_some(command),
-            (On::Char(c), KeyCode::Char(pressed)) => (plain && c == pressed).then_some(command),
+            (Code(code), pressed) => (code == pressed).then_some(command),
+            (Char(c), KeyCode::Char(pressed)) => (plain && c == pressed).then_some(command),
             (On::Ctrl(c), KeyCode::Char(pressed)) => (ctrl && c == pressed).then_some(command),
             (On::Text, KeyCode::Char(c)) if plain => Some(command.typed(c)),
             (On::Digit, KeyCode::Char(c)) if plain => {

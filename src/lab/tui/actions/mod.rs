@@ -15,6 +15,6 @@ pub use action::Action;
 pub use change::{Change, Changed, Undo};
 pub use command::{Command, Move, Prompt, Typing, cycle};
 pub use effect::{Effect, TerminalOrder};
-pub use keys::{BACKSPACE, Binding, DOWN, ENTER, ESCAPE, LEFT, On, RIGHT, UP, row};
+pub use keys::{BACKSPACE, Binding, ENDS, ENTER, ESCAPE, LEFT_RIGHT, LIST, On, PAGES, UP_DOWN, row};
 pub use news::ExerciseNews;
 pub use pane::Pane;

@@ -7,14 +7,13 @@ use ratatui::layout::{Margin, Position, Rect};
 
 use super::dispatch::{self, act, perform};
 use super::layout::Places;
-use super::{footer, keymap, places, screen, view, windows};
+use super::{footer, places, screen, view, windows};
 use crate::runs::RunId;
 use crate::tui::actions::{Action, Command, Effect, Move, On, Pane};
 use crate::tui::chart::graph::Tab;
 use crate::tui::preferences::Dragged;
 use crate::tui::state::State;
-use crate::tui::widgets::Focus;
-use crate::tui::widgets::{notice, slot};
+use crate::tui::widgets::{Focus, notice, slot};
 use crate::tui::{chart, devices, log, next_run, runs};
 
 /// Lines of one notch of the wheel, where lines are scrolled.
@@ -147,7 +146,7 @@ fn click(state: &mut State, pane: Pane, area: Rect, at: Position, focus: Focus, 
                 let is_second = std::mem::replace(&mut state.next_run.field, field) == field && was_focused;
                 is_second.then_some(Command::Accept)
             }
-            Setting::Change { up } => Some(Command::Change { up }),
+            Setting::Change { up } => Some(Command::Move(if up { Move::Right } else { Move::Left })),
         },
         Pane::Runs => match runs::draw::hit(&state.runs, shared, inner, at)? {
             runs::draw::Hit::Run(run) => return Some(click_run(state, run, was_focused)),
@@ -206,10 +205,6 @@ fn wheel(state: &mut State, places: &Places, at: Position, by: Move) -> Vec<Effe
         _ if is_sideways => return Vec::new(),
         (_, by) => (Command::Move(by), 1),
     };
-    let is_there = |key: &&keymap::Key| key.scope == keymap::Scope::Pane(pane) && key.binding.command == command;
-    if keymap::table().find(is_there).is_none() {
-        return Vec::new();
-    }
     // The pane under the pointer scrolls; the focus stays where it is.
     let focus = std::mem::replace(&mut state.focus, pane);
     let effects = repeat(state, command, times);

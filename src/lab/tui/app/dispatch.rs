@@ -20,8 +20,7 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
     if state.shared.replay.is_some() && command.starts_or_stops() {
         let is_own = matches!(command, Command::Edit | Command::Mine | Command::Reset | Command::Open("exercise"));
         let what = if is_own { "your own trainer is not part of it" } else { "nothing starts or stops here" };
-        state.shared.inform(format!("this is a recording: {what}. q leaves it, and `hvd-lab` opens your own lab"));
-        return Vec::new();
+        return state.shared.refuse(format!("this is a recording: {what}. q leaves it, and `hvd-lab` opens your own lab"));
     }
     lay_out_log(state);
     if !state.windows.is_empty() {

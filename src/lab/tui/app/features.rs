@@ -11,9 +11,8 @@ use super::screen;
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, Command as C, ESCAPE, On, Pane, keys};
 use crate::tui::next_run::fields::Field;
-use crate::tui::state::State;
-use crate::tui::widgets::Focus;
-use crate::tui::widgets::slot;
+use crate::tui::state::{State, open};
+use crate::tui::widgets::{Focus, slot};
 use crate::tui::{
     chart, collectives, devices, exercise, faults, forms, help, inspection, lesson, log, next_run, notices, queue, runs, series,
     simulate,
@@ -68,7 +67,7 @@ pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('z')], C::Zoom, ("z", "zoom"), "zoom the pane, or show all", screen::toggle_zoom),
     row(&[Char('m')], C::Mouse, ("m", ""), "release the mouse to select text, or take it again", screen::toggle_mouse),
     row(&[Char('T')], C::Theme, ("T", ""), THEME, screen::next_theme),
-    row(&[Char(':'), Ctrl('p')], C::Open("palette"), (":", ""), PALETTE, help::windows::show_palette),
+    row(&[Char(':'), Ctrl('p')], C::Open("palette"), (":", ""), PALETTE, open::<help::windows::Palette>),
     row(&[Char('C')], C::Open("collectives"), ("C", ""), COLLECTIVES, collectives::update::open),
     row(&[Char('B')], C::Open("benchmark"), ("B", ""), BENCHMARK, forms::form::benchmark),
     row(&[Char('I')], C::Open("photos"), ("I", ""), "images: set up a training on photos (`hvd-lab nvcnn`)", forms::form::photos),
@@ -76,13 +75,13 @@ pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('F')], C::Open("faults"), ("F", ""), FAULTS, faults::open),
     row(&[Char('Q')], C::Open("queue"), ("Q", ""), QUEUE, queue::open),
     row(&[Char('O')], C::Open("program"), ("O", ""), PROGRAM, forms::program::open),
-    row(&[Char('K')], C::Open("notices"), ("K", ""), "kept notices: what was said, for they leave by themselves", notices::open),
+    row(&[Char('K')], C::Open("notices"), ("K", ""), NOTICES, open::<notices::Notices>),
     row(&[Char('J')], C::Open("inspection"), ("J", ""), INSPECTION, inspection::open),
     row(&[Char('#')], C::Open("rank"), ("#", ""), "a rank by its number or its host: its log, and its device", log::find::open),
     row(&[Char('P')], C::Projector, ("P", ""), PROJECTOR, screen::toggle_projector),
     row(&[Code(K::F(2))], C::Tour, ("F2", ""), "the tour: what ranks are, and the first run", screen::start_tour),
     row(&[Code(K::F(5))], C::ResetBorders, ("F5", ""), "reset pane sizes", screen::reset_borders),
-    row(&[Char('?'), Code(K::F(1))], C::Help, ("?", "help"), "this help", help::windows::show_keys).ranked(0),
+    row(&[Char('?'), Code(K::F(1))], C::Help, ("?", "help"), "this help", open::<help::windows::Keys>).ranked(0),
     row(ESCAPE, C::Back, ("Esc", ""), "dismiss a notice, leave the zoom", screen::back).ranked(0),
     row(&[Char('q'), Ctrl('c')], C::Quit, ("q", "quit"), "quit; a run can continue in the background", runs::confirm::quit)
         .ranked(0),
@@ -97,6 +96,7 @@ const SIMULATE: &str = "up to how many GPUs? simulate what more of them would gi
 const FAULTS: &str = "faults: freeze, slow or end a rank on purpose, and see how it is found";
 const QUEUE: &str = "queue: who has which GPU of a shared machine, and who waits (`hvd-lab queue`)";
 const PROGRAM: &str = "a program of your own: run it, and see which of the ten steps are right in it (`hvd-lab inspect`)";
+const NOTICES: &str = "kept notices: what was said, for they leave by themselves";
 const INSPECTION: &str = "judged: what the inspector found in your own program, with the lines to change (`hvd-lab inspect`)";
 const PROJECTOR: &str = "lecture view, for a projector: this run, large; or the panes";
 

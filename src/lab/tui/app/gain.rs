@@ -3,7 +3,6 @@
 //! No figure stands there of a run that shared its machine: the reason does.
 
 use ratatui::style::Style;
-use ratatui::text::Span;
 
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
@@ -36,8 +35,8 @@ pub mod rank {
 pub fn parts(state: &State, width: usize) -> Vec<Part> {
     let shared = &state.shared;
     let lab = match shared.replay {
-        Some(_) => Part::new(rank::ANSWER, Span::styled(replay::REPLAY, shared.theme.strong())),
-        None => Part::new(rank::LAB, Span::styled(" hvd-lab ", shared.theme.key())),
+        Some(_) => Part::new(rank::ANSWER, replay::REPLAY, shared.theme.strong()),
+        None => Part::new(rank::LAB, " hvd-lab ", shared.theme.key()),
     };
     let (Some(watched), false) = (&shared.watched, shared.is_starting()) else {
         return std::iter::once(lab).chain(without_run(shared)).collect();
@@ -53,17 +52,17 @@ pub fn parts(state: &State, width: usize) -> Vec<Part> {
     wider.find(|parts| fitted::width(parts) <= width).unwrap_or_else(|| with_bars(0))
 }
 
-fn words(rank: u8, text: impl Into<String>) -> Part {
-    Part::new(rank, Span::raw(text.into()))
+fn words(rank: u8, text: impl AsRef<str>) -> Part {
+    Part::new(rank, text, Style::new())
 }
 
 fn without_run(shared: &Shared) -> Vec<Part> {
     let theme = shared.theme;
     if shared.is_starting() {
-        return vec![Part::new(rank::ANSWER, Span::styled(" a run is starting …", theme.accent()))];
+        return vec![Part::new(rank::ANSWER, " a run is starting …", theme.accent())];
     }
     let text = if shared.listed { " no run yet: press " } else { " reading the runs … press " };
-    let part = |text: &'static str, style: Style| Part::new(rank::ANSWER, Span::styled(text, style));
+    let part = |text: &'static str, style: Style| Part::new(rank::ANSWER, text, style);
     vec![
         part(text, theme.dim()),
         part("r", theme.key()),
@@ -76,14 +75,14 @@ fn without_run(shared: &Shared) -> Vec<Part> {
 /// ` run 2 ▶ running  epoch 2/3 55 %`
 fn how_it_stands(shared: &Shared, watched: &Watched) -> Vec<Part> {
     let theme = shared.theme;
-    let mut parts = vec![Part::new(rank::RUN, Span::styled(format!(" run {} ", watched.id), theme.strong()))];
+    let mut parts = vec![Part::new(rank::RUN, format!(" run {} ", watched.id), theme.strong())];
     let Some(status) = shared.status(watched.id) else { return parts };
-    parts.push(Part::new(rank::RUN, Span::styled(sign(status.state), theme.state(status.state))));
+    parts.push(Part::new(rank::RUN, sign(status.state), theme.state(status.state)));
     // Why a run failed begins with that word, and is long: rather than which run it was, its end goes.
     if status.state == RunState::Failed {
         parts.iter_mut().for_each(|part| part.rank = rank::ANSWER);
     } else {
-        parts.push(Part::new(rank::STATE, Span::styled(format!(" {}", status.state.name()), theme.state(status.state))));
+        parts.push(Part::new(rank::STATE, format!(" {}", status.state.name()), theme.state(status.state)));
     }
     if status.state == RunState::Running
         && let Some(config) = watched.config()
@@ -101,7 +100,7 @@ fn how_it_stands(shared: &Shared, watched: &Watched) -> Vec<Part> {
 fn answer(shared: &Shared, watched: &Watched, pair: Option<Pair>, cells: usize) -> Vec<Part> {
     let theme = shared.theme;
     let status = shared.status(watched.id);
-    let said = |text: String, style: Style| vec![Part::new(rank::ANSWER, Span::styled(text, style))];
+    let said = |text: String, style: Style| vec![Part::new(rank::ANSWER, text, style)];
     if let Some(status) = status.filter(|status| status.state == RunState::Failed) {
         return said(format!(" failed: {}", cause(status)), theme.warn());
     }
@@ -135,7 +134,7 @@ fn collectives(shared: &Shared, run: &RunSummary) -> Vec<Part> {
     let status = shared.status(run.id).map_or(String::new(), |status| status.message.clone());
     vec![
         words(rank::ANSWER, "  collectives; "),
-        Part::new(rank::ANSWER, Span::styled("C", shared.theme.key())),
+        Part::new(rank::ANSWER, "C", shared.theme.key()),
         words(rank::ANSWER, " shows them"),
         words(rank::MORE, format!("  {status}")),
     ]
@@ -156,7 +155,7 @@ fn of_other_ranks(shared: &Shared, pair: Pair, cells: usize) -> Vec<Part> {
             let is_fair = pair.runs().into_iter().all(|run| shared.is_fair(run));
             parts.extend(gained(shared, &gain, is_fair));
         }
-        Err(reason) => parts.push(Part::new(rank::MORE, Span::styled(format!("  {reason}"), shared.theme.dim()))),
+        Err(reason) => parts.push(Part::new(rank::MORE, format!("  {reason}"), shared.theme.dim())),
     }
     parts
 }
@@ -164,7 +163,7 @@ fn of_other_ranks(shared: &Shared, pair: Pair, cells: usize) -> Vec<Part> {
 /// The figures of a run that another one, or another program, slowed down would be no answer.
 fn shared_machine(shared: &Shared, runs: &[&RunSummary]) -> Option<Vec<Part>> {
     let [what, more] = runs.iter().find_map(|run| shared.shared_machine(run))?;
-    let warn = |rank: u8, text: String| Part::new(rank, Span::styled(text, shared.theme.warn()));
+    let warn = |rank: u8, text: String| Part::new(rank, text, shared.theme.warn());
     Some(vec![warn(rank::ANSWER, format!("  not measured: {what}")), warn(rank::SHARED_WITH, more)])
 }
 
@@ -175,18 +174,15 @@ fn measured(shared: &Shared, run: &RunSummary, bar_of: Option<(f64, usize)>) -> 
     let letter = letter.map_or(String::new(), |letter| format!("{letter} "));
     let rate = shared.figures(run).images_per_sec;
     let style = if shared.is_fair(run) { theme.text() } else { theme.dim() };
-    let mut parts = vec![
-        words(rank::ANSWER, "  "),
-        Part::new(rank::LETTER, Span::styled(letter, colour)),
-        Part::new(rank::ANSWER, Span::styled(ranks(run), style)),
-    ];
+    let mut parts =
+        vec![words(rank::ANSWER, "  "), Part::new(rank::LETTER, letter, colour), Part::new(rank::ANSWER, ranks(run), style)];
     if let Some(rate) = rate {
-        parts.push(Part::new(rank::ANSWER, Span::styled(format!(" {}/s", units::rate(rate)), style)));
+        parts.push(Part::new(rank::ANSWER, format!(" {}/s", units::rate(rate)), style));
     }
     if let Some(((most, cells), rate)) = bar_of.filter(|(_, cells)| *cells > 0).zip(rate) {
         let (full, rest) = bar(rate / most, cells);
-        parts.push(Part::new(rank::BAR, Span::styled(format!(" {full}"), colour)));
-        parts.push(Part::new(rank::BAR, Span::styled(rest, theme.dim())));
+        parts.push(Part::new(rank::BAR, format!(" {full}"), colour));
+        parts.push(Part::new(rank::BAR, rest, theme.dim()));
     }
     parts
 }
@@ -198,20 +194,18 @@ fn ranks(run: &RunSummary) -> String {
 fn gained(shared: &Shared, gain: &Gain, is_fair: bool) -> Vec<Part> {
     let theme = shared.theme;
     let style = if is_fair { theme.key() } else { theme.dim() };
-    let mut parts = vec![
-        Part::new(rank::ANSWER, Span::styled(format!("  {}", gain.times()), style)),
-        words(rank::IDEAL, format!(" of {}", gain.of())),
-    ];
+    let mut parts =
+        vec![Part::new(rank::ANSWER, format!("  {}", gain.times()), style), words(rank::IDEAL, format!(" of {}", gain.of()))];
     match gain.efficiency {
-        Ok(part) => parts.push(Part::new(rank::ANSWER, Span::styled(format!(", {}", units::percent(part)), style))),
+        Ok(part) => parts.push(Part::new(rank::ANSWER, format!(", {}", units::percent(part)), style)),
         Err(reason) => {
             let short = shortened(reason);
-            parts.push(Part::new(rank::ANSWER, Span::styled(format!(", {short}"), theme.warn())));
-            parts.push(Part::new(rank::MORE, Span::styled(reason[short.len()..].to_owned(), theme.warn())));
+            parts.push(Part::new(rank::ANSWER, format!(", {short}"), theme.warn()));
+            parts.push(Part::new(rank::MORE, &reason[short.len()..], theme.warn()));
         }
     }
     if gain.so_far {
-        parts.push(Part::new(rank::STATE, Span::styled(" so far", theme.dim())));
+        parts.push(Part::new(rank::STATE, " so far", theme.dim()));
     }
     parts
 }
@@ -222,13 +216,13 @@ pub fn of_as_many_ranks(shared: &Shared, pair: Pair) -> Vec<Part> {
     let accuracy = accuracy_change(pair.after, pair.before);
     if let Some(change) = &accuracy {
         let text = format!(": accuracy {} instead of {}", units::accuracy(change.accuracy), units::accuracy(change.before));
-        parts.push(Part::new(rank::ANSWER, Span::styled(text, shared.theme.key())));
+        parts.push(Part::new(rank::ANSWER, text, shared.theme.key()));
     }
     // A colon goes with what follows it: a line never ends in one.
     let join = if accuracy.is_some() { ", " } else { ": " };
     // Ranks that share no work have no speed to speak of.
     if let Some([what, more]) = pair.runs().iter().find_map(|run| shared.shared_machine(run)) {
-        parts.push(Part::new(rank::MORE, Span::styled(format!("{join}{what}{more}"), shared.theme.warn())));
+        parts.push(Part::new(rank::MORE, format!("{join}{what}{more}"), shared.theme.warn()));
     } else if let Err(reason) = shared.gain_over(pair.after, pair.before) {
         parts.push(words(
             rank::MORE,
@@ -276,7 +270,7 @@ fn alone(shared: &Shared, run: &RunSummary) -> Vec<Part> {
         (Some(_), Err(reason)) => format!("  no speed-up: {reason}"),
         (Some(_), Ok(_)) => String::new(),
     };
-    parts.push(Part::new(rank::ANSWER, Span::styled(need, theme.text())));
+    parts.push(Part::new(rank::ANSWER, need, theme.text()));
     if !may_measure && !has_steps(run) {
         parts.push(words(rank::MORE, ", and reported no images/s"));
     }

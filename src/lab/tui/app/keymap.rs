@@ -4,12 +4,12 @@
 
 use std::sync::LazyLock;
 
-use crossterm::event::{KeyCode as K, KeyEvent};
+use crossterm::event::KeyEvent;
 
 use super::{features, windows};
 use crate::domain::step::Step;
-use crate::tui::actions::On::{self, Char, Code, Ctrl};
-use crate::tui::actions::{Binding, Command, Command as C, DOWN, Move, Pane, UP, row};
+use crate::tui::actions::On::{self, Char, Ctrl};
+use crate::tui::actions::{Binding, Command, Command as C, ENDS, Move, Pane, UP_DOWN, keys, row};
 use crate::tui::help::state::{Entry, Section};
 use crate::tui::state::State;
 use crate::tui::{collectives, replay};
@@ -40,12 +40,10 @@ static EVERYWHERE: &[Binding] = &[row(&[Ctrl('z')], C::Suspend, "Ctrl-Z", "", "b
 
 /// Windows of more lines than may fit.
 static PAGES: &[Binding] = &[
-    row(UP, C::Scroll(Move::Up), "↑↓", "scroll", "a line"),
-    row(DOWN, C::Scroll(Move::Down), "", "", ""),
-    row(&[Code(K::PageUp)], C::Scroll(Move::PageUp), "PgUp", "", "a page back; PgDn or Space: a page forward"),
-    row(&[Code(K::PageDown), Char(' ')], C::Scroll(Move::PageDown), "", "", ""),
-    row(&[Code(K::Home)], C::Scroll(Move::First), "Home", "", "to the top; End to the bottom"),
-    row(&[Code(K::End)], C::Scroll(Move::Last), "", "", ""),
+    row(UP_DOWN, C::Scroll(Move::Up), "↑↓", "scroll", "a line"),
+    row(keys::PAGES, C::Scroll(Move::PageUp), "PgUp", "", "a page back; PgDn or Space: a page forward"),
+    row(&[Char(' ')], C::Scroll(Move::PageDown), "", "", ""),
+    row(ENDS, C::Scroll(Move::First), "Home", "", "to the top; End to the bottom"),
 ];
 
 static STEPS: &[Binding] =

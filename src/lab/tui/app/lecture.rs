@@ -15,7 +15,7 @@ use crate::domain::{printable, units};
 use crate::runs::{RunId, RunSummary, accuracy_change, busy_host};
 use crate::tui::shared::gain::{Gain, Pair};
 use crate::tui::shared::{Shared, is_of_own, ranks};
-use crate::tui::widgets::Part;
+use crate::tui::widgets::{Part, wrapped};
 
 /// The signs of a digest that are shown: enough to see whether two are equal.
 const DIGEST: usize = 6;
@@ -175,14 +175,14 @@ impl<'a> Lecture<'a> {
         let of = format!(" {} of {}", gain.times(), gain.of());
         let [full, rest] =
             theme.gauge(gain.speedup / gain.ideal, width.saturating_sub(of.chars().count()), self.colour(gain.run));
-        let mut lines = styled(&efficiency, width, theme.strong());
+        let mut lines = wrapped(&efficiency, width, theme.strong());
         lines.push(Line::from(vec![full, rest, Span::raw(of)]));
         let busy = gain.disturbed.map(busy_host::others_in_words);
-        lines.extend(busy.into_iter().flat_map(|busy| styled(&busy, width, theme.warn())));
+        lines.extend(busy.into_iter().flat_map(|busy| wrapped(&busy, width, theme.warn())));
         // The run on the screen, where this is the gain of another one.
         let other = self.shown.filter(|shown| Some(*shown) != self.run);
         let why = other.and_then(|run| Some(format!("run {run}: {}", shared.gain(shared.summary(run)?).err()?)));
-        lines.extend(why.into_iter().flat_map(|why| styled(&why, width, theme.dim())));
+        lines.extend(why.into_iter().flat_map(|why| wrapped(&why, width, theme.dim())));
         lines
     }
 
@@ -192,9 +192,9 @@ impl<'a> Lecture<'a> {
         let theme = self.shared.theme;
         let mut answer = of_as_many_ranks(self.shared, pair);
         answer.retain(|part| part.rank <= rank::IDEAL);
-        let mut lines = styled(text(answer).trim(), width, theme.strong());
+        let mut lines = wrapped(text(answer).trim(), width, theme.strong());
         let why = text(meaning(self.shared));
-        lines.extend(styled(why.trim_end_matches([' ', '|']).trim(), width, theme.text()));
+        lines.extend(wrapped(why.trim_end_matches([' ', '|']).trim(), width, theme.text()));
         lines
     }
 
@@ -207,12 +207,12 @@ impl<'a> Lecture<'a> {
         let is_notice = status.last_lines.iter().any(|line| line.contains("noticed that process"));
         let last_line = || status.last_lines.last().filter(|_| !is_notice).cloned();
         let own = failed.first().and_then(|rank| shared.watched.as_ref()?.fatal(*rank)).or_else(last_line);
-        let mut lines = styled(&cause(status), width, theme.strong());
-        lines.extend(own.into_iter().flat_map(|own| styled(&own, width, theme.text())));
+        let mut lines = wrapped(&cause(status), width, theme.strong());
+        lines.extend(own.into_iter().flat_map(|own| wrapped(&own, width, theme.text())));
         if let [_, others @ ..] = &failed[..]
             && !others.is_empty()
         {
-            lines.extend(styled(&format!("after it {} failed too", units::counted(others.len(), "rank")), width, theme.text()));
+            lines.extend(wrapped(&format!("after it {} failed too", units::counted(others.len(), "rank")), width, theme.text()));
         }
         lines
     }
@@ -228,7 +228,7 @@ impl<'a> Lecture<'a> {
         if let Some(status) = waits.and_then(|run| shared.status(run)) {
             let text =
                 if status.state == RunState::Preparing { &status.message } else { "images/s appear after the first seconds" };
-            return styled(text, width, theme.dim());
+            return wrapped(text, width, theme.dim());
         }
         let (what, how) = match (shared.baseline(), run) {
             (None, None) => {
@@ -236,7 +236,7 @@ impl<'a> Lecture<'a> {
             }
             (None, Some(run)) if is_of_own(run) => {
                 let what = format!("Run {} of your own program has told no images/s", run.id);
-                return styled(&format!("{what}: `i` says what was read of it"), width, theme.strong());
+                return wrapped(&format!("{what}: `i` says what was read of it"), width, theme.strong());
             }
             (None, Some(run)) => {
                 let what = format!("Run {}{} has measured no speed yet", run.id, run.on_ranks());
@@ -246,7 +246,7 @@ impl<'a> Lecture<'a> {
                 let why = run.filter(|run| run.id != baseline.id).and_then(|run| Some((run.id, shared.gain(run).err()?)));
                 let why = why.map(|(run, why)| format!("No speed-up of run {run}: {why}"));
                 if let Some(why) = why.as_ref().filter(|_| self.is_going()) {
-                    return styled(why, width, theme.strong());
+                    return wrapped(why, width, theme.strong());
                 }
                 let what = why.unwrap_or("Only one run can be compared so far".to_owned());
                 let np = baseline.figures.np;
@@ -254,7 +254,7 @@ impl<'a> Lecture<'a> {
                 (what, format!("Run {} is measured on {np}. Run the same settings on {other}.", baseline.id))
             }
         };
-        let mut lines = styled(&what, width, theme.strong());
+        let mut lines = wrapped(&what, width, theme.strong());
         lines.extend(theme.with_keys(&format!("{how} {keys}"), width));
         lines
     }
@@ -288,17 +288,17 @@ impl<'a> Lecture<'a> {
             (Some(own), Some(run)) => format!("{own} in run {run}, {next} in the next run"),
             _ => format!("{next} in the next run"),
         };
-        let mut lines = styled(&format!("step {} {state}: {}", step.number(), step.title()), width, theme.strong());
-        lines.extend(styled(step.horovod(), width, theme.text()));
+        let mut lines = wrapped(&format!("step {} {state}: {}", step.number(), step.title()), width, theme.strong());
+        lines.extend(wrapped(step.horovod(), width, theme.text()));
         if roomy {
-            lines.extend(styled(&format!("Without it: {}", step.without()), width, theme.text()));
+            lines.extend(wrapped(&format!("Without it: {}", step.without()), width, theme.text()));
         }
         lines.extend(self.weights(width));
         if roomy {
             let off: StepSet = Step::ALL.into_iter().filter(|step| own.is_some_and(|own| !own.contains(*step))).collect();
             let several =
                 (off.iter().count() > 1).then(|| format!("run {} leaves out steps {off}", self.run.unwrap_or(RunId(0))));
-            lines.extend(several.into_iter().flat_map(|text| styled(&text, width, theme.dim())));
+            lines.extend(several.into_iter().flat_map(|text| wrapped(&text, width, theme.dim())));
         }
         lines
     }
@@ -314,12 +314,12 @@ impl<'a> Lecture<'a> {
         let different = held.iter().collect::<BTreeSet<_>>().len();
         if different == 1 {
             let text = format!("{np} ranks hold the same weights {when}: {}", short(held[0]));
-            return styled(&text, width, theme.text());
+            return wrapped(&text, width, theme.text());
         }
         let each: Vec<String> = held.iter().enumerate().map(|(rank, held)| format!("rank {rank} {}", short(held))).collect();
         let named = format!("different weights {when}: {}", each.join(", "));
         let counted = format!("{np} ranks hold {different} different weights {when}");
-        styled(if np <= FEW_RANKS { &named } else { &counted }, width, theme.warn())
+        wrapped(if np <= FEW_RANKS { &named } else { &counted }, width, theme.warn())
     }
 
     /// The question of the step's lesson with the answers to choose from; not `whole`: its last sentence, and
@@ -329,7 +329,7 @@ impl<'a> Lecture<'a> {
         let lesson = shared.course.lessons.of_step(step);
         let Some((id, question)) = lesson.and_then(|lesson| shared.course.asked(lesson)) else { return Vec::new() };
         let (answered, mut has_options) = (shared.course.answers.get(&id).copied(), false);
-        let mut lines = styled(if whole { &question.text } else { last_sentence(&question.text) }, width, theme.strong());
+        let mut lines = wrapped(if whole { &question.text } else { last_sentence(&question.text) }, width, theme.strong());
         if let Answers::Choice { options, .. } = &question.answer {
             let options = options.iter().enumerate().flat_map(|(index, option)| {
                 let style = if answered == Some(Prediction::Choice(index)) { theme.key() } else { theme.text() };
@@ -351,7 +351,7 @@ impl<'a> Lecture<'a> {
         if whole {
             let judged = answered.and_then(|answer| question.judge(answer));
             lines.extend(match judged {
-                Some(judged) => styled(&judged.in_words(), width, if judged.is_right { theme.accent() } else { theme.warn() }),
+                Some(judged) => wrapped(&judged.in_words(), width, if judged.is_right { theme.accent() } else { theme.warn() }),
                 None => theme.with_keys("`w`: the lesson, where you answer", width),
             });
         }
@@ -364,8 +364,4 @@ fn last_sentence(text: &str) -> &str {
     let end = text.rfind('?').map_or(text.len(), |at| at + 1);
     let start = text[..end].rfind(". ").map_or(0, |at| at + 2);
     &text[start..end]
-}
-
-fn styled(text: &str, width: usize, style: Style) -> Vec<Line<'static>> {
-    wrap(text, width).into_iter().map(|line| Line::styled(line, style)).collect()
 }

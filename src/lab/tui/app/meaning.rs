@@ -2,18 +2,14 @@
 //!
 //! Generated images are always named as such.
 
-use ratatui::style::Style;
-use ratatui::text::Span;
-
 use super::hint;
 use crate::dataset::is_generated;
 use crate::domain::units;
 use crate::runs::{AccuracyChange, accuracy_change};
-use crate::tui::inspection;
-use crate::tui::replay;
 use crate::tui::shared::{Shared, Watched};
 use crate::tui::state::State;
 use crate::tui::widgets::Part;
+use crate::tui::{inspection, replay};
 
 /// What goes first where there is no room; the cause of a loss stays longer than what the next key is for.
 mod rank {
@@ -45,28 +41,24 @@ pub fn parts(state: &State) -> Vec<Part> {
     parts
 }
 
-fn words(rank: u8, text: impl Into<String>, style: Style) -> Part {
-    Part::new(rank, Span::styled(text.into(), style))
-}
-
 /// That it is a recording, that images are no photos, that another run is going.
 fn marks(shared: &Shared) -> Vec<Part> {
     let theme = shared.theme;
     let mut parts = Vec::new();
     if let Some(playing) = &shared.replay {
         let [time, hardware] = replay::bar(playing);
-        parts.extend([words(rank::STAYS, time, theme.strong()), words(rank::REPLAY, hardware, theme.dim())]);
-        parts.push(words(rank::STAYS, " ", theme.text()));
+        parts.extend([Part::new(rank::STAYS, time, theme.strong()), Part::new(rank::REPLAY, hardware, theme.dim())]);
+        parts.push(Part::new(rank::STAYS, " ", theme.text()));
     }
     let run = shared.summary_on_screen().filter(|_| !shared.is_starting());
     // Before there is a run, of those that the next one would get.
     let of_next = || shared.data.as_ref().filter(|_| shared.watched.is_none()).map(|data| &data.label);
     let images = run.and_then(|run| Some(&run.record.as_ref()?.data_label)).or_else(of_next);
     if let Some(images) = images.filter(|images| is_generated(images)) {
-        parts.push(words(rank::STAYS, format!(" on {images} "), theme.strong()));
+        parts.push(Part::new(rank::STAYS, format!(" on {images} "), theme.strong()));
     }
     let other = run.and_then(|run| shared.going().filter(|other| *other != run.id));
-    parts.extend(other.map(|other| words(rank::OTHER_RUN, format!(" (run {other} is running) "), theme.strong())));
+    parts.extend(other.map(|other| Part::new(rank::OTHER_RUN, format!(" (run {other} is running) "), theme.strong())));
     parts
 }
 
@@ -80,9 +72,9 @@ fn next(state: &State) -> Vec<Part> {
     let of_word = if is_waiting { theme.dim() } else { theme.text() };
     let spans = |rank: u8, text: &str| -> Vec<Part> {
         let pieces = text.split('`').enumerate().filter(|(_, piece)| !piece.is_empty());
-        pieces.map(|(place, piece)| words(rank, piece, if place % 2 == 1 { of_key } else { of_word })).collect()
+        pieces.map(|(place, piece)| Part::new(rank, piece, if place % 2 == 1 { of_key } else { of_word })).collect()
     };
-    let mut parts = vec![words(rank::STAYS, " next: ", theme.dim())];
+    let mut parts = vec![Part::new(rank::STAYS, " next: ", theme.dim())];
     parts.extend(spans(rank::STAYS, keys));
     parts.extend(spans(rank::WHAT_FOR, what_for));
     parts
@@ -107,19 +99,19 @@ pub fn meaning(shared: &Shared) -> Vec<Part> {
 /// `accuracy 60.1 %, -9.9 points: 282 updates instead of 564, and the rate was still climbing: epoch 3 of 5 of the warm-up`
 fn changed(shared: &Shared, change: &AccuracyChange) -> Vec<Part> {
     let theme = shared.theme;
-    let mut parts = vec![words(rank::FIGURE, format!(" accuracy {},", units::accuracy(change.accuracy)), theme.text())];
+    let mut parts = vec![Part::new(rank::FIGURE, format!(" accuracy {},", units::accuracy(change.accuracy)), theme.text())];
     if change.is_small() {
-        parts.push(words(rank::MEANING, format!(" {:+.1} points", change.points()), theme.text()));
-        parts.push(words(rank::CAUSES[1], ": no more than another seed makes", theme.text()));
+        parts.push(Part::new(rank::MEANING, format!(" {:+.1} points", change.points()), theme.text()));
+        parts.push(Part::new(rank::CAUSES[1], ": no more than another seed makes", theme.text()));
     } else {
         let style = if change.points() < 0.0 { theme.warn() } else { theme.accent() };
-        parts.push(words(rank::MEANING, format!(" {:+.1} points", change.points()), style));
+        parts.push(Part::new(rank::MEANING, format!(" {:+.1} points", change.points()), style));
         let joins = [": ", ", and "].into_iter().zip(rank::CAUSES);
         parts.extend(
-            change.causes.iter().zip(joins).map(|(cause, (join, rank))| words(rank, format!("{join}{cause}"), theme.text())),
+            change.causes.iter().zip(joins).map(|(cause, (join, rank))| Part::new(rank, format!("{join}{cause}"), theme.text())),
         );
     }
-    parts.push(words(rank::MEANING, " |", theme.dim()));
+    parts.push(Part::new(rank::MEANING, " |", theme.dim()));
     parts
 }
 
@@ -131,9 +123,9 @@ fn accuracy(shared: &Shared, watched: &Watched) -> Vec<Part> {
     let Some(test) = test else { return Vec::new() };
     let early = watched.early_stop().map_or(String::new(), |epoch| format!(", stopped early after epoch {epoch}"));
     vec![
-        words(rank::MEANING, format!(" test accuracy {}", units::accuracy(test)), theme.text()),
-        words(rank::CAUSES[0], early, theme.text()),
-        words(rank::MEANING, " |", theme.dim()),
+        Part::new(rank::MEANING, format!(" test accuracy {}", units::accuracy(test)), theme.text()),
+        Part::new(rank::CAUSES[0], early, theme.text()),
+        Part::new(rank::MEANING, " |", theme.dim()),
     ]
 }
 
@@ -142,18 +134,18 @@ fn so_far(shared: &Shared, watched: &Watched) -> Vec<Part> {
     let theme = shared.theme;
     let Some(status) = shared.status(watched.id) else { return Vec::new() };
     let elapsed = units::clock(shared.now_s.max(status.started_s) - status.started_s);
-    let mut parts = vec![words(rank::MEANING, format!(" {elapsed}"), theme.text())];
+    let mut parts = vec![Part::new(rank::MEANING, format!(" {elapsed}"), theme.text())];
     if let Some(report) = watched.last_epoch() {
         let accuracy = report.validated().unwrap_or(report.train).accuracy;
-        parts.push(words(
+        parts.push(Part::new(
             rank::CAUSES[1],
             format!("  accuracy {} after epoch {}", units::accuracy(accuracy), report.epoch),
             theme.text(),
         ));
     }
     if let Some(step) = watched.step() {
-        parts.push(words(rank::FIGURE, format!("  loss {:.3}", step.loss), theme.text()));
+        parts.push(Part::new(rank::FIGURE, format!("  loss {:.3}", step.loss), theme.text()));
     }
-    parts.push(words(rank::MEANING, " |", theme.dim()));
+    parts.push(Part::new(rank::MEANING, " |", theme.dim()));
     parts
 }

@@ -7,7 +7,7 @@ use crate::tui::actions::Pane;
 use crate::tui::state::State;
 
 pub fn current(state: &State) -> Option<Places> {
-    in_area(state, Rect::new(0, 0, state.shared.size.0, state.shared.size.1))
+    in_area(state, state.shared.screen())
 }
 
 /// As [`current`], on a screen of another size.

@@ -1,7 +1,5 @@
 //! What the keys of the application do to the screen: the focus, the lecture view, the mouse, the theme.
 
-use ratatui::layout::Rect;
-
 use super::{layout, lecture};
 use crate::runs::{Filter, RunId};
 use crate::tui::actions::{Action, Effect, Pane, TerminalOrder, cycle};
@@ -25,8 +23,7 @@ pub fn run_to_project(state: &State) -> Option<RunId> {
 
 /// Whether the terminal is too small for the lab. A size that is not known yet counts as large enough.
 pub fn is_too_small(state: &State) -> bool {
-    let (columns, rows) = state.shared.size;
-    columns > 0 && layout::body(Rect::new(0, 0, columns, rows)).is_none()
+    state.shared.size.0 > 0 && layout::body(state.shared.screen()).is_none()
 }
 
 /// Shows the pane alone, or all of them.
@@ -81,8 +78,7 @@ pub fn turn_focus(state: &mut State, by: usize) -> Vec<Action> {
 /// Gives a pane the keyboard, and the place that it shares with others.
 pub fn focus(state: &mut State, pane: Pane) {
     state.focus = pane;
-    let (columns, rows) = state.shared.size;
-    if pane.shares_slot() || layout::turns(Rect::new(0, 0, columns, rows)).contains(&pane) {
+    if pane.shares_slot() || layout::turns(state.shared.screen()).contains(&pane) {
         state.slot = pane;
     }
 }
@@ -93,8 +89,7 @@ pub fn keep_focus_on_the_screen(state: &mut State) {
     if state.projector {
         return;
     }
-    let (columns, rows) = state.shared.size;
-    let area = Rect::new(0, 0, columns, rows);
+    let area = state.shared.screen();
     match (state.focus, layout::in_turn(area, state.slot)) {
         // A value that is half typed.
         (Pane::Settings, Some(_)) if state.windows.get::<Edit>().is_some() => focus(state, state.focus),
@@ -119,10 +114,10 @@ pub fn toggle_mouse(state: &mut State) -> Vec<Action> {
 /// Takes the next theme that looks different on this background.
 pub fn next_theme(state: &mut State) -> Vec<Action> {
     let shared = &mut state.shared;
-    let (all, now) = (Look::all().collect::<Vec<_>>(), shared.theme.look);
+    let now = shared.theme.look;
     let colours = |look: Look| look.colours(shared.theme.background);
-    let following = std::iter::successors(Some(cycle(&all, now, 1)), |look| Some(cycle(&all, *look, 1)));
-    shared.theme.look = following.take(all.len()).find(|look| colours(*look) != colours(now)).unwrap_or(now);
+    let following = std::iter::successors(Some(cycle(&Look::ALL, now, 1)), |look| Some(cycle(&Look::ALL, *look, 1)));
+    shared.theme.look = following.take(Look::ALL.len()).find(|look| colours(*look) != colours(now)).unwrap_or(now);
     let name = shared.theme.look.name();
     shared.inform(match shared.theme.colour {
         true => format!("theme {name}; T takes the next one"),

@@ -5,16 +5,14 @@ use ratatui::layout::{Constraint, Flex, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::features;
 use super::layout::{self, LEAST, Places};
-use super::{footer, header, places, projector, windows};
+use super::{features, footer, header, places, projector, windows};
 use crate::columns;
 use crate::tui::actions::Pane;
 use crate::tui::help;
 use crate::tui::state::State;
 use crate::tui::widgets::frame::{Focus, safe_signs, whole_signs};
-use crate::tui::widgets::to_ascii;
-use crate::tui::widgets::{notice, slot};
+use crate::tui::widgets::{notice, slot, to_ascii};
 
 pub fn draw(frame: &mut Frame, state: &State) {
     let area = frame.area();

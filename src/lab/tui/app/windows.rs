@@ -31,13 +31,9 @@ fn view(state: &State, screen: Rect) -> Option<(View, Rect)> {
     Some((state.windows.front()?.view(state, body.width)?, body))
 }
 
-fn screen(state: &State) -> Rect {
-    Rect::new(0, 0, state.shared.size.0, state.shared.size.1)
-}
-
 /// A key while the window is in front.
 pub fn press(state: &mut State, command: Command) -> Vec<Action> {
-    let (last, page) = match view(state, screen(state)).filter(|_| scrolls(state)) {
+    let (last, page) = match view(state, state.shared.screen()).filter(|_| scrolls(state)) {
         Some((View::Page(page), body)) => {
             let place = page::place(body, page.columns, page.lines.len());
             (page::last(place, page.lines.len()), page::step(place))
@@ -78,7 +74,7 @@ pub enum Hit {
 
 /// A click; `None` where no window is in front, or where it is typed elsewhere.
 pub fn hit(state: &State, at: Position) -> Option<Hit> {
-    let area = screen(state);
+    let area = state.shared.screen();
     let (place, (view, _)) = (place(state, area)?, view(state, area)?);
     let hit = match view {
         View::Page(_) => None,
@@ -102,13 +98,13 @@ pub fn place(state: &State, area: Rect) -> Option<Rect> {
 
 /// The words of a line that is typed at the foot of the screen, under the pointer; `None` where no line is.
 pub fn hit_line(state: &State, footer: Rect, at: Position) -> Option<Option<Command>> {
-    let Some((View::Line(line), _)) = view(state, screen(state)) else { return None };
+    let Some((View::Line(line), _)) = view(state, state.shared.screen()) else { return None };
     Some(prompt::hit(&line, state.shared.theme, footer, at).and_then(|on| bound(state, on)))
 }
 
 /// What a key asks of the window in front.
 pub fn bound(state: &State, on: On) -> Option<Command> {
-    keys(state)?.iter().find(|binding| binding.on.contains(&on)).map(|binding| binding.command)
+    keys(state)?.iter().find_map(|binding| binding.command_on(on))
 }
 
 /// What the wheel does in it, if anything.

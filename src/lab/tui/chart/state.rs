@@ -62,13 +62,9 @@ fn wanted(shared: &Shared) -> impl Iterator<Item = RunId> {
 }
 
 fn is_another_kind(shared: &Shared, run: RunId) -> bool {
-    let kind = |run: RunId| shared.summary(run).and_then(kind_of);
     // A run that is only just starting is not listed yet, so its kind is unknown.
-    shared
-        .watched
-        .as_ref()
-        .and_then(|watched| kind(watched.id))
-        .is_some_and(|watched| kind(run).is_some_and(|kind| kind != watched))
+    let kinds = shared.summary_on_screen().and_then(kind_of).zip(shared.summary(run).and_then(kind_of));
+    kinds.is_some_and(|(own, other)| own != other)
 }
 
 /// The chart shows two runs whose speeds can be compared: by time one sees which is faster.

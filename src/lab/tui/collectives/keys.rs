@@ -1,12 +1,10 @@
 //! The keys of the window of the collectives.
 
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Binding, Command, DOWN, ENTER, LEFT, Move, RIGHT, Typing, UP, row};
+use crate::tui::actions::{Binding, Command as C, ENTER, LEFT_RIGHT, LIST, Move, Typing, UP_DOWN, row};
 use crossterm::event::KeyCode as K;
 
 use crate::tui::actions::keys::SPACE;
-
-use Command as C;
 
 /// Under this title the help lists them.
 pub const HELP: &str = "In the window of collectives";
@@ -25,10 +23,8 @@ pub static PLAYER: &[Binding] = &[
     row(&[Char('-'), Char('_')], C::Slower, "", "", ""),
     row(&[Code(K::Tab)], C::NextMethod, "Tab", "method", "the next algorithm; Shift-Tab the one before").ranked(2),
     row(&[Code(K::BackTab)], C::PreviousMethod, "", "", ""),
-    row(LEFT, C::Move(Move::Left), "←→", "view", "messages, time by size, bus bandwidth by size").ranked(1),
-    row(RIGHT, C::Move(Move::Right), "", "", ""),
-    row(UP, C::Move(Move::Up), "↑↓", "", "other ranks or algorithms, where not all have room"),
-    row(DOWN, C::Move(Move::Down), "", "", ""),
+    row(LEFT_RIGHT, C::Move(Move::Left), "←→", "view", "messages, time by size, bus bandwidth by size").ranked(1),
+    row(UP_DOWN, C::Move(Move::Up), "↑↓", "", "other ranks or algorithms, where not all have room"),
     row(ENTER, C::Measure, "Enter", "measure", "set up a new run, and measure").ranked(2),
     row(&[Char('x')], C::Stop, "x", "stop", "stop the current run (asks first)").ranked(0),
     row(&[Char('?')], C::Help, "?", "keys", "these keys").ranked(1),
@@ -41,10 +37,8 @@ pub static CHART: &[Binding] = &[
     row(&[Char('.')], C::Forwards, "", "", ""),
     row(&[Code(K::Home)], C::Start, "", "", ""),
     row(&[Code(K::End)], C::End, "", "", ""),
-    row(LEFT, C::Move(Move::Left), "←→", "view", "").ranked(1),
-    row(RIGHT, C::Move(Move::Right), "", "", ""),
-    row(UP, C::Move(Move::Up), "", "", ""),
-    row(DOWN, C::Move(Move::Down), "", "", ""),
+    row(LEFT_RIGHT, C::Move(Move::Left), "←→", "view", "").ranked(1),
+    row(UP_DOWN, C::Move(Move::Up), "", "", ""),
     row(ENTER, C::Measure, "Enter", "measure", "").ranked(2),
     row(&[Char('x')], C::Stop, "x", "stop", "").ranked(0),
     row(&[Char('?')], C::Help, "?", "keys", "").ranked(1),
@@ -55,12 +49,8 @@ pub static CHART: &[Binding] = &[
 pub static FORM: &[Binding] = &[
     row(ENTER, C::StartRun, "Enter", "start", "").ranked(0),
     row(&[Char('x')], C::Stop, "x", "stop", "").ranked(0),
-    row(LEFT, C::Move(Move::Left), "←→", "change", "").ranked(1),
-    row(RIGHT, C::Move(Move::Right), "", "", ""),
+    row(LEFT_RIGHT, C::Move(Move::Left), "←→", "change", "").ranked(1),
     row(SPACE, C::Type(Typing::Insert(' ')), "Space", "on/off", "").ranked(2),
-    row(UP, C::Move(Move::Up), "↑↓", "setting", "").ranked(1),
-    row(DOWN, C::Move(Move::Down), "", "", ""),
-    row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),
-    row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
+    row(LIST, C::Move(Move::Up), "↑↓", "setting", "").ranked(1),
     row(&[Code(K::Esc), Char('q'), Ctrl('c')], C::Back, "Esc", "back", "").ranked(0),
 ];

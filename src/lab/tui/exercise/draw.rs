@@ -1,7 +1,7 @@
 //! The learner's own program: what is next, what the compiler says, how its run goes and what it shows.
 
 use super::state::{Exercise, tracks_in_order};
-use crate::tui::widgets::{Sheet, Theme};
+use crate::tui::widgets::{Sheet, Theme, wrapped};
 use ratatui::text::{Line, Span};
 
 use crate::columns::{capital, left, wrap};
@@ -31,7 +31,7 @@ pub fn list(exercise: &Exercise, theme: Theme, chosen: usize, width: usize) -> V
     let mut lines: Vec<Line> = tracks_in_order().into_iter().enumerate().map(row).collect();
     lines.push(Line::raw(""));
     let what = "Enter opens one and makes your copy of it, unless you have one. What you wrote in the others stays where it is.";
-    lines.extend(wrap(what, width).into_iter().map(|line| Line::styled(line, theme.dim())));
+    lines.extend(wrapped(what, width, theme.dim()));
     lines
 }
 

@@ -29,12 +29,10 @@ pub fn compare(exercise: &mut Exercise, shared: &mut Shared) -> Vec<Action> {
         }
     };
     if let Some(why) = why_not {
-        shared.inform(why);
-        return Vec::new();
+        return shared.refuse(why);
     }
     if shared.going().is_some() || exercise.is_busy() {
-        shared.inform("a run is going: compare when it is over, or stop it");
-        return Vec::new();
+        return shared.refuse("a run is going: compare when it is over, or stop it");
     }
     exercise.tried = exercise.program.clone();
     exercise.stage = Stage::Building;

@@ -9,7 +9,7 @@ use super::update::{begin, compare};
 use crate::domain::step::Step;
 use crate::exercise::{TWO_COLUMNS, Track};
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, LEFT, Move, RIGHT, TerminalOrder, UP, row};
+use crate::tui::actions::{Action, Binding, Command, ENTER, Effect, LEFT_RIGHT, LIST, Move, TerminalOrder, row};
 use crate::tui::state::{FRAME, Outcome, Page, Question, State, View, Window};
 
 /// Shows what the step under the cursor changes.
@@ -125,8 +125,7 @@ pub struct Diff {
 }
 
 pub static DIFF: &[Binding] = &[
-    row(LEFT, Command::Previous, "←→", "steps", ""),
-    row(RIGHT, Command::Next, "", "", ""),
+    row(LEFT_RIGHT, Command::Move(Move::Left), "←→", "steps", ""),
     row(&[Char('m')], Command::Mine, "m", "mine/step", ""),
     row(&[Char('u')], Command::Reset, "u", "undo", "put back this step of your program, or all of it (asks first)"),
     row(&[Char('s')], Command::Columns, "s", "side by side", ""),
@@ -158,9 +157,9 @@ impl Window for Diff {
                 return Outcome::CLOSE;
             }
             Command::Lesson => return Outcome::Close(vec![lesson(of, number)]),
-            Command::Previous | Command::Next => {
+            Command::Move(by) => {
                 let Track::Program(program) = of else { return Outcome::STAY };
-                let other = if command == Command::Previous { number.saturating_sub(1) } else { number + 1 };
+                let other = if by == Move::Left { number.saturating_sub(1) } else { number + 1 };
                 let number = program.numbers().find(|number| *number == other).unwrap_or(number);
                 if program.has_steps() {
                     shared.step = Step::from_number(number).unwrap_or(shared.step);
@@ -215,10 +214,7 @@ pub struct Tracks {
 
 pub static TRACKS: &[Binding] = &[
     row(ENTER, Command::Accept, "Enter", "open it", "").ranked(0),
-    row(UP, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
-    row(DOWN, Command::Move(Move::Down), "", "", ""),
-    row(&[Code(K::Home)], Command::Move(Move::First), "", "", ""),
-    row(&[Code(K::End)], Command::Move(Move::Last), "", "", ""),
+    row(LIST, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
     row(&[Code(K::Esc), Char('q'), Ctrl('c')], Command::Back, "Esc", "back", "").ranked(0),
 ];
 

@@ -14,10 +14,10 @@ use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::runs::{RunId, RunRecord};
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, LEFT, Move, RIGHT, UP, row};
+use crate::tui::actions::{Action, Binding, Command, ENTER, Effect, LEFT_RIGHT, LIST, Move, row};
 use crate::tui::shared::Shared;
 use crate::tui::state::{Outcome, Page, State, View, Window};
-use crate::tui::widgets::Theme;
+use crate::tui::widgets::{Theme, wrapped};
 
 /// Which fault, and in which rank.
 #[derive(Clone, Debug)]
@@ -43,12 +43,8 @@ pub fn open(state: &mut State) -> Vec<Action> {
 
 pub static KEYS: &[Binding] = &[
     row(ENTER, Command::Make, "Enter", "make it", "").ranked(0),
-    row(UP, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
-    row(DOWN, Command::Move(Move::Down), "", "", ""),
-    row(LEFT, Command::LowerRank, "←→", "rank", "").ranked(1),
-    row(RIGHT, Command::HigherRank, "", "", ""),
-    row(&[Code(K::Home)], Command::Move(Move::First), "", "", ""),
-    row(&[Code(K::End)], Command::Move(Move::Last), "", "", ""),
+    row(LIST, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
+    row(LEFT_RIGHT, Command::Move(Move::Left), "←→", "rank", "").ranked(1),
     row(&[Code(K::Esc), Char('F'), Char('q'), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
 ];
 
@@ -65,9 +61,8 @@ impl Window for Menu {
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
         match command {
             Command::Back => return Outcome::CLOSE,
+            Command::Move(by @ (Move::Left | Move::Right)) => self.rank = by.within(self.rank, self.np),
             Command::Move(by) => self.chosen = by.within(self.chosen, FaultKind::ALL.len()),
-            Command::LowerRank => self.rank = self.rank.saturating_sub(1),
-            Command::HigherRank => self.rank = (self.rank + 1).min(self.np - 1),
             Command::Make => return Outcome::Stay(make(self, &mut state.shared)),
             _ => {}
         }
@@ -88,12 +83,10 @@ fn make(menu: &Menu, shared: &mut Shared) -> Vec<Action> {
     let kind = FaultKind::ALL[menu.chosen];
     let state = shared.summary(menu.run).map(|run| run.status.state);
     if state.is_none_or(RunState::is_over) {
-        shared.inform(format!("run {} is over: r starts another one", menu.run));
-        return Vec::new();
+        return shared.refuse(format!("run {} is over: r starts another one", menu.run));
     }
     if kind.needs_two() && menu.np < 2 {
-        shared.inform(format!("{kind} needs a run on two ranks or more, and this one has one"));
-        return Vec::new();
+        return shared.refuse(format!("{kind} needs a run on two ranks or more, and this one has one"));
     }
     let request = FaultRequest { kind, process: kind.victim(Some(menu.rank), menu.np), seconds: DEFAULT_SECONDS };
     vec![Effect::MakeFault(menu.run, request).into()]
@@ -156,7 +149,7 @@ fn made(menu: &Menu, shared: &Shared, theme: Theme, width: usize) -> Vec<Line<'s
     let mut lines = vec![Line::styled("Made in this run", theme.strong())];
     for fault in &faults[faults.len().saturating_sub(SHOWN)..] {
         let style = if fault.found_after_s.is_some() { theme.text() } else { theme.warn() };
-        lines.extend(wrap(&in_words(fault), width).into_iter().map(|line| Line::styled(line, style)));
+        lines.extend(wrapped(&in_words(fault), width, style));
     }
     lines
 }

@@ -45,12 +45,8 @@ pub fn open(state: &mut State, spec: RunSpec) -> Vec<Action> {
 
 pub static KEYS: &[Binding] = &[
     row(ENTER, C::StartRun, "Enter", "start", "").ranked(0),
-    row(&[Code(K::Left)], C::Move(Move::Left), "←→", "change", "").ranked(1),
-    row(&[Code(K::Right)], C::Move(Move::Right), "", "", ""),
-    row(&[Code(K::Up)], C::Move(Move::Up), "↑↓", "setting", "").ranked(1),
-    row(&[Code(K::Down)], C::Move(Move::Down), "", "", ""),
-    row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),
-    row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
+    row(&[Code(K::Left), Code(K::Right)], C::Move(Move::Left), "←→", "change", "").ranked(1),
+    row(&[Code(K::Up), Code(K::Down), Code(K::Home), Code(K::End)], C::Move(Move::Up), "↑↓", "setting", "").ranked(1),
     row(BACKSPACE, C::Type(Typing::Erase), "", "", ""),
     row(&[Ctrl('u')], C::Type(Typing::Clear), "", "", ""),
     row(&[Code(K::Esc), Ctrl('c')], C::Back, "Esc", "close", "").ranked(0),

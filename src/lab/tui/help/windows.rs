@@ -8,26 +8,16 @@ use super::draw::lines;
 use super::palette::found;
 use super::state::Entry;
 use crate::tui::actions::On::{Char, Code, Ctrl, Text};
-use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Move, Pane, Typing, row};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Move, PAGES, Pane, Typing, row};
 use crate::tui::state::{Outcome, Page, State, View, Window};
 use crate::tui::widgets::list::{List, ListRow};
 
 /// Longer than any words that find something.
 const MOST: usize = 40;
 
-pub fn show_keys(state: &mut State) -> Vec<Action> {
-    state.windows.show(Keys::default());
-    Vec::new()
-}
-
-/// Only those of one place, by its title.
+/// The keys of one place, by its title.
 pub fn show_keys_of(state: &mut State, title: &str) -> Vec<Action> {
     state.windows.show(Keys { words: title.to_lowercase(), ..Keys::default() });
-    Vec::new()
-}
-
-pub fn show_palette(state: &mut State) -> Vec<Action> {
-    state.windows.show(Palette::default());
     Vec::new()
 }
 
@@ -100,8 +90,7 @@ pub static PALETTE: &[Binding] = &[
     row(ENTER, Command::Accept, "Enter", "run it", ""),
     row(&[Code(K::Up), Ctrl('p')], Command::Move(Move::Up), "↑↓", "choose", ""),
     row(&[Code(K::Down), Ctrl('n')], Command::Move(Move::Down), "", "", ""),
-    row(&[Code(K::PageUp)], Command::Move(Move::PageUp), "", "", ""),
-    row(&[Code(K::PageDown)], Command::Move(Move::PageDown), "", "", ""),
+    row(PAGES, Command::Move(Move::PageUp), "", "", ""),
     row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
     row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", ""),

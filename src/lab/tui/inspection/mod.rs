@@ -15,10 +15,10 @@ use crate::domain::printable;
 use crate::inspect::{Finding, Inspected, Outcome as Judgement, inspected};
 use crate::runs::RunId;
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, DOWN, ENTER, Effect, Move, TerminalOrder, UP, row};
+use crate::tui::actions::{Action, Binding, Command, ENTER, Effect, LIST, Move, TerminalOrder, row};
 use crate::tui::shared::Shared;
 use crate::tui::state::{Outcome, Page, State, View, Window};
-use crate::tui::widgets::Theme;
+use crate::tui::widgets::{Theme, wrapped};
 
 /// Which finding, of which run.
 #[derive(Clone, Debug)]
@@ -44,10 +44,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
 
 pub static KEYS: &[Binding] = &[
     row(ENTER, Command::Accept, "Enter", "open the line", "").ranked(0),
-    row(UP, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
-    row(DOWN, Command::Move(Move::Down), "", "", ""),
-    row(&[Code(K::Home)], Command::Move(Move::First), "", "", ""),
-    row(&[Code(K::End)], Command::Move(Move::Last), "", "", ""),
+    row(LIST, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
     row(&[Code(K::Esc), Char('J'), Char('q'), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
 ];
 
@@ -90,10 +87,7 @@ impl Findings {
     fn open_line(&self, shared: &mut Shared) -> Vec<Action> {
         match self.finding(shared).and_then(|finding| finding.place.clone()) {
             Some(place) => vec![Effect::Terminal(TerminalOrder::OpenProgram { file: place.file, line: place.line }).into()],
-            None => {
-                shared.inform("no line of the program is named here: choose one that is wrong");
-                Vec::new()
-            }
+            None => shared.refuse("no line of the program is named here: choose one that is wrong"),
         }
     }
 }
@@ -180,7 +174,7 @@ fn look(outcome: Judgement, theme: Theme) -> (&'static str, Style) {
 fn sentences(judged: &Inspected, finding: &Finding, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let styled = |text: String| {
         let style = if text.starts_with("remedy: ") { theme.strong() } else { theme.text() };
-        wrap(&text, width).into_iter().map(move |line| Line::styled(line, style)).collect::<Vec<_>>()
+        wrapped(&text, width, style)
     };
     judged.sentences(finding).into_iter().flat_map(styled).collect()
 }

@@ -73,25 +73,13 @@ pub fn attempt(
 ) -> anyhow::Result<ExerciseNews> {
     let home = RunStore::default_home()?;
     let folder = folder(chosen)?;
-    match folder.track() {
-        Track::Program(program) => of_program((store, &home), program, &folder, is_left, tell),
-        Track::Collectives => of_ring(&home, &folder),
-    }
-}
-
-fn of_program(
-    (store, home): (&RunStore, &Path),
-    program: &'static Program,
-    folder: &Folder,
-    is_left: &AtomicBool,
-    tell: &dyn Fn(ExerciseNews),
-) -> anyhow::Result<ExerciseNews> {
+    let Track::Program(program) = folder.track() else { return of_ring(&home, &folder) };
     let text = folder.read()?;
-    let built = match built(folder, program)? {
+    let built = match built(&folder, program)? {
         Ok(built) => built,
         Err(broken) => return Ok(broken),
     };
-    let attempted = program.attempt((store, home), built, &text, |Begun { run, once_more }| {
+    let attempted = program.attempt((store, &home), built, &text, |Begun { run, once_more }| {
         tell(ExerciseNews::Started(run, once_more.map(Condition::in_words)));
         wait(store, run, is_left)
     })?;

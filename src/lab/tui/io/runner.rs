@@ -71,11 +71,10 @@ impl Runner {
     pub fn perform(&mut self, effect: Effect) {
         while self.tasks.try_join_next().is_some() {}
         let (messages, store) = (self.messages.clone(), Arc::clone(&self.store));
+        if let Effect::ChooseExercise(track) = effect {
+            self.chosen = Some(track);
+        }
         let effect = match effect {
-            Effect::ChooseExercise(track) => {
-                self.chosen = Some(track);
-                Effect::ChooseExercise(track)
-            }
             Effect::Watch(run) => return self.followed.watch(run, self.store.folder(run), false),
             Effect::WatchExercise => return self.watch_exercise(),
             Effect::TryExercise => return self.try_exercise(super::exercise::attempt),

@@ -27,10 +27,9 @@ use tokio::sync::mpsc::Sender;
 use crate::domain::printable;
 use crate::runs::recording;
 use crate::tui::config::Config;
-use crate::tui::io::editor;
 use crate::tui::io::out::{self, Tty};
 use crate::tui::io::reply::{ASK_BACKGROUND, Replies};
-use crate::tui::io::size;
+use crate::tui::io::{editor, size};
 use crate::tui::message::Message;
 
 /// Whether we hold the terminal. Code that sets it to false must also restore the terminal.

@@ -60,15 +60,10 @@ pub fn lines(
     if let (Some(step), Some(shown)) = (lesson.step, &shared.course.shown) {
         page.title(&format!("What run {} shows", shown.run));
         for verdict in shown.verdicts.iter().filter(|verdict| verdict.number == step.number()) {
-            let style = match verdict.outcome {
-                Outcome::Passed => theme.accent(),
-                Outcome::Failed => theme.warn(),
-                Outcome::CannotTell => theme.text(),
-            };
-            let sign = match verdict.outcome {
-                Outcome::Passed => Mark::Done.sign(),
-                Outcome::Failed => Mark::Failed.sign(),
-                Outcome::CannotTell => "·",
+            let (sign, style) = match verdict.outcome {
+                Outcome::Passed => (Mark::Done.sign(), theme.accent()),
+                Outcome::Failed => (Mark::Failed.sign(), theme.warn()),
+                Outcome::CannotTell => ("·", theme.text()),
             };
             page.text(&format!("{sign} {}: {}", verdict.outcome.name(), verdict.evidence), style);
         }

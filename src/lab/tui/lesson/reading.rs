@@ -5,7 +5,7 @@ use crossterm::event::KeyCode as K;
 use super::draw::lines;
 use crate::course::{Answer, Prediction, has_folds};
 use crate::tui::actions::On::{Char, Code, Ctrl, Text};
-use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Effect, LEFT, RIGHT, Typing, row};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Effect, LEFT_RIGHT, Move, Typing, row};
 use crate::tui::shared::{Mark, Shared};
 use crate::tui::state::{Outcome, Page, State, View, Window};
 
@@ -52,8 +52,7 @@ impl Reading {
 }
 
 pub static KEYS: &[Binding] = &[
-    row(LEFT, Command::Previous, "←→", "lessons", ""),
-    row(RIGHT, Command::Next, "", "", ""),
+    row(LEFT_RIGHT, Command::Move(Move::Left), "←→", "lessons", ""),
     row(&[Char('H')], Command::Hint, "H", "hint", ""),
     row(&[Char('g')], Command::Guided, "g", "before and after", ""),
     row(&[Char('G')], Command::Results, "G", "results", ""),
@@ -113,10 +112,10 @@ impl Window for Reading {
                     _ => format!("hint {shown} of {all} is below the lesson: press End to see it"),
                 });
             }
-            Command::Previous | Command::Next => {
+            Command::Move(by) => {
                 let numbers: Vec<usize> = shared.course.lessons.lessons().map(|lesson| lesson.number).collect();
                 let place = numbers.iter().position(|other| *other == number).unwrap_or(0);
-                let to = if command == Command::Previous { place.saturating_sub(1) } else { (place + 1).min(numbers.len() - 1) };
+                let to = by.within(place, numbers.len());
                 if to != place {
                     *self = Reading::of(shared, numbers[to]);
                     return Outcome::TOP;

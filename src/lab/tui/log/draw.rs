@@ -8,16 +8,16 @@ use super::room::{digits, gutter};
 use super::rows::Row;
 use super::state::{Log, LogTab, tabs};
 use crate::tui::actions::Pane;
-use crate::tui::shared::ranks;
-use crate::tui::shared::{Shared, Watched};
+use crate::tui::shared::{Shared, Watched, ranks};
 use crate::tui::widgets::frame::{self, Focus, behind_name};
+use crate::tui::widgets::indented;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns::{self, cut, wrap};
+use crate::columns::{self, cut};
 use crate::domain::run::RunState;
 use crate::runs::{LogFilter, LogLine, LogSource, Pattern, Place};
 
@@ -25,7 +25,7 @@ use crate::runs::{LogFilter, LogLine, LogSource, Pattern, Place};
 pub fn draw(frame: &mut Frame, area: Rect, log: &Log, shared: &Shared, focus: Focus, names: usize) {
     let theme = shared.theme;
     let mut block = frame::pane(theme, Pane::Log.title(), focus, tab_titles(log, shared, area.width as usize));
-    let hides_tabs = titles(log, shared, area.width as usize).iter().any(|title| matches!(title, Title::Hidden(..)));
+    let hides_tabs = titles(log, shared, area.width as usize).iter().any(|title| title.is_gap);
     if let Some(hint) = hint(log, shared, hides_tabs, (area.width as usize).saturating_sub(2 + names)) {
         block = block.title_bottom(hint.right_aligned());
     }
@@ -53,7 +53,7 @@ pub fn draw(frame: &mut Frame, area: Rect, log: &Log, shared: &Shared, focus: Fo
     let rows = if log.is_current() { log.rows(width, height) } else { Vec::new() };
     let mut lines: Vec<Line> = rows.iter().map(|row| line(log, shared, watched, row)).collect();
     if lines.is_empty() {
-        lines.extend(empty_reason(log, shared, watched, width).into_iter().map(|line| Line::styled(line, theme.dim())));
+        lines.extend(empty_reason(log, shared, watched, width));
     }
     frame.render_widget(Paragraph::new(lines), left);
 }
@@ -82,7 +82,7 @@ fn hint(log: &Log, shared: &Shared, hides_tabs: bool, room: usize) -> Option<Lin
     (!line.spans.is_empty()).then_some(line)
 }
 
-fn empty_reason(log: &Log, shared: &Shared, watched: &Watched, width: usize) -> Vec<String> {
+fn empty_reason(log: &Log, shared: &Shared, watched: &Watched, width: usize) -> Vec<Line<'static>> {
     let is_over = watched.state().is_some_and(RunState::is_over);
     let silent = log.tab.process().filter(|process| *process > 0 && ranks::all_print(shared) == Some(false));
     let text = match (log.is_current() && log.page.done >= 1.0, &log.filter, silent) {
@@ -92,7 +92,7 @@ fn empty_reason(log: &Log, shared: &Shared, watched: &Watched, width: usize) -> 
         (true, None, None) if is_over => "nothing was printed here".to_owned(),
         (true, None, None) => "nothing printed yet".to_owned(),
     };
-    wrap(&text, width).into_iter().map(|line| format!(" {line}")).collect()
+    indented(&text, width, shared.theme.dim())
 }
 
 /// What is marked, searched for or filtered by: the last row, where there is any of it.
@@ -132,24 +132,10 @@ fn kind(pattern: &Pattern) -> &'static str {
 }
 
 /// A tab with its name, or the tabs of a gap: how many have no room, and the first of them.
-enum Title {
-    Tab(LogTab, String),
-    Hidden(usize, LogTab),
-}
-
-impl Title {
-    fn text(&self) -> String {
-        match self {
-            Title::Tab(_, name) => name.clone(),
-            Title::Hidden(count, _) => format!("+{count}"),
-        }
-    }
-
-    fn tab(&self) -> LogTab {
-        match self {
-            Title::Tab(tab, _) | Title::Hidden(_, tab) => *tab,
-        }
-    }
+struct Title {
+    tab: LogTab,
+    text: String,
+    is_gap: bool,
 }
 
 /// As many tabs as fit, the chosen one always among them, and a count in the place of those between that do not. What shows all
@@ -186,9 +172,9 @@ fn titles(log: &Log, shared: &Shared, width: usize) -> Vec<Title> {
     let mut next = 0;
     for place in shown.into_iter().chain([tabs.len()]) {
         if place > next {
-            titles.push(Title::Hidden(place - next, tabs[next]));
+            titles.push(Title { tab: tabs[next], text: format!("+{}", place - next), is_gap: true });
         }
-        titles.extend(tabs.get(place).map(|tab| Title::Tab(*tab, names[place].clone())));
+        titles.extend(tabs.get(place).map(|tab| Title { tab: *tab, text: names[place].clone(), is_gap: false }));
         next = place + 1;
     }
     titles
@@ -212,19 +198,18 @@ fn names(log: &Log, shared: &Shared, tabs: &[LogTab], width: usize) -> Vec<Strin
 fn tab_titles(log: &Log, shared: &Shared, width: usize) -> Vec<Span<'static>> {
     let theme = shared.theme;
     let mut spans = Vec::new();
-    for title in titles(log, shared, width) {
+    for Title { tab, text, .. } in titles(log, shared, width) {
         if !spans.is_empty() {
             spans.push(Span::styled("│", theme.dim()));
         }
-        let name = title.text();
-        let style = if title.tab() == log.tab {
+        let style = if tab == log.tab {
             theme.key().add_modifier(Modifier::UNDERLINED)
-        } else if name.starts_with('✗') {
+        } else if text.starts_with('✗') {
             theme.warn()
         } else {
             theme.dim()
         };
-        spans.extend([Span::raw(" "), Span::styled(name, style), Span::raw(" ")]);
+        spans.extend([Span::raw(" "), Span::styled(text, style), Span::raw(" ")]);
     }
     spans
 }
@@ -233,11 +218,11 @@ fn tab_titles(log: &Log, shared: &Shared, width: usize) -> Vec<Span<'static>> {
 pub fn tab_hit(log: &Log, shared: &Shared, area: Rect, at: Position) -> Option<LogTab> {
     let mut from = behind_name(Pane::Log.title(), area);
     let under = titles(log, shared, area.width as usize).into_iter().find(|title| {
-        let place = Rect::new(from, area.y, columns::width(&title.text()) as u16 + 2, 1);
+        let place = Rect::new(from, area.y, columns::width(&title.text) as u16 + 2, 1);
         from = place.right() + 1;
         place.contains(at)
     });
-    under.map(|title| title.tab())
+    under.map(|title| title.tab)
 }
 
 fn line(log: &Log, shared: &Shared, watched: &Watched, row: &Row) -> Line<'static> {

@@ -3,17 +3,12 @@
 use crossterm::event::KeyCode as K;
 
 use crate::tui::actions::On::{Char, Code};
-use crate::tui::actions::{Binding, Command, DOWN, LEFT, Move, Prompt, RIGHT, UP, row};
-
-use Command as C;
+use crate::tui::actions::{Binding, Command as C, LEFT_RIGHT, Move, PAGES, Prompt, UP_DOWN, row};
 
 pub static KEYS: &[Binding] = &[
-    row(UP, C::Move(Move::Up), "↑↓", "scroll", "scroll; the view stays while new lines come"),
-    row(DOWN, C::Move(Move::Down), "", "", ""),
-    row(LEFT, C::Move(Move::Left), "←→", "rank", "root, each rank, mpirun, all").ranked(2),
-    row(RIGHT, C::Move(Move::Right), "", "", ""),
-    row(&[Code(K::PageUp)], C::Move(Move::PageUp), "PgUp", "", "a page back; PgDn: a page forward"),
-    row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),
+    row(UP_DOWN, C::Move(Move::Up), "↑↓", "scroll", "scroll; the view stays while new lines come"),
+    row(LEFT_RIGHT, C::Move(Move::Left), "←→", "rank", "root, each rank, mpirun, all").ranked(2),
+    row(PAGES, C::Move(Move::PageUp), "PgUp", "", "a page back; PgDn: a page forward"),
     row(&[Code(K::Home)], C::Move(Move::First), "Home", "", "the first line"),
     row(&[Code(K::End), Code(K::Enter)], C::Move(Move::Last), "End", "follow", "follow new lines again").ranked(2),
     row(&[Char('/')], C::Prompt(Prompt::Search), "/", "search", "search a text or, with Ctrl-R, a regular expression").ranked(2),

@@ -3,8 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::state::{Log, LogTab};
-use crate::tui::shared::Shared;
-use crate::tui::shared::ranks;
+use crate::tui::shared::{Shared, ranks};
 
 /// Columns of a time before its line.
 pub const TIME: usize = 9;

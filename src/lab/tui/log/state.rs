@@ -8,8 +8,7 @@ use std::ops::Range;
 use crate::columns;
 use crate::runs::{Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogRequest, LogSource, Pattern, Place};
 use crate::tui::log::rows::{Row, sideways, wrapped};
-use crate::tui::shared::Shared;
-use crate::tui::shared::ranks;
+use crate::tui::shared::{Shared, ranks};
 
 /// Which lines the log shows: of one source, or of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

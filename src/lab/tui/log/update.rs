@@ -124,8 +124,7 @@ fn copy(log: &mut Log, shared: &mut Shared) -> Vec<Action> {
     let lines = log.marked_lines().unwrap_or_else(|| log.visible(width, height));
     let texts: Vec<&str> = lines.filter_map(|line| Some(log.line(line)?.text.as_str())).collect();
     if texts.is_empty() {
-        shared.inform("no lines to copy");
-        return Vec::new();
+        return shared.refuse("no lines to copy");
     }
     let text = texts.join("\n") + "\n";
     log.marked = None;

@@ -3,7 +3,7 @@
 //! Never leaves a setting with a value that means nothing.
 
 use crate::tui::actions::On::{Code, Ctrl, Text};
-use crate::tui::actions::{Action, BACKSPACE, Binding, Command, DOWN, ENTER, Effect, Move, Typing, UP, row};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Effect, Move, Typing, UP_DOWN, row};
 use crate::tui::shared::Shared;
 use crossterm::event::KeyCode as K;
 
@@ -30,8 +30,7 @@ pub static KEYS: &[Binding] = &[
     row(&[Code(K::Esc), Ctrl('c')], Command::Back, "Esc", "cancel", "leave the value as it was").ranked(0),
     row(BACKSPACE, Command::Type(Typing::Erase), "", "", ""),
     row(&[Ctrl('u')], Command::Type(Typing::Clear), "Ctrl-U", "clear", "clear the text"),
-    row(UP, Command::Move(Move::Up), "", "", ""),
-    row(DOWN, Command::Move(Move::Down), "", "", ""),
+    row(UP_DOWN, Command::Move(Move::Up), "", "", ""),
     row(&[Text], Command::Type(Typing::Insert(' ')), "", "", ""),
 ];
 

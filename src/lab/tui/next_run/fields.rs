@@ -8,8 +8,9 @@ use crate::domain::settings::setting;
 use crate::launch::Preset;
 
 /// A line of the settings: the preset, or one row of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Field {
+    #[default]
     Preset,
     /// By its flag.
     Of(&'static str),
@@ -81,23 +82,19 @@ impl Field {
     pub fn parse(self, text: &str, spec: &mut TrainingJob, preset: &mut String, presets: &[Preset]) -> Result<(), String> {
         let text = text.trim();
         let Field::Of(flag) = self else {
-            return match apply_preset(text, spec, preset, presets) {
-                true => Ok(()),
-                false => {
-                    let names: Vec<&str> = presets.iter().map(|preset| preset.name.as_str()).collect();
-                    Err(format!("no preset `{text}`: use {}", names.join(" or ")))
-                }
-            };
+            if apply_preset(text, spec, preset, presets) {
+                return Ok(());
+            }
+            let names: Vec<&str> = presets.iter().map(|preset| preset.name.as_str()).collect();
+            return Err(format!("no preset `{text}`: use {}", names.join(" or ")));
         };
         let mut next = spec.clone();
         setting(flag).set(&mut next, text)?;
-        match next.problem() {
-            Some(problem) => Err(problem),
-            None => {
-                *spec = next;
-                Ok(())
-            }
+        if let Some(problem) = next.problem() {
+            return Err(problem);
         }
+        *spec = next;
+        Ok(())
     }
 }
 

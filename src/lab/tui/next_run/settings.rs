@@ -6,6 +6,7 @@ use super::state::NextRun;
 use crate::tui::actions::Pane;
 use crate::tui::shared::Shared;
 use crate::tui::widgets::frame::{self, Focus};
+use crate::tui::widgets::indented;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Modifier;
@@ -13,8 +14,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::edit::Edit;
-use crate::columns;
-use crate::columns::{cut, wrap};
+use crate::columns::{self, cut};
 use crate::tui::next_run::fields::Field;
 
 const LABEL: usize = 15;
@@ -95,10 +95,7 @@ fn row(next_run: &NextRun, edited: Option<&Edit>, shared: &Shared, focus: Focus,
 /// What is wrong with the typed text, else what the chosen numbers mean together.
 fn note(edited: Option<&Edit>, shared: &Shared, width: usize, height: u16) -> Vec<Line<'static>> {
     let theme = shared.theme;
-    let lines = |text: &str, style| {
-        let lines = wrap(text, width.saturating_sub(2)).into_iter().take(3);
-        lines.map(|line| Line::styled(format!(" {line}"), style)).collect::<Vec<_>>()
-    };
+    let lines = |text: &str, style| indented(text, width.saturating_sub(2), style).into_iter().take(3).collect::<Vec<_>>();
     match edited {
         Some(Edit { error: Some(error), .. }) => lines(&format!("! {error}"), theme.warn()),
         Some(Edit { field, .. }) => lines(field.hint(), theme.dim()),

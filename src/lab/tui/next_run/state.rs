@@ -3,16 +3,10 @@
 use super::fields::Field;
 use crate::tui::actions::Move;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct NextRun {
     /// The setting under the cursor.
     pub field: Field,
-}
-
-impl Default for NextRun {
-    fn default() -> NextRun {
-        NextRun { field: Field::Preset }
-    }
 }
 
 impl NextRun {

@@ -5,12 +5,13 @@
 use crate::tui::actions::Pane;
 use crate::tui::shared::{Mark, Shared};
 use crate::tui::widgets::frame::{self, Focus};
+use crate::tui::widgets::indented;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns::{cut, fitting as fitting_bytes, wrap};
+use crate::columns::{cut, fitting as fitting_bytes};
 use crate::domain::step::{Step, StepSet};
 
 pub fn draw(frame: &mut Frame, area: Rect, shared: &Shared, focus: Focus) {
@@ -95,7 +96,7 @@ fn explanation(shared: &Shared, width: usize, height: usize) -> Vec<Line<'static
     let theme = shared.theme;
     let (step, steps) = (shared.step, shared.spec.workload.steps);
     let width = width.saturating_sub(1);
-    let paragraph = |text: &str, style| wrap(text, width).into_iter().map(move |line| Line::styled(format!(" {line}"), style));
+    let paragraph = |text: &str, style| indented(text, width, style);
     let needed = step.needs().filter(|_| steps.contains(step) && !steps.is_effective(step)).map(|needed| {
         let number = needed.number();
         format!("! No effect while step {number} is off: a rank that does not know about the others cannot share with them.")
@@ -104,7 +105,7 @@ fn explanation(shared: &Shared, width: usize, height: usize) -> Vec<Line<'static
     lines.extend(needed.iter().flat_map(|needed| paragraph(needed, theme.warn())));
     lines.extend(paragraph("Without it:", theme.strong()));
     lines.extend(paragraph(step.without(), theme.text()));
-    let mut code: Vec<Line> = paragraph("In Horovod:", theme.strong()).chain(paragraph(step.horovod(), theme.dim())).collect();
+    let mut code = [paragraph("In Horovod:", theme.strong()), paragraph(step.horovod(), theme.dim())].concat();
     if lines.len() + code.len() > height {
         lines.remove(0);
     }

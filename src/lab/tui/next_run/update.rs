@@ -4,7 +4,7 @@ use super::edit::{Edit, data_changed};
 use super::fields::Field;
 use crate::domain::job::TrainingJob;
 use crate::domain::step::{Step, StepSet};
-use crate::tui::actions::{Action, Command};
+use crate::tui::actions::{Action, Command, Move};
 use crate::tui::shared::Shared;
 use crate::tui::state::State;
 
@@ -28,7 +28,7 @@ pub fn settings(state: &mut State, command: Command) -> Vec<Action> {
     let before = shared.spec.clone();
     let field = next_run.field;
     match command {
-        Command::Change { up } => change(shared, field, up),
+        Command::Move(by @ (Move::Left | Move::Right)) => change(shared, field, by == Move::Right),
         Command::Accept if field.is_choice() => change(shared, field, true),
         Command::Accept => {
             let text = field.value(&shared.spec, &shared.preset);

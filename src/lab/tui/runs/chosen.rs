@@ -17,18 +17,14 @@ pub fn chosen(shared: &mut Shared) -> Option<RunSummary> {
 pub fn baseline(shared: &mut Shared) -> Vec<Action> {
     match shared.watched.as_ref().map(|watched| watched.id) {
         Some(run) => baseline_of(shared, run),
-        None => {
-            shared.inform("no run to compare with yet: r starts one");
-            Vec::new()
-        }
+        None => shared.refuse("no run to compare with yet: r starts one"),
     }
 }
 
 /// Makes this run the one that others are compared with.
 pub fn baseline_of(shared: &mut Shared, run: RunId) -> Vec<Action> {
     let Some(run) = shared.summary(run) else {
-        shared.inform(format!("run {run} is not in the list yet"));
-        return Vec::new();
+        return shared.refuse(format!("run {run} is not in the list yet"));
     };
     if let Some(problem) = run.record.as_ref().and_then(|record| record.request.spec.workload.problem()) {
         let id = run.id;

@@ -14,8 +14,7 @@ use crossterm::event::KeyCode as K;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::columns;
-use crate::columns::cut;
+use crate::columns::{self, cut};
 use crate::domain::units;
 use crate::runs::scaling::{Point, Scaling};
 use crate::runs::{Report, Row, RunId, RunSummary, Source, busy_host, references};
@@ -89,8 +88,7 @@ pub fn open(state: &mut State) -> Vec<Action> {
     let State { shared, windows, .. } = state;
     let Some(run) = chosen(shared) else { return Vec::new() };
     let Some(baseline) = shared.baseline().map(|baseline| baseline.id) else {
-        shared.inform("nothing to compare with yet: no run has measured images/s");
-        return Vec::new();
+        return shared.refuse("nothing to compare with yet: no run has measured images/s");
     };
     // Nothing is learned of a run beside itself: the one that gained most, or else the newest, stands in for it.
     let other = || {

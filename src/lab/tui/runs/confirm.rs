@@ -134,8 +134,7 @@ fn named(runs: &[RunId], one: &str, several: &str) -> String {
 pub fn stop(state: &mut State) -> Vec<Action> {
     let State { shared, windows, .. } = state;
     if let Some(why) = shared.watched.as_ref().and_then(|watched| shared.out_of_reach(watched.id)) {
-        shared.inform(why);
-        return Vec::new();
+        return shared.refuse(why);
     }
     match shared.going() {
         Some(run) => windows.show(Confirm { run, what: What::Stop }),
@@ -169,8 +168,7 @@ pub fn quit(state: &mut State) -> Vec<Action> {
 pub fn continue_run(state: &mut State) -> Vec<Action> {
     let State { shared, windows, .. } = state;
     let Some(run) = shared.summary_on_screen() else {
-        shared.inform("no run to continue yet: r starts one");
-        return Vec::new();
+        return shared.refuse("no run to continue yet: r starts one");
     };
     match how_to_continue(shared, run) {
         Ok(window) => windows.show(window),
@@ -267,7 +265,7 @@ impl Window for Continue {
                 Outcome::Close(vec![Effect::Continue { run, epochs: done + more }.into()])
             }
             command => {
-                let up = command == Command::Move(Move::Up);
+                let up = matches!(command, Command::Move(Move::Up | Move::Right));
                 self.more = if up { (more + 1).min(999) } else { more.saturating_sub(1).max(1) };
                 Outcome::STAY
             }

@@ -6,21 +6,19 @@ use super::state::Runs;
 use crate::tui::actions::Pane;
 use crate::tui::shared::{Shared, has_steps};
 use crate::tui::widgets::frame::{self, Focus};
-use crate::tui::widgets::table;
+use crate::tui::widgets::{Theme, bar, sign, table};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns;
-use crate::columns::cut;
+use crate::columns::{self, cut};
 use crate::dataset::is_generated;
 use crate::domain::speedup::Comparison;
 use crate::domain::units::rate;
 use crate::domain::{printable, units};
 use crate::runs::{self as run_data, Published, RunId, RunRecord, RunSummary, SortKey, references};
-use crate::tui::widgets::{Theme, bar, sign};
 
 struct Column {
     title: &'static str,
@@ -32,15 +30,21 @@ struct Column {
     published: fn(&Published) -> String,
 }
 
+/// Its text stands at the right, as figures do.
 const fn column(
     title: &'static str,
     width: usize,
     rank: u8,
-    right: bool,
     text: fn(&Shared, &RunSummary, &Comparison) -> String,
     published: fn(&Published) -> String,
 ) -> Column {
-    Column { title, width, rank, right, text, published }
+    Column { title, width, rank, right: true, text, published }
+}
+
+impl Column {
+    const fn left(self) -> Column {
+        Column { right: false, ..self }
+    }
 }
 
 const SPEEDUP_BAR: &str = "speed-up bar";
@@ -52,44 +56,23 @@ const LABEL_WIDTH: usize = 23;
 const PUBLISHED_RANK: u8 = 4;
 
 static COLUMNS: [Column; 17] = [
-    column("run", 3, 0, true, |_, run, _| run.id.to_string(), |_| String::new()),
-    column("", 1, 0, false, |shared, run, _| sign(shared.run_state(run)).into(), |_| "○".into()),
-    column("state", 9, 3, false, |shared, run, _| shared.run_state(run).name().into(), |_| "published".into()),
-    column("steps", 7, 1, false, |_, run, _| steps(run), |row| dash(row.steps)),
-    column("np", 3, 0, true, |_, run, _| run.np_in_words().unwrap_or("?".into()), |row| row.np.to_string()),
-    column("epochs", 6, 6, true, |_, run, _| of(run, |_| dash(run.epochs_in_words())), |row| dash(row.epochs)),
-    column("img/s", 6, 1, true, |shared, run, _| dash(shared.shown_rate(run)), |row| dash(row.images_per_sec_of_all().map(rate))),
-    column("speed-up", 8, 2, true, |_, _, gained| dash(gained.speedup.map(times)), |row| dash(row.speedup.map(times))),
-    column("", 10, 8, false, |_, _, _| SPEEDUP_BAR.into(), |_| String::new()),
-    column(
-        "efficiency",
-        10,
-        3,
-        true,
-        |_, _, gained| efficiency(gained.scaling_efficiency),
-        |row| efficiency(row.scaling_efficiency()),
-    ),
-    column("time", 7, 5, true, |_, run, _| time(run.training_seconds), |row| time(row.seconds.map(|[_, high]| high))),
-    column("target", 7, 9, true, |_, run, _| time(run.figures.seconds_to_target), |_| time(None)),
-    column(
-        "sooner",
-        6,
-        9,
-        true,
-        |_, _, gained| dash(gained.speedup_to_target.map(times)),
-        |row| dash(row.speedup_to_target.map(times)),
-    ),
-    column(
-        "test acc",
-        8,
-        2,
-        true,
-        |_, run, _| accuracy(run.test.map(|test| test.accuracy)),
-        |row| accuracy(row.exact_accuracy()),
-    ),
-    column("dev-s", 6, 10, true, |_, run, _| dash(run.device_seconds().map(rate)), |_| dash(None::<String>)),
-    column("data", 9, 10, false, |_, run, _| of(run, data), |_| String::new()),
-    column(NAME, 12, 7, false, |_, run, _| run.record.as_ref().map_or(String::new(), name), |row| row.label.clone()),
+    column("run", 3, 0, |_, run, _| run.id.to_string(), |_| String::new()),
+    column("", 1, 0, |shared, run, _| sign(shared.run_state(run)).into(), |_| "○".into()).left(),
+    column("state", 9, 3, |shared, run, _| shared.run_state(run).name().into(), |_| "published".into()).left(),
+    column("steps", 7, 1, |_, run, _| steps(run), |row| dash(row.steps)).left(),
+    column("np", 3, 0, |_, run, _| run.np_in_words().unwrap_or("?".into()), |row| row.np.to_string()),
+    column("epochs", 6, 6, |_, run, _| of(run, |_| dash(run.epochs_in_words())), |row| dash(row.epochs)),
+    column("img/s", 6, 1, |shared, run, _| dash(shared.shown_rate(run)), |row| dash(row.images_per_sec_of_all().map(rate))),
+    column("speed-up", 8, 2, |_, _, gained| times(gained.speedup), |row| times(row.speedup)),
+    column("", 10, 8, |_, _, _| SPEEDUP_BAR.into(), |_| String::new()).left(),
+    column("efficiency", 10, 3, |_, _, gained| percent(gained.scaling_efficiency), |row| percent(row.scaling_efficiency())),
+    column("time", 7, 5, |_, run, _| time(run.training_seconds), |row| time(row.seconds.map(|[_, high]| high))),
+    column("target", 7, 9, |_, run, _| time(run.figures.seconds_to_target), |_| time(None)),
+    column("sooner", 6, 9, |_, _, gained| times(gained.speedup_to_target), |row| times(row.speedup_to_target)),
+    column("test acc", 8, 2, |_, run, _| accuracy(run.test.map(|test| test.accuracy)), |row| accuracy(row.exact_accuracy())),
+    column("dev-s", 6, 10, |_, run, _| dash(run.device_seconds().map(rate)), |_| dash(None::<String>)),
+    column("data", 9, 10, |_, run, _| of(run, data), |_| String::new()).left(),
+    column(NAME, 12, 7, |_, run, _| run.record.as_ref().map_or(String::new(), name), |row| row.label.clone()).left(),
 ];
 
 fn of(run: &RunSummary, text: impl Fn(&RunRecord) -> String) -> String {
@@ -111,7 +94,7 @@ fn dash(value: Option<impl ToString>) -> String {
     value.map_or("–".into(), |value| value.to_string())
 }
 
-fn efficiency(part: Option<f64>) -> String {
+fn percent(part: Option<f64>) -> String {
     dash(part.map(units::percent))
 }
 
@@ -123,13 +106,13 @@ fn accuracy(part: Option<f64>) -> String {
     dash(part.map(|part| format!("{:.1} %", part * 100.0)))
 }
 
-fn times(ratio: f64) -> String {
+fn times(ratio: Option<f64>) -> String {
     // As many digits as fit beside each other.
-    match ratio {
+    dash(ratio.map(|ratio| match ratio {
         ..9.995 => format!("{ratio:.2}x"),
         ..99.95 => format!("{ratio:.1}x"),
         _ => format!("{ratio:.0}x"),
-    }
+    }))
 }
 
 fn data(record: &RunRecord) -> String {

@@ -3,17 +3,11 @@
 use crossterm::event::KeyCode as K;
 
 use crate::tui::actions::On::{Char, Code};
-use crate::tui::actions::{Binding, Command, DOWN, ENTER, Move, UP, row};
-
-use Command as C;
+use crate::tui::actions::{Binding, Command as C, ENTER, LIST, Move, PAGES, row};
 
 pub static KEYS: &[Binding] = &[
-    row(UP, C::Move(Move::Up), "↑↓", "choose", "choose a run: log, chart and header show it"),
-    row(DOWN, C::Move(Move::Down), "", "", ""),
-    row(&[Code(K::PageUp)], C::Move(Move::PageUp), "", "", ""),
-    row(&[Code(K::PageDown)], C::Move(Move::PageDown), "", "", ""),
-    row(&[Code(K::Home)], C::Move(Move::First), "", "", ""),
-    row(&[Code(K::End)], C::Move(Move::Last), "", "", ""),
+    row(LIST, C::Move(Move::Up), "↑↓", "choose", "choose a run: log, chart and header show it"),
+    row(PAGES, C::Move(Move::PageUp), "", "", ""),
     row(&[Char('p')], C::Pin, "p", "pin", "pin the chosen run in the chart, or unpin it").ranked(2),
     row(&[Char('/')], C::Filter, "/", "filter", "show only runs that match: np:2, failed, !name:old").ranked(2),
     row(&[Char('s')], C::Sort, "s", "sort", "sort by the next figure, best first").ranked(2),

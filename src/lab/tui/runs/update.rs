@@ -58,8 +58,7 @@ fn again(shared: &mut Shared) -> Vec<Action> {
         Some(spec) if spec.benchmark().is_some() || spec.nvcnn().is_some() => vec![Action::SetUp(Box::new(spec))],
         Some(spec) if spec.command().is_some() => {
             let verb = if spec.command().is_some_and(|command| command.inspect) { "inspect" } else { "run" };
-            shared.inform(format!("run {} is a program of your own: `hvd-lab {verb} -- PROGRAM` starts it again", run.id));
-            Vec::new()
+            shared.refuse(format!("run {} is a program of your own: `hvd-lab {verb} -- PROGRAM` starts it again", run.id))
         }
         _ if wanted.is_some() => {
             wanted.into_iter().for_each(|spec| shared.set_up(spec));
@@ -67,10 +66,7 @@ fn again(shared: &mut Shared) -> Vec<Action> {
             // It may be of other images than those that were looked for last.
             vec![Effect::LocateData(Box::new(shared.spec.clone())).into()]
         }
-        _ => {
-            shared.inform(format!("run {} is no benchmark and no training on photos: r and C start the other kinds", run.id));
-            Vec::new()
-        }
+        _ => shared.refuse(format!("run {} is no benchmark and no training on photos: r and C start the other kinds", run.id)),
     }
 }
 

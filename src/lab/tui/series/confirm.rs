@@ -26,8 +26,7 @@ pub fn guided(state: &mut State) -> Vec<Action> {
         Some(series) => ask(state, series),
         None => {
             let step = shared.step.number();
-            shared.inform(format!("the lesson of step {step} has no two runs: r runs with the current settings"));
-            Vec::new()
+            shared.refuse(format!("the lesson of step {step} has no two runs: r runs with the current settings"))
         }
     }
 }
@@ -35,8 +34,9 @@ pub fn guided(state: &mut State) -> Vec<Action> {
 /// All steps but one, in turn.
 pub fn ablation(state: &mut State) -> Vec<Action> {
     if state.shared.spec.resources.np == 1 {
-        state.shared.inform("an ablation needs 2 ranks or more: with one rank, steps 2 to 9 have no effect. + adds a rank");
-        return Vec::new();
+        return state
+            .shared
+            .refuse("an ablation needs 2 ranks or more: with one rank, steps 2 to 9 have no effect. + adds a rank");
     }
     let series = Series::ablation(&state.shared.spec, &state.shared.preset);
     ask(state, series)

@@ -6,11 +6,10 @@ use super::state::SeriesView;
 use crate::tui::shared::Shared;
 use ratatui::text::{Line, Span};
 
-use crate::columns::wrap;
 use crate::course::{Next, Results, Series, lay_out};
 use crate::domain::run::RunState;
 use crate::tui::widgets::markdown::styled;
-use crate::tui::widgets::theme::sign;
+use crate::tui::widgets::{sign, wrapped};
 
 pub fn lines(own: &SeriesView, shared: &Shared, width: usize) -> Vec<Line<'static>> {
     let theme = shared.theme;
@@ -44,7 +43,7 @@ fn progress(own: &SeriesView, shared: &Shared, series: &Series, width: usize) ->
         Next::Over if series.begun() < all => (format!("ended after {} of {all} runs", series.begun()), theme.warn()),
         Next::Over => (format!("all {all} runs are over"), theme.accent()),
     };
-    let mut lines: Vec<Line> = wrap(&text, width).into_iter().map(|line| Line::styled(line, style)).collect();
+    let mut lines = wrapped(&text, width, style);
     for turn in &series.turns {
         let (mark, word) = match turn.run.map(|run| (run, shared.turn_state(run))) {
             None if series.is_cancelled => (" ", "cancelled".to_owned()),

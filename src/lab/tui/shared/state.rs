@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use ratatui::layout::Rect;
+
 use super::course::Course;
 use super::pins::{MOST_PINS, Pins};
 use super::watched::Watched;
@@ -127,6 +129,11 @@ impl Shared {
         }
     }
 
+    /// All of the terminal.
+    pub fn screen(&self) -> Rect {
+        Rect::new(0, 0, self.size.0, self.size.1)
+    }
+
     pub fn summary(&self, id: RunId) -> Option<&RunSummary> {
         self.runs.iter().find(|run| run.id == id)
     }
@@ -243,6 +250,12 @@ impl Shared {
 
     pub fn inform(&mut self, text: impl Into<String>) {
         self.say(text.into(), false);
+    }
+
+    /// Says why nothing is done.
+    pub fn refuse<T>(&mut self, why: impl Into<String>) -> Vec<T> {
+        self.inform(why);
+        Vec::new()
     }
 
     fn say(&mut self, text: String, is_error: bool) {

@@ -6,6 +6,7 @@ use crate::domain::model::ModelSpec;
 use crate::domain::run::RunState;
 use crate::runs::RunId;
 use crate::simulate::{Engine, Method, Numbers, Scaling, Simulation, Terms, numbers};
+use crate::tui::actions::Move;
 use crate::tui::shared::Shared;
 
 /// A row of the form.
@@ -13,10 +14,10 @@ pub struct Field {
     pub name: &'static str,
     pub value: fn(&Machine) -> String,
     /// To the value before or after this one; a switch turns either way.
-    pub step: fn(&mut Machine, bool, &Shared),
+    pub step: fn(&mut Machine, Move, &Shared),
 }
 
-const fn row(name: &'static str, value: fn(&Machine) -> String, step: fn(&mut Machine, bool, &Shared)) -> Field {
+const fn row(name: &'static str, value: fn(&Machine) -> String, step: fn(&mut Machine, Move, &Shared)) -> Field {
     Field { name, value, step }
 }
 
@@ -24,42 +25,22 @@ pub static FIELDS: [Field; 11] = [
     row(
         "model",
         |machine| machine.source.title(numbers()),
-        |machine, up, shared| machine.source = beside(&machine.sources(shared), &machine.source, up),
+        |machine, by, shared| turn(&mut machine.source, &sources(shared), by),
     ),
-    row(
-        "GPUs per host",
-        |machine| machine.per_node.to_string(),
-        |machine, up, _| machine.per_node = beside(&PER_NODE, &machine.per_node, up),
-    ),
-    row(
-        "inside a host",
-        |machine| machine.within.clone(),
-        |machine, up, _| machine.within = beside(&networks(true), &machine.within, up),
-    ),
-    row(
-        "network",
-        |machine| machine.network.clone(),
-        |machine, up, _| machine.network = beside(&networks(false), &machine.network, up),
-    ),
-    row(
-        "network cards",
-        |machine| machine.cards.to_string(),
-        |machine, up, _| machine.cards = beside(&CARDS, &machine.cards, up),
-    ),
+    row("GPUs per host", |machine| machine.per_node.to_string(), |machine, by, _| turn(&mut machine.per_node, &PER_NODE, by)),
+    row("inside a host", |machine| machine.within.clone(), |machine, by, _| turn(&mut machine.within, &networks(true), by)),
+    row("network", |machine| machine.network.clone(), |machine, by, _| turn(&mut machine.network, &networks(false), by)),
+    row("network cards", |machine| machine.cards.to_string(), |machine, by, _| turn(&mut machine.cards, &CARDS, by)),
     row(
         "library",
         |machine| machine.method.engine.to_string(),
-        |machine, up, _| machine.method.engine = beside(&Engine::ALL, &machine.method.engine, up),
+        |machine, by, _| turn(&mut machine.method.engine, &Engine::ALL, by),
     ),
     row("fusion", |machine| switch(machine.method.fusion), |machine, _, _| machine.method.fusion ^= true),
     row("overlap", |machine| switch(machine.method.overlap), |machine, _, _| machine.method.overlap ^= true),
     row("fp16", |machine| switch(machine.method.fp16), |machine, _, _| machine.method.fp16 ^= true),
     row("hierarchical", |machine| switch(machine.method.hierarchical), |machine, _, _| machine.method.hierarchical ^= true),
-    row(
-        "ranks, up to",
-        |machine| machine.largest.to_string(),
-        |machine, up, _| machine.largest = beside(&LARGEST, &machine.largest, up),
-    ),
+    row("ranks, up to", |machine| machine.largest.to_string(), |machine, by, _| turn(&mut machine.largest, &LARGEST, by)),
 ];
 
 /// Where the speed of one GPU is from.
@@ -103,18 +84,6 @@ impl Machine {
             method: Method::of(Engine::Horovod),
             largest: 1024,
         }
-    }
-
-    /// Published rates, then what finished runs on one rank measured.
-    pub fn sources(&self, shared: &Shared) -> Vec<Source> {
-        let measured = shared.runs.iter().filter(|run| run.figures.np == 1 && run.status.state == RunState::Finished);
-        let measured = measured.filter_map(|run| {
-            let spec = &run.record.as_ref()?.request.spec;
-            let training = spec.training().map(|of| (of.model, of.batch_size));
-            let (model, batch) = training.or_else(|| spec.benchmark().map(|of| (of.model, of.batch_size)))?;
-            Some(Source::Measured { run: run.id, model, batch, images_per_s: run.figures.images_per_sec? })
-        });
-        (0..numbers().rates.len()).map(Source::Published).chain(measured).collect()
     }
 
     /// Powers of two up to the largest number of ranks; every second one where they are many, for each takes time to simulate.
@@ -173,6 +142,18 @@ impl Source {
     }
 }
 
+/// Published rates, then what finished runs on one rank measured.
+pub fn sources(shared: &Shared) -> Vec<Source> {
+    let measured = shared.runs.iter().filter(|run| run.figures.np == 1 && run.status.state == RunState::Finished);
+    let measured = measured.filter_map(|run| {
+        let spec = &run.record.as_ref()?.request.spec;
+        let training = spec.training().map(|of| (of.model, of.batch_size));
+        let (model, batch) = training.or_else(|| spec.benchmark().map(|of| (of.model, of.batch_size)))?;
+        Some(Source::Measured { run: run.id, model, batch, images_per_s: run.figures.images_per_sec? })
+    });
+    (0..numbers().rates.len()).map(Source::Published).chain(measured).collect()
+}
+
 fn networks(within: bool) -> Vec<String> {
     numbers().networks.iter().filter(|network| network.within == within).map(|network| network.name.clone()).collect()
 }
@@ -181,8 +162,10 @@ fn switch(is_on: bool) -> String {
     if is_on { "on" } else { "off" }.to_owned()
 }
 
-fn beside<T: Clone + PartialEq>(all: &[T], now: &T, up: bool) -> T {
-    let place = all.iter().position(|value| value == now).unwrap_or(0);
-    let to = if up { (place + 1).min(all.len().saturating_sub(1)) } else { place.saturating_sub(1) };
-    all.get(to).unwrap_or(now).clone()
+/// To the value before or after this one.
+fn turn<T: Clone + PartialEq>(value: &mut T, all: &[T], by: Move) {
+    let place = all.iter().position(|other| other == value).unwrap_or(0);
+    if let Some(next) = all.get(by.within(place, all.len())) {
+        *value = next.clone();
+    }
 }

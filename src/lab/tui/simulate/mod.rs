@@ -7,11 +7,11 @@ pub mod fields;
 mod tests;
 
 use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, DOWN, LEFT, Move, RIGHT, UP, row};
+use crate::tui::actions::{Action, Binding, Command, LEFT_RIGHT, LIST, Move, row};
 use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
-use self::fields::{EPOCH_IMAGES, FIELDS, Field, Machine};
+use self::fields::{EPOCH_IMAGES, FIELDS, Field, Machine, sources};
 use crate::columns::{left, right, wrap};
 use crate::domain::units;
 use crate::simulate::{Bound, Scaling, Size, numbers};
@@ -19,7 +19,7 @@ use crate::tui::shared::Shared;
 use crate::tui::shared::scaling_chart::{self, Mark, ScalingChart};
 use crate::tui::state::{Outcome, Page, State, View, Window};
 use crate::tui::widgets::axis::decimals;
-use crate::tui::widgets::theme::Theme;
+use crate::tui::widgets::{Theme, wrapped};
 
 /// A machine, and what is simulated of it; or why nothing can be.
 #[derive(Clone, Debug)]
@@ -54,20 +54,16 @@ impl Shown {
 pub fn open(state: &mut State) -> Vec<Action> {
     let machine = state.simulated.clone().unwrap_or_else(Machine::usual);
     // A run that it was measured in may be gone by now.
-    let machine = if machine.sources(&state.shared).contains(&machine.source) { machine } else { Machine::usual() };
+    let machine = if sources(&state.shared).contains(&machine.source) { machine } else { Machine::usual() };
     let simulated = machine.simulated().map(Box::new);
     state.windows.show(Simulator { machine, chosen: 0, shown: Shown::Efficiency, simulated });
     Vec::new()
 }
 
 pub static KEYS: &[Binding] = &[
-    row(UP, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
-    row(DOWN, Command::Move(Move::Down), "", "", ""),
-    row(LEFT, Command::Lower, "←→", "change", "").ranked(0),
-    row(RIGHT, Command::Higher, "", "", ""),
+    row(LIST, Command::Move(Move::Up), "↑↓", "choose", "").ranked(1),
+    row(LEFT_RIGHT, Command::Move(Move::Left), "←→", "change", "").ranked(0),
     row(&[Code(K::Tab), Code(K::Enter)], Command::Turn, "Tab", "efficiency, speed-up, table", "").ranked(1),
-    row(&[Code(K::Home)], Command::Move(Move::First), "", "", ""),
-    row(&[Code(K::End)], Command::Move(Move::Last), "", "", ""),
     row(&[Code(K::Esc), Char('U'), Char('q'), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0),
 ];
 
@@ -84,13 +80,13 @@ impl Window for Simulator {
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
         match command {
             Command::Back => return Outcome::CLOSE,
-            Command::Move(by) => self.chosen = by.within(self.chosen, FIELDS.len()),
             Command::Turn => self.shown = self.shown.next(is_roomy(&state.shared)),
-            Command::Lower | Command::Higher => {
-                (FIELDS[self.chosen].step)(&mut self.machine, command == Command::Higher, &state.shared);
+            Command::Move(by @ (Move::Left | Move::Right)) => {
+                (FIELDS[self.chosen].step)(&mut self.machine, by, &state.shared);
                 self.simulated = self.machine.simulated().map(Box::new);
                 state.simulated = Some(self.machine.clone());
             }
+            Command::Move(by) => self.chosen = by.within(self.chosen, FIELDS.len()),
             _ => {}
         }
         Outcome::STAY
@@ -132,7 +128,7 @@ fn lines(window: &Simulator, shared: &Shared, width: usize) -> Vec<Line<'static>
     let room = if is_narrow { width } else { width - left - 2 };
     let high = all.saturating_sub(if is_narrow { 1 } else { below.len() }).clamp(LEAST_PICTURE, MOST_PICTURE);
     let shown = match &window.simulated {
-        Err(problem) => wrap(problem, room).into_iter().map(|line| Line::styled(line, theme.warn())).collect(),
+        Err(problem) => wrapped(problem, room, theme.warn()),
         Ok(scaling) => match window.shown {
             Shown::Table => table(scaling, theme, room, FEW),
             picture => chart(scaling, picture, theme, room, high),
@@ -173,11 +169,11 @@ fn below(window: &Simulator, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::raw("")];
     if let Ok(scaling) = &window.simulated {
         lines.extend(wrap(&epoch(scaling), width).into_iter().map(Line::raw));
-        lines.extend(wrap(&knee(scaling), width).into_iter().map(|line| Line::styled(line, theme.strong())));
+        lines.extend(wrapped(&knee(scaling), width, theme.strong()));
     }
     let origin = window.machine.source.origin(numbers());
     let more = "Your own layers, prices and more of your runs: `hvd-lab simulate --help`. All figures here are simulated.";
-    lines.extend([origin.as_str(), more].iter().flat_map(|text| wrap(text, width)).map(|line| Line::styled(line, theme.dim())));
+    lines.extend([origin.as_str(), more].iter().flat_map(|text| wrapped(text, width, theme.dim())));
     lines
 }
 

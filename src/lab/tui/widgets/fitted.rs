@@ -1,5 +1,6 @@
 //! A line whose parts go one after the other where there is no room: half a figure would be wrong.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::columns::{self, cut};
@@ -14,8 +15,8 @@ pub struct Part {
 }
 
 impl Part {
-    pub fn new(rank: u8, span: Span<'static>) -> Part {
-        Part { rank, span: Span::styled(printable::line(&span.content).into_owned(), span.style) }
+    pub fn new(rank: u8, text: impl AsRef<str>, style: Style) -> Part {
+        Part { rank, span: Span::styled(printable::line(text.as_ref()).into_owned(), style) }
     }
 }
 
@@ -46,7 +47,8 @@ mod tests {
 
     #[test]
     fn the_highest_rank_goes_first_and_what_stays_is_cut_with_a_sign() {
-        let parts = || vec![Part::new(2, "lab ".into()), Part::new(0, "1.89x".into()), Part::new(1, " of 2x".into())];
+        let part = |rank, text| Part::new(rank, text, Style::new());
+        let parts = || vec![part(2, "lab "), part(0, "1.89x"), part(1, " of 2x")];
         for (columns, text) in [(15, "lab 1.89x of 2x"), (14, "1.89x of 2x"), (10, "1.89x"), (4, "1.8…"), (0, "")] {
             assert_eq!(line(parts(), columns).to_string(), text);
         }

@@ -3,8 +3,9 @@
 use ratatui::style::Style;
 use ratatui::text::Line;
 
+use super::sheet::wrapped;
 use super::theme::Theme;
-use crate::columns::{left, wrap};
+use crate::columns::left;
 
 /// Rows of the screen's header and footer, and of the frame.
 const AROUND: usize = 3 + 2;
@@ -22,10 +23,7 @@ pub fn lines(
     said: &[(String, Style)],
     (width, rows): (usize, usize),
 ) -> Vec<Line<'static>> {
-    let below = |(text, style): &(String, Style)| -> Vec<Line<'static>> {
-        wrap(text, width).into_iter().map(|line| Line::styled(line, *style)).collect()
-    };
-    let said: Vec<Line> = said.iter().flat_map(below).collect();
+    let said: Vec<Line> = said.iter().flat_map(|(text, style)| wrapped(text, width, *style)).collect();
     let all = settings.len();
     let room = rows.saturating_sub(said.len() + 1).clamp(1, all.max(1));
     let first = (chosen + 1).saturating_sub(room).min(all.saturating_sub(room));

@@ -5,18 +5,20 @@
 use ratatui::style::{Color, Modifier};
 use serde::{Deserialize, Serialize};
 
-/// What the user asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Look {
-    /// For the background that the terminal reports.
-    #[default]
-    Auto,
-    Dark,
-    Light,
-    HighContrast,
-    ColourBlind,
-    Mono,
+hvd_lab_core::named! {
+    /// What the user asked for.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    Look {
+        /// For the background that the terminal reports.
+        #[default]
+        Auto = "auto",
+        Dark = "dark",
+        Light = "light",
+        HighContrast = "high-contrast",
+        ColourBlind = "colour-blind",
+        Mono = "mono",
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,15 +75,15 @@ const ON_LIGHT: Colours = on(25, 130, &RUNS_ON_LIGHT);
 const MONO: Colours = Colours { accent: Color::Reset, warn: Color::Reset, loud: Modifier::UNDERLINED, ..MIDDLE };
 const CONTRAST: Colours = Colours { quiet: Modifier::empty(), loud: Modifier::BOLD.union(Modifier::UNDERLINED), ..MONO };
 
-/// Name and colours: on a dark background, a light one, and one that the terminal does not tell. Blue and orange differ
+/// Colours of [`Look::ALL`]: on a dark background, a light one, and one that the terminal does not tell. Blue and orange differ
 /// in lightness and hue for every kind of eye; the colour-blind theme takes Okabe and Ito's blue and vermilion.
-static TABLE: [(Look, &str, [Colours; 3]); 6] = [
-    (Look::Auto, "auto", [ON_DARK, ON_LIGHT, MIDDLE]),
-    (Look::Dark, "dark", [ON_DARK; 3]),
-    (Look::Light, "light", [ON_LIGHT; 3]),
-    (Look::HighContrast, "high-contrast", [strong(51, 226, &RUNS_ON_DARK), strong(18, 88, &RUNS_ON_LIGHT), CONTRAST]),
-    (Look::ColourBlind, "colour-blind", [on(74, 208, &RUNS_ON_DARK), ON_LIGHT, MIDDLE]),
-    (Look::Mono, "mono", [MONO; 3]),
+static TABLE: [[Colours; 3]; Look::ALL.len()] = [
+    [ON_DARK, ON_LIGHT, MIDDLE],
+    [ON_DARK; 3],
+    [ON_LIGHT; 3],
+    [strong(51, 226, &RUNS_ON_DARK), strong(18, 88, &RUNS_ON_LIGHT), CONTRAST],
+    [on(74, 208, &RUNS_ON_DARK), ON_LIGHT, MIDDLE],
+    [MONO; 3],
 ];
 
 impl Colours {
@@ -96,21 +98,13 @@ impl Colours {
 }
 
 impl Look {
-    pub fn name(self) -> &'static str {
-        TABLE.iter().find(|(look, ..)| *look == self).map_or("auto", |(_, name, _)| name)
-    }
-
-    pub fn all() -> impl Iterator<Item = Look> {
-        TABLE.iter().map(|(look, ..)| *look)
-    }
-
     pub fn colours(self, background: Background) -> Colours {
         let column = match background {
             Background::Dark => 0,
             Background::Light => 1,
             Background::Unknown => 2,
         };
-        TABLE.iter().find(|(look, ..)| *look == self).map_or(MIDDLE, |(_, _, colours)| colours[column])
+        TABLE[self as usize][column]
     }
 }
 
@@ -166,7 +160,7 @@ mod tests {
 
     #[test]
     fn runs_have_colours_of_their_own_where_there_are_any() {
-        for (look, ..) in TABLE {
+        for look in Look::ALL {
             for background in [Background::Dark, Background::Light] {
                 let colours = look.colours(background);
                 let mut seen: Vec<String> = (0..RUN_COLOURS).map(|slot| colours.run(slot).to_string()).collect();
@@ -213,7 +207,7 @@ mod tests {
             _ => vec![BLACK, WHITE],
         };
         assert!((contrast(BLACK, WHITE) - 21.0).abs() < 1e-9);
-        for (look, _, backgrounds) in TABLE {
+        for (look, backgrounds) in Look::ALL.into_iter().zip(TABLE) {
             for (place, colours) in backgrounds.into_iter().enumerate() {
                 // Dark and light say what the background is.
                 let background = on(match look {
@@ -234,7 +228,7 @@ mod tests {
 
     #[test]
     fn every_theme_comes_by_once() {
-        let all: Vec<Look> = Look::all().collect();
+        let all = Look::ALL;
         let mut look = Look::Auto;
         let mut names = Vec::new();
         for _ in 0..TABLE.len() {

@@ -22,6 +22,6 @@ pub use fitted::Part;
 pub use frame::{Focus, flow};
 pub use looks::{Background, Look, RUN_COLOURS};
 pub use prompt::Prompt;
-pub use sheet::Sheet;
+pub use sheet::{Sheet, indented, wrapped};
 pub use table::fitting;
 pub use theme::{Theme, bar, sign, to_ascii};

@@ -8,8 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
 use super::theme::Theme;
-use crate::columns;
-use crate::columns::wrap;
+use crate::columns::{self, wrap};
 
 /// Seconds that news stays at least, and characters that are read in a further second.
 const NEWS_S: f64 = 5.0;

@@ -8,6 +8,16 @@ use ratatui::text::{Line, Span};
 use super::theme::Theme;
 use crate::columns::{self, wrap};
 
+/// Text broken into lines of this style.
+pub fn wrapped(text: &str, width: usize, style: Style) -> Vec<Line<'static>> {
+    wrap(text, width).into_iter().map(|line| Line::styled(line, style)).collect()
+}
+
+/// As [`wrapped`], with a space before each line.
+pub fn indented(text: &str, width: usize, style: Style) -> Vec<Line<'static>> {
+    wrap(text, width).into_iter().map(|line| Line::styled(format!(" {line}"), style)).collect()
+}
+
 #[derive(Debug)]
 pub struct Sheet {
     pub lines: Vec<Line<'static>>,
@@ -31,7 +41,7 @@ impl Sheet {
     }
 
     pub fn text(&mut self, text: &str, style: Style) {
-        self.lines.extend(wrap(text, self.width).into_iter().map(|line| Line::styled(line, style)));
+        self.lines.extend(wrapped(text, self.width, style));
     }
 
     pub fn fact(&mut self, name: &str, value: &str) {

@@ -12,12 +12,13 @@ use crate::tui::actions::Pane;
 use crate::tui::chart::state::{Chart, other_kinds, shown as shown_runs};
 use crate::tui::shared::{Shared, kind_of};
 use crate::tui::widgets::frame::{self, Focus, behind_name};
+use crate::tui::widgets::indented;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns::{self, cut, wrap};
+use crate::columns::{self, cut};
 use crate::runs::RunId;
 use crate::tui::chart::draw::marks::ending;
 use crate::tui::chart::draw::plot::{Common, ShownRun};
@@ -38,9 +39,9 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let Some(watched) = &shared.watched else {
-        let text = wrap("Loss and accuracy appear here while a run trains.", usize::from(inner.width).saturating_sub(2));
-        let lines = text.into_iter().map(|line| Line::styled(format!(" {line}"), theme.dim()));
-        frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), inner);
+        let width = usize::from(inner.width).saturating_sub(2);
+        let lines = indented("Loss and accuracy appear here while a run trains.", width, theme.dim());
+        frame.render_widget(Paragraph::new(lines), inner);
         return;
     };
     let Tab::Graph(chosen) = chart.tab else {

@@ -10,11 +10,10 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use crate::columns::wrap;
 use crate::domain::phase::Phase;
 use crate::domain::units;
 use crate::tui::shared::phases::{MeanStep, Straggler, cells, straggler};
-use crate::tui::widgets::{Theme, flow};
+use crate::tui::widgets::{Theme, flow, indented};
 
 /// Room for a table of milliseconds below the bars.
 const TABLE_WIDTH: u16 = 64;
@@ -35,9 +34,7 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, watch
     let found = straggler(&mean);
     let mut lines = vec![heading(theme, format!("epoch {epoch}/{of}, mean of {number} steps"))];
     let (text, style) = verdict(theme, &mean, &found);
-    lines.extend(
-        wrap(&text, usize::from(area.width).saturating_sub(2)).into_iter().map(|line| Line::styled(format!(" {line}"), style)),
-    );
+    lines.extend(indented(&text, usize::from(area.width).saturating_sub(2), style));
     // The bars come before their legend, and both before what can be seen in them.
     let (legend, height) = (legend(theme, area.width), usize::from(area.height));
     let bars_height = mean.len().min(LEAST_BARS).min(height.saturating_sub(2));

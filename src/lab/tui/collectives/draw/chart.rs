@@ -7,8 +7,7 @@ use super::super::show::Show;
 use super::super::state::Collectives;
 use super::figures::Shown;
 use super::{curves, table};
-use crate::columns::wrap;
-use crate::tui::widgets::Theme;
+use crate::tui::widgets::{Theme, wrapped};
 
 /// Rows of a plot that can be read, with its axis; of one that leaves room for explanations.
 const LEAST_PLOT: usize = 6;
@@ -29,9 +28,7 @@ pub fn shown<'a>(own: &'a Collectives, theme: Theme) -> Vec<Shown<'a>> {
 
 pub fn lines(own: &Collectives, theme: Theme, show: Show, width: usize, height: usize) -> Vec<Line<'static>> {
     let shown = shown(own, theme);
-    let said: Vec<Line> = sentence(&own.measured)
-        .map(|text| wrap(&text, width).into_iter().map(|line| Line::styled(line, theme.strong())).collect())
-        .unwrap_or_default();
+    let said = sentence(&own.measured).map(|text| wrapped(&text, width, theme.strong())).unwrap_or_default();
     // The table as far as the curves leave room for it: its heading and three rows at least.
     let wanted = shown.len() + 1;
     let room = height.saturating_sub(said.len());
@@ -43,8 +40,7 @@ pub fn lines(own: &Collectives, theme: Theme, show: Show, width: usize, height: 
         .unwrap_or_default()
         .iter()
         .chain(&[SIGNS.to_owned()])
-        .flat_map(|text| wrap(text, width))
-        .map(|line| Line::styled(line, theme.dim()))
+        .flat_map(|text| wrapped(text, width, theme.dim()))
         .collect();
     let why = if rows == wanted && room >= rows + why.len() + GOOD_PLOT { why } else { Vec::new() };
     let mut lines = curves::lines(own, &shown, theme, show, width, room.saturating_sub(rows + why.len()));

@@ -11,9 +11,8 @@ use super::super::show::Show;
 use super::super::state::Collectives;
 use super::figures::{Shown, bandwidth, time};
 use crate::domain::units;
-use crate::tui::widgets::Theme;
 use crate::tui::widgets::axis::Axis;
-use crate::tui::widgets::plot;
+use crate::tui::widgets::{Theme, plot};
 
 /// Columns of the numbers at the axis.
 const GUTTER: u16 = 11;

@@ -14,11 +14,11 @@ use ratatui::text::{Line, Span};
 use super::crossing::is_reference;
 use super::show::Show;
 use super::state::Collectives;
-use crate::columns::{capital, cut, wrap};
+use crate::columns::{capital, cut};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::tui::shared::Shared;
-use crate::tui::widgets::Theme;
+use crate::tui::widgets::{Theme, wrapped};
 
 /// With fewer rows a problem has one.
 const LEAST_FOR_ALL: usize = 14;
@@ -53,9 +53,9 @@ pub fn lines(own: &Collectives, shared: &Shared, show: Show, width: usize, heigh
         }
         _ => own.measured.problem().map(|problem| format!("{}.", capital(&problem))),
     };
-    let problem = problem.map(|text| wrap(&text, width)).unwrap_or_default();
+    let problem = problem.map(|text| wrapped(&text, width, theme.warn())).unwrap_or_default();
     let most = if height < LEAST_FOR_ALL { 1 } else { problem.len() };
-    lines.extend(problem.into_iter().take(most).map(|line| Line::styled(line, theme.warn())));
+    lines.extend(problem.into_iter().take(most));
     let room = height.saturating_sub(lines.len());
     let rest = match (show, &own.log) {
         (Show::Messages, Some(log)) => picture::lines(own, log, theme, width, room),
@@ -71,8 +71,7 @@ pub fn lines(own: &Collectives, shared: &Shared, show: Show, width: usize, heigh
 }
 
 fn said(text: &str, style: Style, width: usize) -> Vec<Line<'static>> {
-    let lines = wrap(text, width).into_iter().map(|line| Line::styled(line, style));
-    std::iter::once(Line::raw("")).chain(lines).collect()
+    std::iter::once(Line::raw("")).chain(wrapped(text, width, style)).collect()
 }
 
 fn no_messages(own: &Collectives) -> String {

@@ -10,10 +10,10 @@ use super::super::state::Collectives;
 use super::super::who::Who;
 use super::figures::time;
 use super::{round, whole};
-use crate::columns::{cut, left, right, wrap};
+use crate::columns::{cut, left, right};
 use crate::domain::collective::Operation;
 use crate::domain::units;
-use crate::tui::widgets::{Theme, bar};
+use crate::tui::widgets::{Theme, bar, wrapped};
 
 /// Columns of `rank 12 `.
 const RANK: usize = 8;
@@ -40,11 +40,10 @@ pub fn lines(own: &Collectives, log: &Log, theme: Theme, width: usize, height: u
     let first = own.scroll.min(log.ranks.saturating_sub(ranks));
     match log.contents(arrived) {
         Some(contents) => lines.extend(grid(log, &contents, arrived, first..first + ranks, theme, width)),
-        None => lines.extend(
-            wrap("Too many ranks or parts to draw. The messages of the round are listed below.", width)
-                .into_iter()
-                .map(|line| Line::styled(line, theme.dim())),
-        ),
+        None => {
+            let text = "Too many ranks or parts to draw. The messages of the round are listed below.";
+            lines.extend(wrapped(text, width, theme.dim()));
+        }
     }
     let left = height.saturating_sub(lines.len());
     let whole_legend = legend(log, theme, width);
@@ -218,5 +217,5 @@ fn legend(log: &Log, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let grouped = grouped(log, width).map_or(String::new(), |together| {
         format!(" {together} parts share a column: ~2/{0} means that each has 2 of {0} or more.", log.ranks)
     });
-    wrap(&format!("{text}{grouped}"), width).into_iter().map(|line| Line::styled(line, theme.dim())).collect()
+    wrapped(&format!("{text}{grouped}"), width, theme.dim())
 }

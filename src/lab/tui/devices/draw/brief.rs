@@ -2,9 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
-use super::cells;
 use super::parts::{Segment, View, is_gpu, marked};
-use super::totals;
+use super::{cells, totals};
 use crate::columns::cut;
 use crate::domain::device::{DeviceSample, Reading};
 use crate::domain::units;

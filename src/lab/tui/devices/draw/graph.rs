@@ -10,8 +10,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use ratatui::widgets::canvas::{Canvas, Line as Stroke};
 
-use crate::columns;
-use crate::columns::cut;
+use crate::columns::{self, cut};
 use crate::telemetry::Point;
 use crate::tui::devices::lane::DeviceRow;
 use crate::tui::devices::state::Beside;

@@ -2,10 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
-use super::brief;
-use super::cells;
 use super::parts::{Segment, View};
-use super::totals;
+use super::{brief, cells, totals};
 use crate::columns::{self, cut};
 use crate::domain::device::{DeviceSample, Reading};
 use crate::domain::units;

@@ -3,9 +3,8 @@
 //! A figure that a device does not give is `N/A`, not 0; under the cursor the reason is shown.
 
 use crate::tui::actions::Pane;
-use crate::tui::devices::state::Devices;
-use crate::tui::shared::Shared;
-use crate::tui::shared::ranks;
+use crate::tui::devices::state::{Devices, ORDERS, PACKED_FROM};
+use crate::tui::shared::{Shared, ranks};
 use crate::tui::widgets::frame::{self, Focus};
 use parts::{LEAST_GRAPH, Segment, View, devices_of, is_gpu, joined, place_at};
 use ratatui::Frame;
@@ -17,8 +16,7 @@ use steps::Steps;
 use crate::columns::{self, cut};
 use crate::domain::device::Reading;
 use crate::tui::devices::lane::DeviceRow;
-use crate::tui::devices::state::{ORDERS, PACKED_FROM};
-use crate::tui::widgets::Theme;
+use crate::tui::widgets::indented;
 
 mod brief;
 mod cells;
@@ -50,7 +48,8 @@ pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, f
     };
     if let Some(text) = wrong {
         frame.render_widget(block, area);
-        return say(frame, inner, theme, text);
+        let lines = indented(text, usize::from(inner.width).saturating_sub(1), theme.dim());
+        return frame.render_widget(Paragraph::new(lines), inner);
     }
     let [upper, focus] = upper_and_focus(view, inner, &rows);
     let all = laid_out(upper, view, &rows);
@@ -201,12 +200,6 @@ fn lanes_or_cells(view: View, rows: &[DeviceRow], width: usize, height: usize) -
     }
     let brief = brief::lines(view, rows, width, height);
     (brief.unwrap_or_else(|| grid::lines(view, rows, width, height)), false)
-}
-
-fn say(frame: &mut Frame, area: Rect, theme: Theme, text: &str) {
-    let lines = columns::wrap(text, area.width.saturating_sub(1) as usize);
-    let lines: Vec<Line> = lines.into_iter().map(|line| Line::styled(format!(" {line}"), theme.dim())).collect();
-    frame.render_widget(Paragraph::new(lines), area);
 }
 
 /// The kind of devices, their hosts and their order.

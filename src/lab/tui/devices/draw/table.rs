@@ -25,53 +25,32 @@ struct Column {
     cell: Option<Cell>,
 }
 
-const fn column(
-    title: &'static str,
-    fact: &'static str,
-    width: usize,
-    most: usize,
-    rank: u8,
-    right: bool,
-    cell: Option<Cell>,
-) -> Column {
-    Column { title, fact, width, most, rank, right, cell }
+/// A column of figures, as wide as they need.
+const fn column(title: &'static str, fact: &'static str, width: usize, rank: u8) -> Column {
+    Column { title, fact, width, most: width, rank, right: true, cell: None }
 }
 
-static NAME: Column = column("GPU", "", 10, 28, 9, false, Some(cells::name));
-static BUS: Column = column("bus", "bus", 16, 16, 10, true, None);
-static FAN: Column = column("fan", "fan", 5, 5, 8, true, None);
-static TEMPERATURE: Column = column("temp", "temperature", 5, 5, 5, true, Some(cells::temperature));
-static PERFORMANCE: Column = column("perf", "state", 4, 4, 7, true, None);
-static POWER: Column = column("power", "power", 9, 10, 6, true, Some(cells::power));
-static UTIL: Column = column("GPU-Util", "GPU-Util", 10, 24, 1, false, Some(cells::utilisation));
-static MEMORY: Column = column("memory", "memory", 13, 25, 2, false, Some(cells::memory));
-static HISTORY: Column = column("2 min", "", 6, 24, 4, false, None);
-static COMPUTE: Column = column("compute", "compute mode", 10, 10, 11, true, Some(cells::compute));
-static ECC: Column = column("ECC", "ECC errors", 4, 4, 12, true, Some(cells::ecc));
-static MIG: Column = column("MIG", "MIG", 4, 4, 13, true, None);
-static BANDWIDTH: Column = column("mem bw", "mem bandwidth", 6, 6, 14, true, None);
-static THROTTLED: Column = column("throttled", "throttled", 9, 20, 15, false, Some(cells::throttled));
-static RANKS: Column = column("ranks", "", 7, 20, 3, false, Some(cells::ranks));
+static NAME: Column = Column { most: 28, right: false, cell: Some(cells::name), ..column("GPU", "", 10, 9) };
+static BUS: Column = column("bus", "bus", 16, 10);
+static FAN: Column = column("fan", "fan", 5, 8);
+static TEMPERATURE: Column = Column { cell: Some(cells::temperature), ..column("temp", "temperature", 5, 5) };
+static PERFORMANCE: Column = column("perf", "state", 4, 7);
+static POWER: Column = Column { most: 10, cell: Some(cells::power), ..column("power", "power", 9, 6) };
+static UTIL: Column = Column { most: 24, right: false, cell: Some(cells::utilisation), ..column("GPU-Util", "GPU-Util", 10, 1) };
+static MEMORY: Column = Column { most: 25, right: false, cell: Some(cells::memory), ..column("memory", "memory", 13, 2) };
+static HISTORY: Column = Column { most: 24, right: false, ..column("2 min", "", 6, 4) };
+static COMPUTE: Column = Column { cell: Some(cells::compute), ..column("compute", "compute mode", 10, 11) };
+static ECC: Column = Column { cell: Some(cells::ecc), ..column("ECC", "ECC errors", 4, 12) };
+static MIG: Column = column("MIG", "MIG", 4, 13);
+static BANDWIDTH: Column = column("mem bw", "mem bandwidth", 6, 14);
+static THROTTLED: Column =
+    Column { most: 20, right: false, cell: Some(cells::throttled), ..column("throttled", "throttled", 9, 15) };
+static RANKS: Column = Column { most: 20, right: false, cell: Some(cells::ranks), ..column("ranks", "", 7, 3) };
 
-static ONE_LINE: [&Column; 15] = [
-    &NAME,
-    &BUS,
-    &TEMPERATURE,
-    &FAN,
-    &PERFORMANCE,
-    &POWER,
-    &THROTTLED,
-    &COMPUTE,
-    &ECC,
-    &MIG,
-    &UTIL,
-    &MEMORY,
-    &BANDWIDTH,
-    &HISTORY,
-    &RANKS,
-];
 static UPPER: [&Column; 7] = [&NAME, &BUS, &TEMPERATURE, &FAN, &PERFORMANCE, &POWER, &THROTTLED];
 static LOWER: [&Column; 7] = [&UTIL, &MEMORY, &BANDWIDTH, &COMPUTE, &ECC, &MIG, &RANKS];
+/// Behind the upper line's, where a device has one line.
+static BEHIND: [&Column; 8] = [&COMPUTE, &ECC, &MIG, &UTIL, &MEMORY, &BANDWIDTH, &HISTORY, &RANKS];
 const LAST: u8 = 16;
 
 /// The cursor's mark and the index, before all columns.
@@ -91,8 +70,8 @@ impl Table {
     pub fn fitting(width: usize, lines: usize, has_graphs: bool, rows: &[DeviceRow]) -> Option<Table> {
         let room = width.saturating_sub(INDEX);
         let least = |columns: &[&Column]| columns.iter().map(|column| column.width + 1).sum::<usize>();
-        let columns: Vec<&Column> =
-            ONE_LINE.into_iter().filter(|column| !(has_graphs && column.title == HISTORY.title)).collect();
+        let mut columns = [&UPPER[..], &BEHIND].concat();
+        columns.retain(|column| !(has_graphs && column.title == HISTORY.title));
         if lines == 2 {
             let fits = least(&columns) > room && least(&UPPER).max(least(&LOWER)) <= room;
             return fits.then(|| Table { lines: vec![grown(UPPER.to_vec(), room), grown(LOWER.to_vec(), room)] });
