@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::even_batches;
 use super::finding::{Finding, Topic};
-use super::inspection::{Inspection, ended, known, line, ranks as names, state, update, wrapped};
+use super::inspection::{Inspection, ended, known, line, pass, ranks as names, state, update, wrapped};
 use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, Place, StalledReport, StateAction, WrappedReport};
 
 /// What to write where ranks decide for themselves.
@@ -121,13 +121,16 @@ fn from_loop(seen: &Inspection, finding: Finding) -> Finding {
     Finding { seen: said, place: known(&left.place).or(finding.place), remedy: even_batches(seen).to_owned(), ..finding }
 }
 
-/// The rank of a Keras program that averages its metrics while another one is in a graph, and that one.
+/// The rank of a Keras program that averages its metrics while another one is in a graph of the same epoch, and that one.
 fn end_of_epoch(seen: &Inspection) -> Option<(usize, usize)> {
     let stands = |part: &str| {
         let is_last = |reports: &Vec<InspectorReport>| matches!(reports.last(), Some(InspectorReport::Stalled(report)) if report.within.contains(part));
         seen.ranks.iter().find(|(_, reports)| is_last(reports)).map(|(rank, _)| *rank)
     };
-    Some((stands("metric_average")?, stands("a graph")?))
+    let (averages, trains) = (stands("metric_average")?, stands("a graph")?);
+    // Who has ended more epochs is in the next one: it does not average its metrics at all.
+    let epochs = |rank: usize| seen.of_rank(rank, pass).filter(|pass| pass.trains).count();
+    (epochs(trains) <= epochs(averages)).then_some((averages, trains))
 }
 
 /// The rank whose data has ended, the batches that it had, and the one that has taken more.

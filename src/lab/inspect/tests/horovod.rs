@@ -145,3 +145,19 @@ fn equal_random_numbers_of_keras_have_a_remedy_without_workers() {
     let found = finding(&of_generator, true, Topic::Randomness).unwrap();
     assert!(found.remedy.contains("seed=42 + hvd.rank()"), "{}", found.remedy);
 }
+
+#[test]
+fn who_waits_in_the_next_epoch_has_no_more_batches_but_averages_no_metrics() {
+    let is_end = |report: &InspectorReport| matches!(report, InspectorReport::Ended(_));
+    let found = |all: Vec<EventLine>| {
+        let mut all = on_horovod(all, true);
+        all.push(line(0, stalled(60, "hvd.metric_average", 32)));
+        all.push(line(1, stalled(30, "a graph with Horovod's calls", 32)));
+        finding(&all, true, Topic::Hang).unwrap()
+    };
+    assert!(found(without(|_, report| is_end(report))).seen.contains("rank 1 has more batches"));
+    let is_first = |report: &InspectorReport| matches!(report, InspectorReport::Pass(pass) if pass.trains && pass.pass == 0);
+    let ahead = found(without(|rank, report| is_end(report) || rank == 0 && is_first(report)));
+    assert!(!ahead.seen.contains("more batches"), "{}", ahead.seen);
+    assert_eq!(ahead.place, Some(at(60)));
+}
