@@ -1,4 +1,4 @@
-"""The order in which a program puts gradients or weights through collectives: ranks meet call by call, whatever they bring."""
+"""The order in which a program sends gradients or weights one by one: collectives meet in the order of the calls, whatever they send."""
 from . import beside, core, digest
 
 # Names that are told; the digest is of all.
@@ -6,7 +6,7 @@ _MOST = 16
 
 
 def look(by, parameters, calls, where):
-    """With an update: one call for each of some parameters. `where` is what the line that chose them says."""
+    """With an update. `calls` has the collective of each of these parameters, and `where` is the line of the program that made them."""
     if len(parameters) < 2 or by in core._told or any(call.is_named for call in calls):
         return
     at = {id(parameter): str(number) for number, parameter in enumerate(parameters)}

@@ -36,7 +36,7 @@ fn open() -> Result<(), String> {
     for name in LIBRARIES {
         // SAFETY: the loader runs what a library does when it is opened; the driver's own are made to be opened by anyone.
         let opened = unsafe { Library::open(Some(name), RTLD_LAZY | RTLD_LOCAL) };
-        // Stays open: whoever uses the GPU opens it again, and to close and open the driver takes time.
+        // The library is never closed: whoever uses the GPU opens it again, and loading the driver twice takes time.
         std::mem::forget(opened.map_err(|_| format!("no NVIDIA driver on this machine ({name} does not open)"))?);
     }
     Ok(())

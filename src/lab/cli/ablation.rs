@@ -41,7 +41,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let series = series_wait::run(&store, Series::ablation(&base, &preset), &args.settings)?;
     let Some(results) = results(&store, &series)? else { return Ok(ExitCode::FAILURE) };
     let Results::Ablation(rows) = &results else { return Ok(ExitCode::FAILURE) };
-    super::output::print_either(args.json, rows, || lessons::plain_text(&results.to_markdown()))?;
+    super::output::print_either(args.json, || rows, || lessons::plain_text(&results.to_markdown()))?;
     let finished = rows.iter().all(|row| row.state == Some(RunState::Finished));
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

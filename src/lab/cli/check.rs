@@ -83,19 +83,21 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let Judged { record, verdicts, first, reading } = judge(&store, &home, id, args.step)?;
     let steps = record.training().map(|training| training.steps).unwrap_or_default();
-    let json = |verdict: &Verdict| {
+    let row = |verdict: &Verdict| {
         let (number, outcome, evidence) = (verdict.number, verdict.outcome, &verdict.evidence);
         json!({ "step": number, "on": verdict.is_of(steps), "outcome": outcome, "evidence": evidence })
     };
-    let rows: Vec<_> = verdicts.iter().map(json).collect();
-    let levels: BTreeMap<_, _> = first.iter().map(|(level, steps)| (level.name(), *steps)).collect();
-    let whole = json!({ "run": id, "np": record.np(), "steps": steps, "verdicts": rows, "first": levels });
+    let whole = || {
+        let rows: Vec<_> = verdicts.iter().map(row).collect();
+        let levels: BTreeMap<_, _> = first.iter().map(|(level, steps)| (level.name(), *steps)).collect();
+        json!({ "run": id, "np": record.np(), "steps": steps, "verdicts": rows, "first": levels })
+    };
     let cells = |verdict: &Verdict| {
         let on = if verdict.is_of(steps) { "on" } else { "off" };
         vec![verdict.number.to_string(), on.to_owned(), verdict.outcome.name().to_owned(), verdict.evidence.clone()]
     };
     let disturbed = record.disturbed().map(|part| format!("run {id}: {}\n", busy_host::note(part))).unwrap_or_default();
-    print_either(args.json, &whole, || render(&["step", "", "verdict", "evidence"], verdicts.iter().map(cells)) + &disturbed)?;
+    print_either(args.json, whole, || render(&["step", "", "verdict", "evidence"], verdicts.iter().map(cells)) + &disturbed)?;
     say_damaged([&store.summary(id)?]);
     reading.note.iter().for_each(|note| say(note));
     first.iter().for_each(|(level, steps)| say(&level.first_in_words(id, *steps, &reading.progress)));
@@ -113,10 +115,13 @@ fn inspected(
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     judged.findings.retain(|finding| step.is_none() || finding.topic.step() == step);
-    let mut whole = findings::json(&judged);
-    whole["run"] = json!(id);
-    whole["state"] = json!(status.state);
-    print_either(as_json, &whole, || match step {
+    let whole = || {
+        let mut whole = findings::json(&judged);
+        whole["run"] = json!(id);
+        whole["state"] = json!(status.state);
+        whole
+    };
+    print_either(as_json, whole, || match step {
         Some(step) if judged.findings.is_empty() && !judged.is_empty => {
             format!("run {id}: step {} was not judged: its ranks have reported nothing about it\n", step.number())
         }
@@ -138,9 +143,9 @@ fn places(store: &RunStore, id: RunId, exercise: &str, as_json: bool) -> anyhow:
         Usage(format!("run {id} belongs to the exercise {exercise}, which this version does not know: update hvd-lab"))
     })?;
     let all = program.shown(store, id)?;
-    let json = |shown: &Verdict| json!({ "number": shown.number, "outcome": shown.outcome, "evidence": shown.evidence });
-    let whole = json!({ "run": id, "exercise": exercise, "verdicts": all.iter().map(json).collect::<Vec<_>>() });
+    let row = |shown: &Verdict| json!({ "number": shown.number, "outcome": shown.outcome, "evidence": shown.evidence });
+    let whole = || json!({ "run": id, "exercise": exercise, "verdicts": all.iter().map(row).collect::<Vec<_>>() });
     let cells = |shown: &Verdict| vec![shown.number.to_string(), shown.outcome.name().to_owned(), shown.evidence.clone()];
-    print_either(as_json, &whole, || render(&[program.noun, "verdict", "evidence"], all.iter().map(cells)))?;
+    print_either(as_json, whole, || render(&[program.noun, "verdict", "evidence"], all.iter().map(cells)))?;
     Ok(if all.iter().all(Verdict::has_passed) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

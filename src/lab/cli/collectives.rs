@@ -59,8 +59,8 @@ pub(super) fn check(home: &Path, store: &RunStore, id: RunId, as_json: bool) -> 
     let claims = check_collectives(&spec, &measured);
     ProgressFile::of(home).note(|progress| progress.note_collectives(id, &claims)).iter().for_each(|note| say(note));
     let cells = |claim: &Claim| vec![claim.what.clone(), claim.outcome.name().to_owned(), claim.evidence.clone()];
-    let whole = serde_json::json!({ "run": id, "np": record.np(), "claims": claims });
-    print_either(as_json, &whole, || render(&["what", "verdict", "evidence"], claims.iter().map(cells)))?;
+    let whole = || serde_json::json!({ "run": id, "np": record.np(), "claims": claims });
+    print_either(as_json, whole, || render(&["what", "verdict", "evidence"], claims.iter().map(cells)))?;
     let all_passed = claims.iter().all(|claim| claim.outcome == Outcome::Passed);
     Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -54,8 +54,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     };
     let pair = side_by_side(&store, args.step, runs)?;
-    let markdown = || format!("# {}\n\n{}", args.step, Results::Guided(Box::new(pair.clone())).to_markdown());
-    super::output::print_either(args.json, &pair, || lessons::plain_text(&markdown()))?;
+    if args.json {
+        super::output::print_json(&pair)?
+    } else {
+        super::output::print(&lessons::plain_text(&format!(
+            "# {}\n\n{}",
+            args.step,
+            Results::Guided(Box::new(pair)).to_markdown()
+        )))?
+    };
     Ok(code)
 }
 

@@ -128,6 +128,10 @@ fn verb<A: clap::Args + 'static>(name: &'static str, run: fn(A) -> anyhow::Resul
 }
 
 impl Verb {
+    fn trains(self) -> Verb {
+        Verb { trains: true, ..self }
+    }
+
     fn hidden(self, about: &'static str) -> Verb {
         Verb { hidden: Some(about), ..self }
     }
@@ -141,7 +145,7 @@ impl Verb {
 /// All verbs, in the order of the help.
 fn verbs() -> Vec<Verb> {
     vec![
-        Verb { trains: true, ..verb("run", run::run) },
+        verb("run", run::run).trains(),
         verb("inspect", inspect::run),
         verb("runs", runs::run),
         verb("stop", stop::run),
@@ -149,12 +153,12 @@ fn verbs() -> Vec<Verb> {
         verb("queue", queue::run),
         verb("compare", compare::run),
         verb("lessons", lessons::run),
-        Verb { trains: true, ..verb("exercise", exercise::run) },
-        Verb { trains: true, ..verb("guided", guided::run) },
-        Verb { trains: true, ..verb("ablation", ablation::run) },
-        Verb { trains: true, ..verb("collectives", collectives::run) },
-        Verb { trains: true, ..verb("bench", bench::run) },
-        Verb { trains: true, ..verb("nvcnn", nvcnn::run) },
+        verb("exercise", exercise::run).trains(),
+        verb("guided", guided::run).trains(),
+        verb("ablation", ablation::run).trains(),
+        verb("collectives", collectives::run).trains(),
+        verb("bench", bench::run).trains(),
+        verb("nvcnn", nvcnn::run).trains(),
         verb("simulate", simulate::run),
         verb("check", check::run),
         verb("progress", progress::run),

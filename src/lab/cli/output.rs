@@ -103,9 +103,13 @@ pub(super) fn print_json_done(value: &impl serde::Serialize) -> anyhow::Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a verb has found: as JSON for programs, or as a text for people.
-pub(super) fn print_either(as_json: bool, value: &impl serde::Serialize, text: impl FnOnce() -> String) -> anyhow::Result<bool> {
-    if as_json { print_json(value) } else { Ok(print(&text())?) }
+/// What a verb has found: as JSON for programs, or as a text for people. Only the one that is printed is made.
+pub(super) fn print_either<T: serde::Serialize>(
+    as_json: bool,
+    value: impl FnOnce() -> T,
+    text: impl FnOnce() -> String,
+) -> anyhow::Result<bool> {
+    if as_json { print_json(&value()) } else { Ok(print(&text())?) }
 }
 
 /// JSON that is text already.

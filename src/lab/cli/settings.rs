@@ -62,7 +62,7 @@ impl Starting {
         self.run_and(store, request, as_json, |id, follower| follow::follow(store, id, follower, View::new(as_json)))
     }
 
-    /// The same, where the verb follows it in a way of its own.
+    /// As [`Starting::run`], with `follow` in place of the usual lines.
     ///
     /// # Errors
     /// As [`Starting::run`], and those of the verb.
@@ -188,7 +188,7 @@ impl Settings {
         Ok((job, preset.name))
     }
 
-    /// Where an own program is started: one rank, where nobody asks for more. With the first flag that is about how ranks are started.
+    /// The resources of a learner's program, by default one rank, and the first given flag that says how ranks are started.
     pub fn own_resources(&self) -> Result<(Resources, Option<&'static str>), Usage> {
         own_resources(&self.given)
     }

@@ -74,7 +74,8 @@ impl Inspection {
             // The line that gives the schedule its steps, or else the one that makes it.
             let made = |by| self.told(by).and_then(|report| known(&report.place));
             let place = made("planned steps").or_else(|| made("schedule made"));
-            Topic::Rate.look(format!(
+            Topic::Rate.look(
+                format!(
                     "the rate climbs until {until} of {all} updates, and on one rank until update {at_alone} of {all_alone}: does the warm-up count the steps of all ranks?"
                 ),
                 place.or_else(|| self.rate_set_at()).or_else(|| self.optimizer_place()),

@@ -94,7 +94,8 @@ pub(super) fn of_a_part(seen: &Inspection) -> Option<(String, &'static str)> {
     Some((format!("the program averages {count} of the {all} numbers in them by itself, at line {}", report.place.line), EVERY))
 }
 
-/// Collectives that each rank calls for its tensors in an order of its own: the ranks meet call by call, so each brings another tensor.
+/// Ranks that call a collective for their tensors in different orders. Calls meet in the order of the calls, so each rank sends another
+/// tensor to the same one.
 pub(super) fn out_of_order(seen: &Inspection, by: &str) -> Option<Cause> {
     let tellers = seen.tellers(by);
     let mut others = tellers.iter();
@@ -116,7 +117,8 @@ pub(super) fn out_of_order(seen: &Inspection, by: &str) -> Option<Cause> {
 fn replaced(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("not in the optimizer")?;
     let count = report.settings.first()?;
-    Some(TOPIC.look(format!(
+    Some(TOPIC.look(
+        format!(
             "{count} parameter tensors of the wrapped model have gradients and are not in the optimizer, which has others without a gradient"
         ),
         known(&report.place),
@@ -131,7 +133,8 @@ fn detached(seen: &Inspection) -> Option<Finding> {
     let report = tellers.values().next().filter(|_| tellers.len() == seen.size())?;
     let [first, all] = report.settings.as_slice() else { return None };
     let update = seen.of_all(update).next().map(|(_, update)| update)?;
-    Some(TOPIC.look(format!("the first {first} of {all} parameter tensors of the model never have a gradient, and the later ones have"),
+    Some(TOPIC.look(
+        format!("the first {first} of {all} parameter tensors of the model never have a gradient, and the later ones have"),
         known(&report.place).or_else(|| known(&update.made)),
         "these layers learn nothing, and find_unused_parameters=True says nothing of it",
         "let gradients through: leave detach(), .data and torch.no_grad() out of the forward pass, or set requires_grad=False if it is meant so",
@@ -181,7 +184,8 @@ pub(super) fn summed_by_wrapper(seen: &Inspection) -> Option<Finding> {
     let is_sum = |report: &WrappedReport| report.settings.iter().any(|setting| setting == "op=Sum");
     let is_meant = ["loss divided", "gathered to differentiate"].iter().any(|by| seen.has(by));
     let (_, report) = seen.wrappers().find(|(_, report)| is_sum(report)).filter(|_| !is_meant)?;
-    Some(TOPIC.look(format!(
+    Some(TOPIC.look(
+        format!(
             "{} adds the gradients of all ranks up (op=Sum), and does not divide the sum",
             report.by.replace("horovod", "hvd")
         ),

@@ -133,7 +133,8 @@ fn read_too_early(seen: &Inspection) -> Option<Finding> {
 /// A state whose names the model does not know, which `strict=False` passes over.
 fn nothing_loaded(seen: &Inspection) -> Option<Finding> {
     let report = seen.told("nothing loaded")?;
-    Some(TOPIC.wrong("nothing was loaded: the names in the state have the wrapper's `module.` in front and those of the model have not, or the other way round, and strict=False says nothing of it",
+    Some(TOPIC.wrong(
+        "nothing was loaded: the names in the state have the wrapper's `module.` in front and those of the model have not, or the other way round, and strict=False says nothing of it",
         known(&report.place),
         "the model goes on with the weights that it had",
         "save model.module.state_dict(), load into the same, and leave strict=False out",
@@ -158,7 +159,8 @@ fn begun_anew(seen: &Inspection) -> Option<Finding> {
         ));
     }
     let report = seen.told("schedule anew")?;
-    Some(TOPIC.look(format!("the training goes on from a file, but {} begins at its first step", report.settings.first()?),
+    Some(TOPIC.look(
+        format!("the training goes on from a file, but {} begins at its first step", report.settings.first()?),
         known(&report.place),
         "warm-up and high rates come once more",
         if seen.is_accelerate() {

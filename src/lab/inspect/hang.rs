@@ -260,7 +260,8 @@ fn different_sizes(seen: &Inspection) -> Option<Finding> {
     let sizes: Vec<String> = calls.iter().filter_map(|call| call.numbers).map(|numbers| numbers.to_string()).collect();
     (is_one_call && differ(&sizes)).then(|| {
         let (call, sizes) = (&calls[0], sizes[..sizes.len().min(8)].join(", "));
-        TOPIC.wrong(format!("the ranks brought tensors of different sizes to one {}: {sizes} numbers", call.name),
+        TOPIC.wrong(
+            format!("the ranks brought tensors of different sizes to one {}: {sizes} numbers", call.name),
             known(&call.place),
             "the call fails, or mixes tensors that do not belong together",
             "bring tensors of one size, as a sum and a count instead of the values; and make these calls in the same order on all ranks: that of a set of strings is another one in each process, of sorted(names) it is not",

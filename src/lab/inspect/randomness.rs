@@ -26,7 +26,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             // A worker that has loaded no NumPy, or got no batch, has no state.
             let known_states = states.iter().filter(|state| !state.is_empty()).count();
             if draws && distinct.len() < known_states {
-                return vec![TOPIC.wrong(format!(
+                return vec![TOPIC.wrong(
+                    format!(
                         "{} workers of rank {rank} begin with the same state of {whose} random numbers, and draw from it",
                         states.len()
                     ),

@@ -90,7 +90,8 @@ fn devices(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<
     let ((_, device), shared) = users.into_iter().find(|(_, ranks)| ranks.iter().any(|rank| *rank != ranks[0]))?;
     let place = groups.get(&shared[0]).and_then(|group| known(&group.place));
     let device = device.split(' ').next().unwrap_or_default();
-    Some(TOPIC.wrong(format!("{} compute on {device} of the same host", names(&shared)),
+    Some(TOPIC.wrong(
+        format!("{} compute on {device} of the same host", names(&shared)),
         place,
         "they take turns on one GPU, and the others stand idle",
         "call torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])) before anything is moved to a GPU (Horovod: hvd.local_rank())",

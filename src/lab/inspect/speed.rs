@@ -64,7 +64,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let is_clear = sums.values().all(|sum| sum.all >= SHORT.0) && data > SHORT.1 && !has_workers();
     if data > DATA && (is_long || is_clear) {
         let place = seen.of_all(pass).find(|(_, pass)| pass.trains).and_then(|(_, pass)| known(&pass.made));
-        found.push(TOPIC.look(format!("the ranks waited for data in {:.0} % of the time", data * 100.0),
+        found.push(TOPIC.look(
+            format!("the ranks waited for data in {:.0} % of the time", data * 100.0),
             place,
             "the devices stand idle meanwhile",
             seen.in_words(

@@ -95,11 +95,12 @@ fn counted_by_all(seen: &Inspection) -> Option<Finding> {
         ranks.values().all(|pass| is_it(pass)) && differ(ranks.values().map(|pass| &pass.content))
     };
     (!seen.passes(false).values().any(are_own)).then(|| {
-        TOPIC.look(format!("each rank validates with all {all} samples, and the counts of all ranks are added up: {counted}"),
-        known(&report.place),
-        "each sample counts once for each rank: sums are as many times too large as there are ranks, and the work is done as often",
-        "give the validation a share of the samples on each rank, or leave that all_reduce out",
-    )
+        TOPIC.look(
+            format!("each rank validates with all {all} samples, and the counts of all ranks are added up: {counted}"),
+            known(&report.place),
+            "each sample counts once for each rank: sums are as many times too large as there are ranks, and the work is done as often",
+            "give the validation a share of the samples on each rank, or leave that all_reduce out",
+        )
     })
 }
 

@@ -317,7 +317,8 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
         return vec![topic.wrong(said, place, "equal gradients give different updates: the ranks drift apart", remedy)];
     }
     if let Some(report) = seen.told("state left behind") {
-        return vec![topic.wrong("what the optimizer remembered stays behind in it: hvd.DistributedOptimizer makes another one, which remembers nothing",
+        return vec![topic.wrong(
+            "what the optimizer remembered stays behind in it: hvd.DistributedOptimizer makes another one, which remembers nothing",
             known(&report.place),
             "the training goes on without its momentum, or whatever else was loaded",
             "load the state into what hvd.DistributedOptimizer returns",
@@ -358,7 +359,8 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
         Some(_) if seen.wrappers().any(|(_, report)| report.shares_buffers) => {
             topic.ok("what the optimizer remembers was equal on all ranks, and the wrapper sends the buffers of rank 0")
         }
-        Some(_) => topic.ok("what the optimizer remembers was equal on all ranks; buffers, such as the statistics of batch norm, were not compared",
+        Some(_) => topic.ok(
+            "what the optimizer remembers was equal on all ranks; buffers, such as the statistics of batch norm, were not compared",
         ),
         None => Vec::new(),
     }

@@ -87,7 +87,7 @@ pub(super) fn picks(images: &[u32]) {
     }
 }
 
-/// The number of what comes next, where the lab listens and is told of it.
+/// Counts on, and returns the number if the lab listens and this one is reported.
 fn next_told(counter: &AtomicUsize) -> Option<usize> {
     LISTENING.get()?;
     Some(counter.fetch_add(1, Ordering::Relaxed)).filter(|number| is_told(*number))

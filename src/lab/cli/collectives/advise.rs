@@ -64,7 +64,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let shape = args.shape.shape(np, &Algorithm::ALL)?;
     let advice = Advice::new(&told.measured.machine, whole_numbers(args.size), np, shape);
-    print_either(args.json, &as_json(&told, &advice), || text(&told, &advice))?;
+    print_either(args.json, || as_json(&told, &advice), || text(&told, &advice))?;
     Ok(ExitCode::SUCCESS)
 }
 

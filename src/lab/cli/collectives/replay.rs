@@ -66,8 +66,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         };
         return Err(Usage(format!("run {} {what}", told.id)).into());
     }
-    let whole = json::one_or_all(logs.iter().map(|log| json::log(told.id, log)).collect());
-    print_either(args.json, &whole, || logs.iter().map(|log| text(&told, log)).collect::<Vec<_>>().join("\n"))?;
+    let whole = || json::one_or_all(logs.iter().map(|log| json::log(told.id, log)).collect());
+    print_either(args.json, whole, || logs.iter().map(|log| text(&told, log)).collect::<Vec<_>>().join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

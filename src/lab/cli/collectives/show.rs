@@ -77,7 +77,7 @@ fn show_table(told: &Measurement, as_json: bool) -> anyhow::Result<()> {
         let rows: String = measured.rows.iter().map(|row| table::row(row, measured.ranks)).collect();
         format!("# run {id}{name}\n{}{rows}{disturbed}{}", table::heading(measured.ranks, spec), table::ending(measured))
     };
-    print_either(as_json, &json::table(*id, spec, measured), text).map(drop)
+    print_either(as_json, || json::table(*id, spec, measured), text).map(drop)
 }
 
 /// Why a run that is over has no rows.

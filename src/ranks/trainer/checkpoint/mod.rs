@@ -104,6 +104,8 @@ pub fn inspect(folder: &Path, epoch: usize) -> CheckpointReport {
             );
             CheckpointReport { note: Some(note), ..written.report(CheckpointAction::Inspected) }
         }
-        Err(reason) => CheckpointReport { action: CheckpointAction::Inspected, ..Refused { path, reason }.report() },
+        Err(reason) => {
+            CheckpointReport { action: CheckpointAction::Inspected, epoch, images: 0, ..Refused { path, reason }.report() }
+        }
     }
 }

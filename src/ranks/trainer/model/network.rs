@@ -31,8 +31,7 @@ struct Step {
 }
 
 enum Operation {
-    /// A layer that has no tensors of its own, as the network says it.
-    Plain(Layer),
+    Images,
     Conv(Conv),
     /// The sum is with its second input.
     BatchNorm {
@@ -44,11 +43,19 @@ enum Operation {
     },
     /// The bias that the convolution before it leaves to it, and the ReLU.
     BiasRelu(Tensor),
+    MaxPool(Window),
+    AveragePool(Window),
+    SpatialAverage,
+    Flatten,
     Dense(Dense),
     /// In float32 whatever the model computes in.
     Scores(Dense),
     Add {
         in_place: bool,
+    },
+    Concatenate,
+    Dropout {
+        rate: f64,
     },
 }
 
@@ -91,16 +98,27 @@ impl Model for NetworkModel {
 
 impl Operation {
     fn of_one(&self, x: &Tensor, mode: &mut Mode<'_>) -> Tensor {
+        let (stride, sides) =
+            (|window: &Window| [window.stride as i64; 2], |window: &Window| [window.height as i64, window.width as i64]);
+        let padding = |window: &Window| window.padding().map(|zeros| zeros as i64);
         match self {
-            Operation::Plain(layer) => plain(layer, x, mode),
             Operation::Conv(conv) => conv.forward(x),
             Operation::BatchNorm { norm, relu } => norm.forward(x, mode, 1.0, if *relu { After::Relu } else { After::Nothing }),
             Operation::BiasRelu(bias) => bias_relu(x, bias),
             Operation::Relu { in_place: true } => x.shallow_clone().relu_(),
             Operation::Relu { in_place: false } => x.relu(),
+            Operation::MaxPool(Window { height: 2, width: 2, stride: 2, .. }) => max_pool(x),
+            Operation::MaxPool(window) => x.max_pool2d(sides(window), stride(window), padding(window), [1, 1], false),
+            Operation::AveragePool(window) => x.avg_pool2d(sides(window), stride(window), padding(window), false, true, None),
+            Operation::SpatialAverage => global_mean(x),
+            Operation::Flatten => x.flatten(1, -1),
             Operation::Dense(dense) => dense.forward(x),
             Operation::Scores(dense) => dense.forward(&x.to_kind(Kind::Float)),
-            Operation::Add { .. } => x.shallow_clone(),
+            Operation::Dropout { rate } => match mode {
+                Mode::Training(dropout) => dropout.drop(x, *rate),
+                Mode::Evaluation => x.shallow_clone(),
+            },
+            Operation::Images | Operation::Add { .. } | Operation::Concatenate => x.shallow_clone(),
         }
     }
 
@@ -111,22 +129,6 @@ impl Operation {
             Operation::Add { in_place: false } => inputs[0] + inputs[1],
             _ => Tensor::cat(inputs, 1),
         }
-    }
-}
-
-/// A layer that has no tensors of its own.
-fn plain(layer: &Layer, x: &Tensor, mode: &mut Mode<'_>) -> Tensor {
-    let (stride, sides) =
-        (|window: &Window| [window.stride as i64; 2], |window: &Window| [window.height as i64, window.width as i64]);
-    let padding = |window: &Window| window.padding().map(|zeros| zeros as i64);
-    match (layer, mode) {
-        (Layer::MaxPool(Window { height: 2, width: 2, stride: 2, .. }), _) => max_pool(x),
-        (Layer::MaxPool(window), _) => x.max_pool2d(sides(window), stride(window), padding(window), [1, 1], false),
-        (Layer::AveragePool(window), _) => x.avg_pool2d(sides(window), stride(window), padding(window), false, true, None),
-        (Layer::SpatialAverage, _) => global_mean(x),
-        (Layer::Flatten, _) => x.flatten(1, -1),
-        (Layer::Dropout { rate }, Mode::Training(dropout)) => dropout.drop(x, *rate),
-        _ => x.shallow_clone(),
     }
 }
 
@@ -225,13 +227,19 @@ fn operation(network: &Network, index: usize, state: &ModelState) -> Operation {
         is_free && uses(network, first) == 1
     });
     match &node.layer {
+        Layer::Images => Operation::Images,
         Layer::Conv { name, window, bias, .. } => Operation::Conv(Conv::windowed(state, name, *window, *bias)),
         Layer::BatchNorm { name } => norm(state, name, false),
         Layer::Relu => Operation::Relu { in_place },
+        Layer::MaxPool(window) => Operation::MaxPool(*window),
+        Layer::AveragePool(window) => Operation::AveragePool(*window),
+        Layer::SpatialAverage => Operation::SpatialAverage,
+        Layer::Flatten => Operation::Flatten,
         Layer::FullyConnected { name, .. } if index + 1 == network.nodes.len() => Operation::Scores(Dense::of(state, name)),
         Layer::FullyConnected { name, .. } => Operation::Dense(Dense::of(state, name)),
         Layer::Add => Operation::Add { in_place },
-        layer => Operation::Plain(layer.clone()),
+        Layer::Concatenate => Operation::Concatenate,
+        Layer::Dropout { rate } => Operation::Dropout { rate: *rate },
     }
 }
 
