@@ -486,7 +486,7 @@ def _tell_update(optimizer, number):
         if call.backwards < State.backwards:
             core.tell_once("backward behind the average", scaling.last_backward())
     if calls_by_hand:
-        call_order.look("order of averages", exchanged, calls_by_hand, calls_by_hand[0].chosen)
+        call_order.look("order of averages", exchanged, calls_by_hand)
     if clipped[1] is not None:
         calls = calls_by_hand or _sums_of_all(with_gradient)
         if calls and all(call.number > clipped[0] for call in calls):
@@ -616,7 +616,7 @@ def _look_at_weights(parameters, number):
     own = [parameter for parameter in parameters if digest.address(parameter) in by_hand]
     touched = [by_hand[digest.address(parameter)] for parameter in own]
     if len(touched) * 2 > len(parameters):
-        call_order.look("order of weights by " + touched[0].name, own, touched, touched[0].chosen)
+        call_order.look("order of weights by " + touched[0].name, own, touched)
     if touched and touched[0].name == "broadcast":
         if number == 0 and len(touched) < len(parameters):
             core.tell_once("part broadcast", touched[0].chosen, (str(len(touched)), str(len(parameters))))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Cause, Finding, Topic};
-use super::inspection::{Inspection, collective, differ, known, pass, update};
+use super::inspection::{Inspection, collective, differ, known, pass, update, wrapped};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
@@ -94,23 +94,27 @@ pub(super) fn of_a_part(seen: &Inspection) -> Option<(String, &'static str)> {
     Some((format!("the program averages {count} of the {all} numbers in them by itself, at line {}", report.place.line), EVERY))
 }
 
-/// Ranks that call a collective for their tensors in different orders. Calls meet in the order of the calls, so each rank sends another
+/// Ranks that send their tensors from one line in different orders. Calls meet in the order of the calls, so each rank sends another
 /// tensor to the same one.
 pub(super) fn out_of_order(seen: &Inspection, by: &str) -> Option<Cause> {
-    let tellers = seen.tellers(by);
-    let mut others = tellers.iter();
-    let (rank, first) = others.next()?;
-    let (other, second) = others.find(|(_, report)| report.settings.first() != first.settings.first())?;
-    let names = first.settings.iter().zip(&second.settings).enumerate().skip(1);
-    let met = names.clone().find(|(_, (one, two))| one != two).map_or_else(String::new, |(number, (one, two))| {
-        format!(": number {number} is {one} on rank {rank}, and {two} on rank {other}")
-    });
-    Some((
-        format!("the program sends them one by one, in another order on each rank{met}"),
-        known(&first.place),
-        "walk through model.parameters(), or sorted names, which have one order: that of a set is another one in each process"
-            .to_owned(),
-    ))
+    let mut lines: BTreeMap<usize, BTreeMap<usize, &WrappedReport>> = BTreeMap::new();
+    for (rank, report) in seen.of_all(wrapped).filter(|(_, report)| report.by == by) {
+        lines.entry(report.place.line).or_default().entry(rank).or_insert(report);
+    }
+    lines.values().find_map(|ranks| {
+        let (rank, first) = ranks.first_key_value()?;
+        let (other, second) = ranks.iter().find(|(_, report)| report.settings.first() != first.settings.first())?;
+        let names = first.settings.iter().zip(&second.settings).enumerate().skip(1);
+        let met = names.clone().find(|(_, (one, two))| one != two).map_or_else(String::new, |(call, (one, two))| {
+            format!(": call {call} of an update sends {one} on rank {rank}, and {two} on rank {other}")
+        });
+        Some((
+            format!("the program sends them one by one, and the ranks in different orders{met}"),
+            known(&first.place),
+            "send them in the same order on all ranks, as that of model.parameters() or of sorted names: a set, a shuffle, or a sort by a rank's own values gives each process another order"
+                .to_owned(),
+        ))
+    })
 }
 
 /// A part of the model that was replaced after the optimizer was made.

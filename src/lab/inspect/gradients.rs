@@ -11,6 +11,9 @@ use crate::domain::event::{CollectiveReport, InspectedUpdate, WrappedReport};
 const TOPIC: Topic = Topic::Gradients;
 const COST: &str = "each rank trains on its own share alone, and the ranks drift apart without an error";
 
+/// What a rank tells of the order of its own averages.
+const ORDER: &str = "order of averages";
+
 type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
@@ -99,7 +102,13 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         format!("update {first}")
     };
     let optimizer = &reports.values().next()?.optimizer;
-    let cost = if super::errors::has_ended(seen) { "the training ends with an error" } else { COST };
+    let cost = if super::errors::has_ended(seen) {
+        "the training ends with an error"
+    } else if out_of_order(seen, ORDER).is_some() {
+        "each layer gets gradients of another one of its shape"
+    } else {
+        COST
+    };
     let said = format!("the gradients of {} differ at {many} ({optimizer}): {what}", names(reports.keys()));
     Some(TOPIC.wrong(said, place, cost, remedy))
 }
@@ -120,7 +129,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         let remedy = "average them behind the last backward pass, right in front of optimizer.step()";
         return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
     }
-    if let Some(cause) = out_of_order(seen, "order of averages") {
+    if let Some(cause) = out_of_order(seen, ORDER) {
         return Some(cause);
     }
     if wrapper.is_none() && own().all(|update| update.averaged_by_hand == 0) {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::apart::{fields_apart, in_eval_mode, looked_for_early, part_sent, skipped};
-use super::finding::{Finding, Topic};
+use super::applied::out_of_order;
+use super::finding::{Cause, Finding, Topic};
 use super::inspection::{Inspection, differ, is_by_hand, known, no_update, ranks as names, state, update};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
 
@@ -41,8 +42,7 @@ fn why_not(seen: &Inspection, topic: Topic) -> Option<Finding> {
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let topic = Topic::Weights;
-    let orders = ["order of weights by broadcast", "order of weights by all_reduce"];
-    if let Some((what, place, remedy)) = orders.iter().find_map(|by| super::applied::out_of_order(seen, by)) {
+    if let Some((what, place, remedy)) = out_of_order(seen, "order of weights by all_reduce") {
         return vec![topic.wrong(format!("weights are mixed up: {what}"), place, MIXED, remedy)];
     }
     if let Some(why) = why_not(seen, topic) {
@@ -183,7 +183,7 @@ fn last_at_start(seen: &Inspection, (rank, index): (usize, usize), action: State
 }
 
 /// Why weights differ before the first update.
-fn start(seen: &Inspection, index: usize) -> (String, Option<Place>, String) {
+fn start(seen: &Inspection, index: usize) -> Cause {
     // What some ranks loaded before a broadcast has come to all ranks with it.
     let is_sent = is_sent_behind_loads(seen, index);
     let loaded = loaded_by_some(seen, StateAction::LoadedModel, Some(index)).filter(|_| !is_sent);
@@ -194,6 +194,9 @@ fn start(seen: &Inspection, index: usize) -> (String, Option<Place>, String) {
             "load them on all ranks, or before the model is wrapped (the wrapper sends those of rank 0)",
         ));
         return (format!("{who} loaded weights, and the others did not"), place, remedy.to_owned());
+    }
+    if let Some(cause) = out_of_order(seen, "order of weights by broadcast") {
+        return cause;
     }
     let early = seen.ranks.keys().flat_map(|rank| at_start(seen, *rank, index)).map(|(_, report)| report);
     let loads: Vec<&StateReport> = early.filter(|report| report.action == StateAction::LoadedModel).collect();

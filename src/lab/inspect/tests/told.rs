@@ -35,13 +35,14 @@ fn what_a_rank_tells_is_judged_with_its_line() {
         report.settings = vec!["Centre".into()];
         digest(rank, report);
     };
+    let unequal = || updates(|rank, update| update.weights = format!("w{} of {rank}", update.update));
     let unmet = || without(|_, report| matches!(report, InspectorReport::Collective(_)));
     let cleared = |_: usize, report: &mut WrappedReport| report.settings = vec!["3".into(), "4".into()];
     let mistakes = [
         (each(right(), "cleared unused", cleared), (Topic::Gradients, Look, 70)),
         (each(apart(), "backward by hand", |_, _| ()), (Topic::Gradients, Wrong, 70)),
         (each(apart(), "order of averages", words), (Topic::Gradients, Wrong, 70)),
-        (each(right(), "order of weights by broadcast", words), (Topic::Weights, Wrong, 70)),
+        (each(unequal(), "order of weights by broadcast", words), (Topic::Weights, Wrong, 70)),
         (each(right(), "order of weights by all_reduce", words), (Topic::Weights, Wrong, 70)),
         (each(right(), "copy of the model", digest), (Topic::Weights, Look, 70)),
         (each(right(), "module beside the model", beside), (Topic::Weights, Look, 70)),
@@ -61,7 +62,8 @@ fn what_a_rank_tells_is_judged_with_its_line() {
     for (lines, expected) in mistakes {
         assert_eq!(objections(&lines, true), [expected]);
     }
-    for by in ["order of weights by broadcast", "copy of the model", "buffers behind the broadcast", "logged alone: val_loss"] {
+    assert_eq!(objections(&each(right(), "order of weights by broadcast", words), true), [], "zeros came instead of zeros");
+    for by in ["order of weights by all_reduce", "copy of the model", "buffers behind the broadcast", "logged alone: val_loss"] {
         assert_eq!(objections(&each(right(), by, |_, report| report.after = "equal".into()), true), [], "{by}");
     }
     assert_eq!(objections(&with(right(), 4, &[1], &written("append", "/work/log.txt")), true), [], "one rank writes the log");
