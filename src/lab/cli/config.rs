@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use super::output::{Usage, print_done, say};
-use crate::host::{access, files};
-use crate::tui::config::{self, Config};
+use crate::host::{self, access, files};
+use crate::tui::config::Config;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +43,7 @@ enum Action {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let usual = || config::path().ok_or_else(|| Usage("no home folder: set HVD_LAB_CONFIG to a file".into()));
+    let usual = || host::config_file().ok_or_else(|| Usage("no home folder: set HVD_LAB_CONFIG to a file".into()));
     // What is wrong is said line by line.
     let read = |path: &PathBuf| {
         let (config, problems) = Config::read(path).with_context(|| format!("`{}` cannot be read", path.display()))?;

@@ -2,12 +2,12 @@
 //!
 //! It is only written on request. A value that cannot be read is named with its line, and stays at its default.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fmt, io};
 
 use toml::de::{DeTable, DeValue};
 
-use crate::host::{self, read};
+use crate::host::read;
 use crate::tui::widgets::Look;
 
 /// Far more than all keys with a word on each.
@@ -196,12 +196,6 @@ fn unknown(name: &str) -> String {
             format!("unknown key `{name}`: there are {}", names.join(", "))
         }
     }
-}
-
-/// Where the file is or would be: HVD_LAB_CONFIG, else beside the runs where HVD_LAB_HOME names their place, else in the
-/// user's folder of configurations.
-pub fn path() -> Option<PathBuf> {
-    host::config_file()
 }
 
 #[cfg(test)]

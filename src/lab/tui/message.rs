@@ -14,9 +14,11 @@ use crate::tui::widgets::Background;
 
 #[derive(Clone, Debug)]
 pub enum Message {
+    /// A key was pressed, or let go.
     Key(KeyEvent),
     /// The first line of what was pasted, made safe.
     Paste(String),
+    /// A button, the wheel, or a pressed button that moves.
     Mouse(MouseEvent),
     /// The background that the terminal reports.
     Background(Background),
@@ -37,18 +39,20 @@ pub enum Message {
     /// Unix time in seconds, often while messages are played.
     Beat(f64),
     /// A recording was played a little further.
-    Replay(Box<ReplayStep>),
+    Replay(Position, Box<Played>),
     /// Lines of the log of a run.
     Log(RunId, Box<LogPage>),
     /// What a run shows of each step, and which steps are done for the first time.
     Judged(Box<Judged>),
     /// The runs that take turns, as they are kept, and the one that was begun just now.
     Series(Option<Series>, Option<RunId>),
+    /// What the runs that take turns have shown so far.
     Results(Option<Results>),
     /// How the shared machine stands; `None` where it is not shared.
     Queue(Option<Box<SharedMachine>>),
     /// What the progress file holds.
     Progress(Reading),
+    /// What the devices of this host do now.
     Telemetry(TelemetrySample),
     /// Which images the next run would train on.
     Data(DataInfo),
@@ -57,12 +61,10 @@ pub enum Message {
     /// The editor has given the terminal back; what was wrong with it.
     Edited(Option<String>),
     /// The lines of the user's own program, to be shown around one of them: there is no editor.
-    Program {
-        file: String,
-        line: usize,
-        lines: Vec<String>,
-    },
+    Program { file: String, line: usize, lines: Vec<String> },
+    /// A run that was asked for has started.
     Started(RunId),
+    /// A run goes on from its last checkpoint.
     Continued(RunId),
     /// The run folders were changed as asked.
     Changed(Changed),
@@ -76,11 +78,4 @@ pub enum Message {
     Leave,
     /// The job is asked to stop, as by Ctrl-Z.
     Suspend,
-}
-
-/// A step of the player.
-#[derive(Clone, Debug)]
-pub struct ReplayStep {
-    pub position: Position,
-    pub played: Played,
 }

@@ -59,10 +59,9 @@ use self::io::runner::Runner;
 pub use self::io::terminal::needs_ascii;
 use self::io::terminal::{self, Screen};
 use actions::effect::{Effect, TerminalOrder};
-use actions::news::ExerciseNews;
 use app::session::{self, Keeper};
 use app::update::update;
-use app::{header, start, view};
+use app::{start, view, windows};
 use collectives::stage::Stage;
 use message::Message;
 use state::State;
@@ -109,18 +108,10 @@ enum EffectRunner {
 }
 
 impl EffectRunner {
-    /// As [`Runner::editor`].
-    fn editor(&self) -> anyhow::Result<(Vec<String>, ExerciseNews)> {
+    /// The runner of a lab, which has programs to edit: a recording has none.
+    fn lab(&self) -> anyhow::Result<&Runner> {
         match self {
-            EffectRunner::Lab(runner) => runner.editor(),
-            EffectRunner::Replay(_) => anyhow::bail!("a recording is played: `hvd-lab exercise edit` opens your own trainer"),
-        }
-    }
-
-    /// As [`editor::at_line`].
-    fn program(&self, file: &str, line: usize) -> anyhow::Result<Opened> {
-        match self {
-            EffectRunner::Lab(_) => editor::at_line(file, line),
+            EffectRunner::Lab(runner) => Ok(runner),
             EffectRunner::Replay(_) => anyhow::bail!("a recording is played: the program is not part of it"),
         }
     }
@@ -180,21 +171,20 @@ async fn show(options: Options) -> anyhow::Result<()> {
     };
     // A replay is not remembered, so the tour would come again each time.
     state.help.toured |= state.shared.replay.is_some();
-    let home = if state.shared.replay.is_none() { RunStore::default_home().ok() } else { None };
-    let session = home.map(|home| session::path(&home));
+    let session = RunStore::default_home().ok().filter(|_| state.shared.replay.is_none()).map(|home| session::path(&home));
     let mut keeper = Keeper::start(session.as_deref());
     session::settle(&mut state, session.as_deref(), options.tour, terminal::needs_ascii());
     if state.shared.replay.is_none() {
         state.shared.now_s = host::now_s();
-    }
-    if state.shared.replay.is_none() && launch::is_being_built() {
-        state.shared.inform("the trainer is still being built: a run started now waits for it");
+        if launch::is_being_built() {
+            state.shared.inform("the trainer is still being built: a run started now waits for it");
+        }
     }
     let mut screen =
         Screen::enter(state.preferences.mouse, state.preferences.config.title).context("the terminal cannot be used")?;
     update(&mut state, terminal::size());
     // If the terminal is gone already, the screen ends at once, as below.
-    state.done = screen.draw(header::title(&state), |frame| view::draw(frame, &state)).is_err();
+    state.done = screen.draw(view::title(&state), |frame| view::draw(frame, &state)).is_err();
     if state.shared.theme.colour && state.shared.theme.background == Background::Unknown {
         // The reply comes among the keys, whenever the terminal gets to it. A terminal that is gone already is found below.
         let _ = screen.ask_background();
@@ -223,13 +213,14 @@ async fn show(options: Options) -> anyhow::Result<()> {
         while !state.done {
             // We check before each message: while messages pour in the timer would come too late.
             if changed && Instant::now() >= next_frame {
-                if screen.draw(header::title(&state), |frame| view::draw(frame, &state)).is_err() {
+                if screen.draw(view::title(&state), |frame| view::draw(frame, &state)).is_err() {
                     // The terminal is gone. Runs continue.
                     break;
                 }
                 changed = false;
                 drawn = Instant::now();
             }
+            let asks = windows::about(&state).and_then(|about| about.each_second);
             let news_left = state.shared.notice_left_s().map(Duration::from_secs_f64);
             let message = tokio::select! {
                 biased;
@@ -258,7 +249,7 @@ async fn show(options: Options) -> anyhow::Result<()> {
                 // One wake-up for each piece of news, however long the screen is idle.
                 () = sleep(news_left.unwrap_or_default()), if news_left.is_some() => Message::NoticeIsOld,
                 _ = beat.tick(), if state.collectives.player.is_playing && state.windows.has::<Stage>() => Message::Beat(host::now_s()),
-                _ = second.tick(), if state.shared.shows_time() || state.windows.each_second().is_some() => Message::Tick(host::now_s()),
+                _ = second.tick(), if state.shared.shows_time() || asks.is_some() => Message::Tick(host::now_s()),
             };
             let due = match message {
                 Message::Key(_) | Message::Paste(_) | Message::Resize(..) => Instant::now(),
@@ -301,46 +292,37 @@ fn perform(
     let mut effects = VecDeque::from(effects);
     // What an update asks for after an effect is for the runner, which answers by message: so this ends.
     while let Some(effect) = effects.pop_front() {
-        let order = match effect {
-            Effect::Terminal(order) => order,
-            effect => {
-                effect_runner.perform(effect);
-                continue;
-            }
+        let Effect::Terminal(order) = effect else {
+            effect_runner.perform(effect);
+            continue;
         };
-        match order {
+        let (mut words_of_editor, copied) = (None, "copied to the terminal's clipboard (OSC 52), if it allows it");
+        let answered = match order {
             // The terminal is the editor's.
-            TerminalOrder::Edit | TerminalOrder::OpenProgram { .. } if editing.is_some() => {}
-            TerminalOrder::Copy(text) => {
-                let copied = match screen.copy(&text) {
-                    Ok(()) => Message::Done("copied to the terminal's clipboard (OSC 52), if it allows it".into()),
-                    Err(error) => Message::Failed(format!("not copied: {error}")),
-                };
-                effects.extend(update(state, copied));
+            TerminalOrder::Edit | TerminalOrder::OpenProgram { .. } if editing.is_some() => Ok(None),
+            TerminalOrder::Copy(text) => screen.copy(&text).map(|()| Some(Message::Done(copied.into()))).context("not copied"),
+            TerminalOrder::Announce(text) => Ok(screen.announce(&text, &state.preferences.config).map(|()| None)?),
+            TerminalOrder::CaptureMouse(capture) => Ok(screen.capture_mouse(capture).map(|()| None)?),
+            TerminalOrder::Edit => effect_runner.lab().and_then(Runner::editor).map(|(words, news)| {
+                words_of_editor = Some(words);
+                Some(Message::Exercise(news))
+            }),
+            TerminalOrder::OpenProgram { file, line } => {
+                effect_runner.lab().and_then(|_| editor::at_line(&file, line)).map(|opened| match opened {
+                    Opened::Lines(lines) => Some(Message::Program { file, line, lines }),
+                    Opened::Editor(words) => {
+                        words_of_editor = Some(words);
+                        None
+                    }
+                })
             }
-            TerminalOrder::Announce(text) => screen.announce(&text, &state.preferences.config)?,
-            TerminalOrder::CaptureMouse(capture) => screen.capture_mouse(capture)?,
-            TerminalOrder::Edit => match effect_runner.editor() {
-                Ok((words, news)) => {
-                    effects.extend(update(state, Message::Exercise(news)));
-                    screen.release();
-                    *editing = Some(tokio::task::spawn_blocking(move || editor::run(&words)));
-                }
-                Err(error) => effects.extend(update(state, Message::Failed(format!("{error:#}")))),
-            },
-            TerminalOrder::OpenProgram { file, line } => match effect_runner.program(&file, line) {
-                Ok(Opened::Editor(words)) => {
-                    screen.release();
-                    *editing = Some(tokio::task::spawn_blocking(move || editor::run(&words)));
-                }
-                Ok(Opened::Lines(lines)) => effects.extend(update(state, Message::Program { file, line, lines })),
-                Err(error) => effects.extend(update(state, Message::Failed(format!("{error:#}")))),
-            },
-            TerminalOrder::Suspend => {
-                if let Err(error) = screen.suspend() {
-                    effects.extend(update(state, Message::Failed(format!("not suspended: {error}"))));
-                }
-            }
+            TerminalOrder::Suspend => screen.suspend().map(|()| None).context("not suspended"),
+        };
+        let message = answered.unwrap_or_else(|error| Some(Message::Failed(format!("{error:#}"))));
+        effects.extend(message.into_iter().flat_map(|message| update(state, message)));
+        if let Some(words) = words_of_editor {
+            screen.release();
+            *editing = Some(tokio::task::spawn_blocking(move || editor::run(&words)));
         }
     }
     Ok(())

@@ -1,12 +1,10 @@
 //! A window with what the notices have said: they leave by themselves, and one covers the other.
 
-use crossterm::event::KeyCode as K;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
-use super::actions::On::{Char, Code, Ctrl};
-use super::actions::{Binding, Command, row};
-use super::state::{Page, State, View, Window};
-use crate::columns::wrap;
+use super::actions::{Binding, Char, Code, Command, Ctrl, K, row};
+use super::state::{About, Page, State, View, Window};
+use super::widgets::Sheet;
 use crate::domain::units;
 
 #[derive(Clone, Debug, Default)]
@@ -16,18 +14,17 @@ pub static KEYS: &[Binding] =
     &[row(&[Code(K::Esc), Char('K'), Char('q'), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
 
 impl Window for Notices {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
+    fn about(&self, _: &State) -> About {
+        About { keys: KEYS, scrolls: true, ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
         Some(Page::view("What was said", columns, 92, |width| lines(state, width)))
     }
-
-    fn scrolls(&self) -> bool {
-        true
-    }
 }
+
+/// Columns of how long ago it was.
+const AGO: usize = 13;
 
 /// The newest first, each with how long ago it came.
 fn lines(state: &State, width: usize) -> Vec<Line<'static>> {
@@ -35,17 +32,13 @@ fn lines(state: &State, width: usize) -> Vec<Line<'static>> {
     if shared.said.is_empty() {
         return vec![Line::styled("Nothing has been said yet.", theme.dim())];
     }
-    let mut lines = Vec::new();
+    let mut sheet = Sheet::new(theme, width, AGO);
     for (at_s, notice) in shared.said.iter().rev() {
-        let ago = format!("{:>11}  ", units::ago(shared.now_s - at_s));
+        let ago = format!("{:>11}", units::ago(shared.now_s - at_s));
         let (problem, style) = if notice.is_error { ("Problem: ", theme.warn()) } else { ("", theme.text()) };
-        let text = wrap(&format!("{problem}{}", notice.text), width.saturating_sub(ago.len()));
-        for (index, line) in text.into_iter().enumerate() {
-            let before = if index == 0 { ago.clone() } else { " ".repeat(ago.len()) };
-            lines.push(Line::from(vec![Span::styled(before, theme.dim()), Span::styled(line, style)]));
-        }
+        sheet.styled_fact(&ago, &format!("{problem}{}", notice.text), style);
     }
-    lines
+    sheet.lines
 }
 
 #[cfg(test)]

@@ -8,14 +8,7 @@ pub mod typed_line;
 use std::any::Any;
 use std::fmt::Debug;
 
-use crossterm::event::KeyCode as K;
-
-use super::actions::action::Action;
-use super::actions::command::Command;
-use super::actions::effect::Effect;
-use super::actions::keys::On::{Char, Code, Ctrl};
-use super::actions::keys::{Binding, row};
-use super::actions::pane::Pane;
+use super::actions::{Action, Binding, Char, Code, Command, Ctrl, Effect, K, Pane, row};
 use super::chart::state::Chart;
 use super::collectives::state::Collectives;
 use super::devices::state::Devices;
@@ -24,7 +17,7 @@ use super::forms::state::Forms;
 use super::help::state::Help;
 use super::lesson::state::Lesson;
 use super::log::state::Log;
-use super::next_run::state::NextRun;
+use super::next_run::fields::NextRun;
 use super::preferences::{Dragged, Preferences, Tried};
 use super::runs::state::Runs;
 use super::series::state::SeriesView;
@@ -34,7 +27,7 @@ use super::widgets::theme::Theme;
 use crate::launch::Preset;
 use crate::runs::RunId;
 
-pub use super::window::{FRAME, Page, Question, View};
+pub use super::window::{FRAME, Page, View};
 
 /// One owner, changed by `update` only, drawn by `view`.
 #[derive(Clone, Debug)]
@@ -100,11 +93,24 @@ impl State {
 pub static CLOSE: &[Binding] =
     &[row(&[Code(K::Esc), Char('q'), Code(K::Enter), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
 
+/// What a window is like now.
+#[derive(Debug, Default)]
+pub struct About {
+    /// The keys that it knows: dispatch, footer and help read them here.
+    pub keys: &'static [Binding],
+    /// Whether the keys of pages scroll its lines.
+    pub scrolls: bool,
+    /// The run that it is about: it closes when the run is gone.
+    pub run: Option<RunId>,
+    /// What it asks for once a second while it is in front.
+    pub each_second: Option<Effect>,
+}
+
 /// A window in front of the panes: its keys, what they do, and what it shows.
 pub trait Window: Any + Debug + Boxed {
-    /// The keys that it knows now: dispatch, footer and help read them here. Those of a window of lines alone close it.
-    fn keys(&self, _state: &State) -> &'static [Binding] {
-        CLOSE
+    /// What it is like now. A window of lines alone scrolls, and its keys close it.
+    fn about(&self, _state: &State) -> About {
+        About { keys: CLOSE, scrolls: true, ..About::default() }
     }
 
     /// What it shows when `columns` are available.
@@ -120,23 +126,8 @@ pub trait Window: Any + Debug + Boxed {
         None
     }
 
-    /// What it asks for once a second while it is in front.
-    fn each_second(&self) -> Option<Effect> {
-        None
-    }
-
-    /// Whether the keys of pages scroll its lines.
-    fn scrolls(&self) -> bool {
-        false
-    }
-
     /// A row of its list is chosen by the mouse.
     fn choose(&mut self, _row: usize) {}
-
-    /// The run that it is about.
-    fn run(&self) -> Option<RunId> {
-        None
-    }
 }
 
 /// What becomes of a window after a key, and what it asks for.
@@ -209,18 +200,13 @@ impl Windows {
         Some(self.0.last()?.window.as_ref())
     }
 
-    /// What the one in front asks for once a second.
-    pub fn each_second(&self) -> Option<Effect> {
-        self.front()?.each_second()
-    }
-
     pub fn front_mut(&mut self) -> Option<&mut Box<dyn Window>> {
         Some(&mut self.0.last_mut()?.window)
     }
 
-    /// The first line that is shown of the one in front, if it scrolls.
+    /// The first line that is shown of the one in front, where it scrolls.
     pub fn scroll(&self) -> Option<usize> {
-        self.0.last().filter(|open| open.window.scrolls()).map(|open| open.scroll)
+        Some(self.0.last()?.scroll)
     }
 
     /// The one in front, where it is of this kind.

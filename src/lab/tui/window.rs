@@ -8,8 +8,11 @@ use super::widgets::prompt::Prompt;
 /// What a window shows.
 #[derive(Debug)]
 pub enum View {
+    /// Lines, more than may fit.
     Page(Page),
-    Question(Question),
+    /// Some lines, and the keys that answer.
+    Question { title: &'static str, text: Vec<String> },
+    /// Rows to choose from by typing.
     List(List),
     /// A line at the foot of the screen.
     Line(Prompt),
@@ -34,18 +37,5 @@ impl Page {
     pub fn view(title: impl Into<String>, columns: u16, most: u16, lines: impl FnOnce(usize) -> Vec<Line<'static>>) -> View {
         let columns = columns.saturating_sub(FRAME).min(most);
         View::Page(Page { title: title.into(), columns, lines: lines(usize::from(columns.saturating_sub(FRAME))) })
-    }
-}
-
-/// Some lines, and the keys that answer.
-#[derive(Debug)]
-pub struct Question {
-    pub title: &'static str,
-    pub text: Vec<String>,
-}
-
-impl Question {
-    pub fn view(title: &'static str, text: impl Into<Vec<String>>) -> View {
-        View::Question(Question { title, text: text.into() })
     }
 }

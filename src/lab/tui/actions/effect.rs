@@ -1,4 +1,4 @@
-//! Requests of the screen to the world, as data.
+//! Requests of the screen to the world, as data, and the news that some of them bring.
 //!
 //! `update` performs no effect itself: the runner does, off the thread that draws.
 
@@ -6,27 +6,23 @@ use crate::course::{Prediction, QuestionId, Series};
 use crate::domain::device::RankPlace;
 use crate::domain::fault::FaultRequest;
 use crate::domain::job::{RunSpec, TrainingJob};
-use crate::exercise::Track;
+use crate::exercise::{Language, Track};
 use crate::runs::recording::PlayerOrder;
 use crate::runs::{LogQuery, LogRequest, RunId};
-use crate::tui::actions::change::Change;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    Start {
-        spec: Box<TrainingJob>,
-        preset: String,
-    },
+    /// Start a training with the ten steps.
+    Start { spec: Box<TrainingJob>, preset: String },
     /// Start a run of collectives, a benchmark, a training on photos or a program of the user's own.
     StartOther(Box<RunSpec>),
     /// Start it though the machine has too little room: the user was asked.
     Forced(Box<Effect>),
     /// Train until `epochs` in total.
-    Continue {
-        run: RunId,
-        epochs: usize,
-    },
+    Continue { run: RunId, epochs: usize },
+    /// Ask the supervisor of the run to stop it.
     Stop(RunId),
+    /// Make a fault in a run that is going.
     MakeFault(RunId, FaultRequest),
     /// Follow this run, and no other.
     Watch(RunId),
@@ -37,13 +33,10 @@ pub enum Effect {
     /// Read lines of the followed run.
     ReadLog(RunId, LogRequest),
     /// Write what a query shows of the followed run into a new file.
-    SaveLog {
-        run: RunId,
-        query: LogQuery,
-        name: String,
-    },
+    SaveLog { run: RunId, query: LogQuery, name: String },
     /// Pause, seek or change the speed of the recording that is played.
     Player(PlayerOrder),
+    /// Read the rows of all runs.
     ListRuns,
     /// Read the state of the shared machine.
     ReadQueue,
@@ -53,6 +46,7 @@ pub enum Effect {
     Judge(RunId),
     /// Keep this series in the place of the one before, and begin it.
     BeginSeries(Box<Series>),
+    /// Read the series that is kept.
     ReadSeries,
     /// Begin the next run of the series.
     StartNext,
@@ -63,15 +57,12 @@ pub enum Effect {
     /// Read the progress of the learner.
     ReadProgress,
     /// Keep an answer to a lesson's question.
-    Predict {
-        asked: QuestionId,
-        prediction: Prediction,
-        is_right: bool,
-    },
+    Predict { asked: QuestionId, prediction: Prediction, is_right: bool },
     /// Find out which images such a run would train on.
     LocateData(Box<TrainingJob>),
     /// Ranks of the followed run with their pids on this host, for the devices pane.
     WatchRanks(Vec<RankPlace>),
+    /// Read the learner's program, which is made if it is not there.
     ReadExercise,
     /// Read the language that the learner writes in.
     ReadLanguage,
@@ -85,6 +76,7 @@ pub enum Effect {
     CompareExercise,
     /// Report every save.
     WatchExercise,
+    /// Performed by the owner of the terminal.
     Terminal(TerminalOrder),
 }
 
@@ -103,4 +95,63 @@ pub enum TerminalOrder {
     Announce(String),
     /// Let the terminal tell the mouse, or have it select text as ever.
     CaptureMouse(bool),
+}
+
+/// A change in the run folders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Name the run; an empty name takes the name away.
+    Name(RunId, String),
+    /// Write a note on the run; an empty one takes the note away.
+    Note(RunId, String),
+    /// Move the run to the trash.
+    Delete(RunId),
+    /// Take back an earlier one.
+    Undo(Undo),
+    /// Write a comparison of these runs to a new file.
+    Export { file: String, runs: Vec<RunId>, baseline: RunId, published: bool },
+}
+
+/// Undoes a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undo {
+    /// The name or the note that the run had before.
+    Name(RunId, Option<String>),
+    Note(RunId, Option<String>),
+    /// The run is in the trash.
+    Delete(RunId),
+    /// Whatever was deleted last, perhaps by another lab: here nothing has been changed that could be taken back.
+    LastDelete,
+}
+
+/// The result of a [`Change`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The words for the user.
+    pub text: String,
+    /// A run to put on the screen.
+    pub show: Option<RunId>,
+    /// How to undo it, if it can be undone.
+    pub undo: Option<Undo>,
+}
+
+/// News about the learner's own trainer: a change of the program, or a result of it.
+#[derive(Clone, Debug)]
+pub enum ExerciseNews {
+    /// Where it is, and its text.
+    Read { path: String, program: String },
+    /// The language that the learner writes in, or would by default; whether they said so.
+    Language { language: Language, is_chosen: bool },
+    /// The editor has saved it.
+    Saved,
+    /// One TODO, or the whole program, was reset; `backup` is the file that keeps the earlier text.
+    Reset { number: Option<usize>, program: String, backup: String },
+    /// It does not build: the errors in words.
+    Broken(String),
+    /// A run of it has begun; a further one of a program that passed says what is different.
+    Started(RunId, Option<&'static str>),
+    /// The verdict on all its runs, of which `run` was the first, and notes for the user.
+    Judged { run: Option<RunId>, words: String, notes: Vec<String> },
+    /// Why it could not be built or run at all.
+    Failed(String),
 }

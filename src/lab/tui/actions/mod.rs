@@ -4,17 +4,16 @@
 //! what is to be done outside of it is an [`Effect`], which the application hands to the runner, and the runner answers by a message.
 
 pub mod action;
-pub mod change;
 pub mod command;
 pub mod effect;
 pub mod keys;
-pub mod news;
 pub mod pane;
 
+pub use crossterm::event::KeyCode as K;
+
 pub use action::Action;
-pub use change::{Change, Changed, Undo};
 pub use command::{Command, Move, Prompt, Typing, cycle};
-pub use effect::{Effect, TerminalOrder};
-pub use keys::{BACKSPACE, Binding, ENDS, ENTER, ESCAPE, LEFT_RIGHT, LIST, On, PAGES, UP_DOWN, row};
-pub use news::ExerciseNews;
+pub use effect::{Change, Changed, Effect, ExerciseNews, TerminalOrder, Undo};
+pub use keys::On::{self, Char, Code, Ctrl, Text};
+pub use keys::{BACKSPACE, Binding, ENDS, ENTER, ESCAPE, LEFT_RIGHT, LIST, PAGES, SPACE, UP_DOWN, row};
 pub use pane::Pane;

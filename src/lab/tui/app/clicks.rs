@@ -40,21 +40,16 @@ pub fn handle(state: &mut State, event: MouseEvent) -> Vec<Effect> {
     // Shift turns a wheel that has one axis only.
     let sideways = event.modifiers.contains(KeyModifiers::SHIFT);
     match event.kind {
-        MouseEventKind::Down(MouseButton::Left) => press(state, &shown, at),
-        MouseEventKind::Drag(MouseButton::Left) => {
-            drag(state, &shown, at);
-            Vec::new()
-        }
-        MouseEventKind::Up(_) => {
-            state.dragged = None;
-            Vec::new()
-        }
-        MouseEventKind::ScrollUp if !sideways => wheel(state, &shown, at, Move::Up),
-        MouseEventKind::ScrollDown if !sideways => wheel(state, &shown, at, Move::Down),
-        MouseEventKind::ScrollLeft | MouseEventKind::ScrollUp => wheel(state, &shown, at, Move::Left),
-        MouseEventKind::ScrollRight | MouseEventKind::ScrollDown => wheel(state, &shown, at, Move::Right),
-        _ => Vec::new(),
+        MouseEventKind::Down(MouseButton::Left) => return press(state, &shown, at),
+        MouseEventKind::ScrollUp if !sideways => return wheel(state, &shown, at, Move::Up),
+        MouseEventKind::ScrollDown if !sideways => return wheel(state, &shown, at, Move::Down),
+        MouseEventKind::ScrollLeft | MouseEventKind::ScrollUp => return wheel(state, &shown, at, Move::Left),
+        MouseEventKind::ScrollRight | MouseEventKind::ScrollDown => return wheel(state, &shown, at, Move::Right),
+        MouseEventKind::Drag(MouseButton::Left) => drag(state, &shown, at),
+        MouseEventKind::Up(_) => state.dragged = None,
+        _ => {}
     }
+    Vec::new()
 }
 
 fn drag(state: &mut State, places: &Places, at: Position) {
@@ -137,11 +132,11 @@ fn click(state: &mut State, pane: Pane, area: Rect, at: Position, focus: Focus, 
         _ if !inner.contains(at) => return None,
         Pane::Log => return None,
         Pane::Steps => {
-            let next_run::steps::Hit { step, mark } = next_run::steps::hit(inner, at)?;
+            let (step, is_on_mark) = next_run::steps::hit(inner, at)?;
             shared.step = step;
-            mark.then_some(Command::Switch)
+            is_on_mark.then_some(Command::Switch)
         }
-        Pane::Settings => match next_run::settings::hit((&state.next_run, state.windows.get()), shared, focus, inner, at)? {
+        Pane::Settings => match next_run::settings::hit(state, focus, inner, at)? {
             Setting::Field(field) => {
                 let is_second = std::mem::replace(&mut state.next_run.field, field) == field && was_focused;
                 is_second.then_some(Command::Accept)

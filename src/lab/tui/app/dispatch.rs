@@ -60,7 +60,7 @@ fn act_on(state: &mut State, action: Action) -> Vec<Effect> {
     let actions = match action {
         Action::Effect(effect) => return vec![effect],
         Action::Watch(run) => return watch(state, run),
-        Action::RefreshChart => return refresh_chart(state),
+        Action::RefreshChart => return state.chart.refresh(&mut state.shared),
         Action::Press(pane, command) => {
             if let Some(pane) = pane {
                 focus(state, pane);
@@ -69,20 +69,17 @@ fn act_on(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::Keys(title) => help::windows::show_keys_of(state, title),
         Action::Stop => runs::confirm::stop(state),
-        Action::AskAnyway(why, start) => {
-            next_run::confirm_start::ask_anyway(state, why, start);
-            return Vec::new();
-        }
+        Action::AskAnyway(why, start) => next_run::confirm_start::ask_anyway(state, why, start),
         Action::ShowRank(rank) => {
             state.devices.choose_rank(rank);
             if state.focus != Pane::Devices {
                 focus(state, Pane::Log);
             }
-            return Vec::new();
+            Vec::new()
         }
         Action::Leave => {
             state.done = true;
-            return Vec::new();
+            Vec::new()
         }
         Action::Lesson => lesson::reading::open(state),
         Action::LessonOf(number) => lesson::reading::open_number(state, number),
@@ -102,14 +99,7 @@ pub fn watch(state: &mut State, run: RunId) -> Vec<Effect> {
     state.shared.watched = Some(Watched::new(run));
     state.devices.forget_others();
     state.log = state.log.of_another_run(LogTab::opening(&state.shared));
-    let mut effects = vec![Effect::WatchRanks(Vec::new()), Effect::Watch(run)];
-    effects.extend(read_log(state));
-    effects.extend(refresh_chart(state));
-    effects
-}
-
-fn refresh_chart(state: &mut State) -> Vec<Effect> {
-    state.chart.refresh(&mut state.shared)
+    [vec![Effect::WatchRanks(Vec::new()), Effect::Watch(run)], read_log(state), state.chart.refresh(&mut state.shared)].concat()
 }
 
 /// Tells the log where its pane is, which says what of it is in sight.

@@ -3,13 +3,11 @@
 //! A feature with a window registers here by its opening key, and needs nothing else: footer, help and palette read the same
 //! row. A pane is registered below, has its name in `actions::pane` and its place in `layout`.
 
-use crossterm::event::KeyCode as K;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::screen;
-use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, Command as C, ESCAPE, On, Pane, keys};
+use crate::tui::actions::{Action, Binding, Char, Code, Command as C, Command, Ctrl, ESCAPE, K, On, Pane, keys};
 use crate::tui::next_run::fields::Field;
 use crate::tui::state::{State, open};
 use crate::tui::widgets::{Focus, slot};
@@ -139,7 +137,7 @@ pub fn draw(frame: &mut Frame, area: Rect, pane: Pane, state: &State, focus: Foc
     let shared = &state.shared;
     match pane {
         Pane::Steps => next_run::steps::draw(frame, area, shared, focus),
-        Pane::Settings => next_run::settings::draw(frame, area, (&state.next_run, state.windows.get()), shared, focus),
+        Pane::Settings => next_run::settings::draw(frame, area, state, focus),
         Pane::Devices => devices::draw::draw(frame, area, &state.devices, shared, focus),
         Pane::Chart => chart::draw::draw(frame, area, &state.chart, shared, focus),
         Pane::Log => log::draw::draw(frame, area, &state.log, shared, focus, slot::width(turns)),

@@ -11,8 +11,7 @@ use crate::tui::replay;
 use crate::tui::shared::gain::{Gain, Pair, shortened};
 use crate::tui::shared::{Shared, Watched, has_steps, is_of_collectives};
 use crate::tui::state::State;
-use crate::tui::widgets::fitted::{self, Part};
-use crate::tui::widgets::{bar, sign};
+use crate::tui::widgets::{Part, bar, fitted, sign};
 
 /// Columns of each of the two bars, the widest first; without any where none has room.
 const BARS: [usize; 4] = [24, 16, 10, 6];
@@ -52,7 +51,7 @@ pub fn parts(state: &State, width: usize) -> Vec<Part> {
     wider.find(|parts| fitted::width(parts) <= width).unwrap_or_else(|| with_bars(0))
 }
 
-fn words(rank: u8, text: impl AsRef<str>) -> Part {
+pub fn words(rank: u8, text: impl AsRef<str>) -> Part {
     Part::new(rank, text, Style::new())
 }
 
@@ -61,15 +60,8 @@ fn without_run(shared: &Shared) -> Vec<Part> {
     if shared.is_starting() {
         return vec![Part::new(rank::ANSWER, " a run is starting …", theme.accent())];
     }
-    let text = if shared.listed { " no run yet: press " } else { " reading the runs … press " };
-    let part = |text: &'static str, style: Style| Part::new(rank::ANSWER, text, style);
-    vec![
-        part(text, theme.dim()),
-        part("r", theme.key()),
-        part(" to run, ", theme.dim()),
-        part("?", theme.key()),
-        part(" for help", theme.dim()),
-    ]
+    let found = if shared.listed { "no run yet:" } else { "reading the runs …" };
+    Part::with_keys(rank::ANSWER, &format!(" {found} press `r` to run, `?` for help"), theme.key(), theme.dim())
 }
 
 /// ` run 2 ▶ running  epoch 2/3 55 %`
@@ -84,14 +76,8 @@ fn how_it_stands(shared: &Shared, watched: &Watched) -> Vec<Part> {
     } else {
         parts.push(Part::new(rank::STATE, format!(" {}", status.state.name()), theme.state(status.state)));
     }
-    if status.state == RunState::Running
-        && let Some(config) = watched.config()
-    {
-        let epoch = match watched.is_testing() {
-            true => "  testing".to_owned(),
-            false => format!("  epoch {}/{}", watched.epoch().max(1), config.epochs),
-        };
-        parts.push(words(rank::EPOCH, epoch));
+    if let Some(place) = watched.place().filter(|_| status.state == RunState::Running) {
+        parts.push(words(rank::EPOCH, format!("  {place}")));
         parts.push(words(rank::PART_DONE, format!(" {:.0} %", watched.progress() * 100.0)));
     }
     parts
@@ -132,12 +118,9 @@ pub fn cause(status: &RunStatus) -> String {
 
 fn collectives(shared: &Shared, run: &RunSummary) -> Vec<Part> {
     let status = shared.status(run.id).map_or(String::new(), |status| status.message.clone());
-    vec![
-        words(rank::ANSWER, "  collectives; "),
-        Part::new(rank::ANSWER, "C", shared.theme.key()),
-        words(rank::ANSWER, " shows them"),
-        words(rank::MORE, format!("  {status}")),
-    ]
+    let mut parts = Part::with_keys(rank::ANSWER, "  collectives; `C` shows them", shared.theme.key(), Style::new());
+    parts.push(words(rank::MORE, format!("  {status}")));
+    parts
 }
 
 /// `1 rank 2959/s ████····  2 ranks 5581/s ███████·  1.89x of 2x, 94 %`
@@ -219,22 +202,16 @@ pub fn of_as_many_ranks(shared: &Shared, pair: Pair) -> Vec<Part> {
         parts.push(Part::new(rank::ANSWER, text, shared.theme.key()));
     }
     // A colon goes with what follows it: a line never ends in one.
-    let join = if accuracy.is_some() { ", " } else { ": " };
+    let (join, apart, rank) = if accuracy.is_some() { (", ", "; ", rank::IDEAL) } else { (": ", ": ", rank::ANSWER) };
     // Ranks that share no work have no speed to speak of.
-    if let Some([what, more]) = pair.runs().iter().find_map(|run| shared.shared_machine(run)) {
-        parts.push(Part::new(rank::MORE, format!("{join}{what}{more}"), shared.theme.warn()));
+    parts.push(if let Some([what, more]) = pair.runs().iter().find_map(|run| shared.shared_machine(run)) {
+        Part::new(rank::MORE, format!("{join}{what}{more}"), shared.theme.warn())
     } else if let Err(reason) = shared.gain_over(pair.after, pair.before) {
-        parts.push(words(
-            rank::MORE,
-            format!("{}no speed-up: {}", if accuracy.is_some() { "; " } else { ": " }, shortened(reason)),
-        ));
+        words(rank::MORE, format!("{apart}no speed-up: {}", shortened(reason)))
     } else {
         let [before, after] = pair.runs().map(|run| shared.figures(run).images_per_sec.map_or("–".into(), units::rate));
-        parts.push(words(
-            if accuracy.is_some() { rank::IDEAL } else { rank::ANSWER },
-            format!("{join}{after}/s instead of {before}/s"),
-        ));
-    }
+        words(rank, format!("{join}{after}/s instead of {before}/s"))
+    });
     parts
 }
 

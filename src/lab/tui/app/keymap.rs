@@ -8,8 +8,7 @@ use crossterm::event::KeyEvent;
 
 use super::{features, windows};
 use crate::domain::step::Step;
-use crate::tui::actions::On::{self, Char, Ctrl};
-use crate::tui::actions::{Binding, Command, Command as C, ENDS, Move, Pane, UP_DOWN, keys, row};
+use crate::tui::actions::{Binding, Char, Command as C, Command, Ctrl, ENDS, Move, On, Pane, UP_DOWN, keys, row};
 use crate::tui::help::state::{Entry, Section};
 use crate::tui::state::State;
 use crate::tui::{collectives, replay};

@@ -149,10 +149,7 @@ impl Tiling<'_> {
     /// ```
     fn compact(&mut self, body: Rect, shown: Pane, wish: Wish) -> Vec<(Pane, Rect)> {
         let (devices, other) = match body.width {
-            WIDE.. => {
-                let [devices, other] = Layout::horizontal([Constraint::Fill(1); 2]).areas(body);
-                (devices, other)
-            }
+            WIDE.. => Layout::horizontal([Constraint::Fill(1); 2]).areas::<2>(body).into(),
             _ => {
                 let height = wish.devices.saturating_add(FRAME).clamp(LEAST_PANE.1, (body.height / 2).max(LEAST_PANE.1));
                 self.rows(Split::Devices, body, height, 1)

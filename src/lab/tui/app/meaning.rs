@@ -2,6 +2,7 @@
 //!
 //! Generated images are always named as such.
 
+use super::gain::words;
 use super::hint;
 use crate::dataset::is_generated;
 use crate::domain::units;
@@ -70,13 +71,9 @@ fn next(state: &State) -> Vec<Part> {
     let is_waiting = !state.windows.is_empty();
     let of_key = if is_waiting { theme.dim() } else { theme.key() };
     let of_word = if is_waiting { theme.dim() } else { theme.text() };
-    let spans = |rank: u8, text: &str| -> Vec<Part> {
-        let pieces = text.split('`').enumerate().filter(|(_, piece)| !piece.is_empty());
-        pieces.map(|(place, piece)| Part::new(rank, piece, if place % 2 == 1 { of_key } else { of_word })).collect()
-    };
     let mut parts = vec![Part::new(rank::STAYS, " next: ", theme.dim())];
-    parts.extend(spans(rank::STAYS, keys));
-    parts.extend(spans(rank::WHAT_FOR, what_for));
+    parts.extend(Part::with_keys(rank::STAYS, keys, of_key, of_word));
+    parts.extend(Part::with_keys(rank::WHAT_FOR, what_for, of_key, of_word));
     parts
 }
 
@@ -99,17 +96,15 @@ pub fn meaning(shared: &Shared) -> Vec<Part> {
 /// `accuracy 60.1 %, -9.9 points: 282 updates instead of 564, and the rate was still climbing: epoch 3 of 5 of the warm-up`
 fn changed(shared: &Shared, change: &AccuracyChange) -> Vec<Part> {
     let theme = shared.theme;
-    let mut parts = vec![Part::new(rank::FIGURE, format!(" accuracy {},", units::accuracy(change.accuracy)), theme.text())];
+    let mut parts = vec![words(rank::FIGURE, format!(" accuracy {},", units::accuracy(change.accuracy)))];
+    let loud = if change.points() < 0.0 { theme.warn() } else { theme.accent() };
+    let style = if change.is_small() { theme.text() } else { loud };
+    parts.push(Part::new(rank::MEANING, format!(" {:+.1} points", change.points()), style));
     if change.is_small() {
-        parts.push(Part::new(rank::MEANING, format!(" {:+.1} points", change.points()), theme.text()));
-        parts.push(Part::new(rank::CAUSES[1], ": no more than another seed makes", theme.text()));
+        parts.push(words(rank::CAUSES[1], ": no more than another seed makes"));
     } else {
-        let style = if change.points() < 0.0 { theme.warn() } else { theme.accent() };
-        parts.push(Part::new(rank::MEANING, format!(" {:+.1} points", change.points()), style));
         let joins = [": ", ", and "].into_iter().zip(rank::CAUSES);
-        parts.extend(
-            change.causes.iter().zip(joins).map(|(cause, (join, rank))| Part::new(rank, format!("{join}{cause}"), theme.text())),
-        );
+        parts.extend(change.causes.iter().zip(joins).map(|(cause, (join, rank))| words(rank, format!("{join}{cause}"))));
     }
     parts.push(Part::new(rank::MEANING, " |", theme.dim()));
     parts
@@ -117,35 +112,29 @@ fn changed(shared: &Shared, change: &AccuracyChange) -> Vec<Part> {
 
 /// Of a run that stands alone.
 fn accuracy(shared: &Shared, watched: &Watched) -> Vec<Part> {
-    let theme = shared.theme;
     let summary = shared.summary(watched.id);
-    let test = watched.test().map(|test| test.accuracy).or(summary.and_then(|run| Some(run.test?.accuracy)));
+    let root = watched.root();
+    let test = root.and_then(|root| root.test).map(|test| test.accuracy).or(summary.and_then(|run| Some(run.test?.accuracy)));
     let Some(test) = test else { return Vec::new() };
-    let early = watched.early_stop().map_or(String::new(), |epoch| format!(", stopped early after epoch {epoch}"));
+    let early = root.and_then(|root| root.early_stop);
+    let early = early.map_or(String::new(), |epoch| format!(", stopped early after epoch {epoch}"));
     vec![
-        Part::new(rank::MEANING, format!(" test accuracy {}", units::accuracy(test)), theme.text()),
-        Part::new(rank::CAUSES[0], early, theme.text()),
-        Part::new(rank::MEANING, " |", theme.dim()),
+        words(rank::MEANING, format!(" test accuracy {}", units::accuracy(test))),
+        words(rank::CAUSES[0], early),
+        Part::new(rank::MEANING, " |", shared.theme.dim()),
     ]
 }
 
 /// `0:12  loss 0.532  accuracy 60.0 % after epoch 1`
 fn so_far(shared: &Shared, watched: &Watched) -> Vec<Part> {
-    let theme = shared.theme;
     let Some(status) = shared.status(watched.id) else { return Vec::new() };
     let elapsed = units::clock(shared.now_s.max(status.started_s) - status.started_s);
-    let mut parts = vec![Part::new(rank::MEANING, format!(" {elapsed}"), theme.text())];
+    let mut parts = vec![words(rank::MEANING, format!(" {elapsed}"))];
     if let Some(report) = watched.last_epoch() {
-        let accuracy = report.validated().unwrap_or(report.train).accuracy;
-        parts.push(Part::new(
-            rank::CAUSES[1],
-            format!("  accuracy {} after epoch {}", units::accuracy(accuracy), report.epoch),
-            theme.text(),
-        ));
+        let accuracy = units::accuracy(report.validated().unwrap_or(report.train).accuracy);
+        parts.push(words(rank::CAUSES[1], format!("  accuracy {accuracy} after epoch {}", report.epoch)));
     }
-    if let Some(step) = watched.step() {
-        parts.push(Part::new(rank::FIGURE, format!("  loss {:.3}", step.loss), theme.text()));
-    }
-    parts.push(Part::new(rank::MEANING, " |", theme.dim()));
+    parts.extend(watched.step().map(|step| words(rank::FIGURE, format!("  loss {:.3}", step.loss))));
+    parts.push(Part::new(rank::MEANING, " |", shared.theme.dim()));
     parts
 }

@@ -5,7 +5,6 @@ pub mod dispatch;
 pub mod features;
 pub mod footer;
 pub mod gain;
-pub mod header;
 pub mod hint;
 pub mod keymap;
 pub mod layout;

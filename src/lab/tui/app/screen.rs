@@ -119,10 +119,8 @@ pub fn next_theme(state: &mut State) -> Vec<Action> {
     let following = std::iter::successors(Some(cycle(&Look::ALL, now, 1)), |look| Some(cycle(&Look::ALL, *look, 1)));
     shared.theme.look = following.take(Look::ALL.len()).find(|look| colours(*look) != colours(now)).unwrap_or(now);
     let name = shared.theme.look.name();
-    shared.inform(match shared.theme.colour {
-        true => format!("theme {name}; T takes the next one"),
-        false => format!("theme {name}, without colours: NO_COLOR is set"),
-    });
+    let more = if shared.theme.colour { "; T takes the next one" } else { ", without colours: NO_COLOR is set" };
+    shared.inform(format!("theme {name}{more}"));
     Vec::new()
 }
 

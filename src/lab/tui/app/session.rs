@@ -2,7 +2,7 @@
 //!
 //! A file that cannot be read or written is ignored.
 
-use crate::tui::config::{self, Config};
+use crate::tui::config::Config;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::job::TrainingJob;
-use crate::host::read;
+use crate::host::{self, read};
 use crate::runs::{self, RunId};
 use crate::tui::preferences::Shares;
 use crate::tui::state::State;
@@ -92,7 +92,7 @@ impl Session {
             return Session { toured: state.help.toured, ..Session::default() };
         }
         let theme = (state.shared.theme.look != preferences.config.theme).then_some(state.shared.theme.look);
-        let (pins, baseline) = (state.shared.pins.all().to_vec(), state.shared.baseline);
+        let (pins, baseline) = (state.shared.pins.pinned.clone(), state.shared.baseline);
         Session { shares: preferences.shares.clone(), theme, settings, pins, baseline, toured: state.help.toured }
     }
 
@@ -106,9 +106,7 @@ impl Session {
         // Numbers are not used twice: one that is gone since stands for nothing.
         state.shared.pins.set(self.pins);
         state.shared.baseline = self.baseline;
-        if let Some(look) = self.theme {
-            state.shared.theme.look = look;
-        }
+        state.shared.theme.look = self.theme.unwrap_or(state.shared.theme.look);
         // Written by a lab of another version, it may mean nothing here.
         if let Some((preset, spec)) = self.settings
             && spec.problem().is_none()
@@ -190,7 +188,7 @@ fn write_changes(changes: &Receiver<Session>, mut before: Session, path: &Path) 
 /// Puts the screen as the configuration wants it and as it was left. What is wrong with the file is a notice.
 /// `needs_ascii` is what the terminal and the locale say; the configuration overrides it, and a flag that asked for ASCII overrides both.
 pub fn settle(state: &mut State, session: Option<&Path>, tour: bool, needs_ascii: bool) {
-    if let Some(path) = config::path() {
+    if let Some(path) = host::config_file() {
         match Config::read(&path) {
             Ok((config, problems)) => {
                 state.preferences.config = config;

@@ -15,7 +15,7 @@ use crate::tui::widgets::Theme;
 /// An empty state with the keys and commands that help and palette list.
 pub fn blank(theme: Theme, presets: Vec<Preset>, preset: Preset) -> State {
     let mut state = State::new(theme, presets, preset);
-    state.help = Help::new(keymap::sections(), keymap::entries());
+    state.help = Help { sections: keymap::sections(), commands: keymap::entries(), ..Help::default() };
     state
 }
 

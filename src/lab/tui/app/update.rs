@@ -9,18 +9,19 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use super::dispatch::{self, act};
 use super::gain::cause;
 use super::{clicks, features, keymap, screen, windows};
-use crate::domain::device::{DeviceKind, RankPlace, TelemetrySample};
+use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::{Event, EventLine, TopologyReport};
 use crate::domain::run::RunState;
 use crate::domain::settings::without_flags;
 use crate::inspect::inspected;
 use crate::launch::Ranks;
+use crate::runs::recording::{Played, Position};
 use crate::runs::{RunId, RunSummary, RunUpdate};
 use crate::tui::actions::{Action, Command, Effect, On, TerminalOrder};
 use crate::tui::help::state::{OFFER, WATCH};
 use crate::tui::help::tour::{self, Taken};
 use crate::tui::log::state::LogTab;
-use crate::tui::message::{Message, ReplayStep};
+use crate::tui::message::Message;
 use crate::tui::queue::Queue;
 use crate::tui::shared::{Hardware, Shared, Watched, has_steps};
 use crate::tui::state::State;
@@ -28,7 +29,6 @@ use crate::tui::{collectives, exercise, inspection, log, next_run, replay, runs,
 
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let shared = &mut state.shared;
-    let no_window = state.windows.is_empty();
     let mut actions: Vec<Action> = Vec::new();
     match message {
         Message::Key(key) => return press(state, key),
@@ -48,7 +48,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             // A run that is going behind the one on the screen has no follower: its row comes from the list.
             let followed = shared.watched.as_ref().filter(|watched| watched.is_going()).map(|watched| watched.id);
             let is_behind = shared.all_going().into_iter().any(|run| Some(run) != followed);
-            let asked = state.windows.each_second();
+            let asked = windows::about(state).and_then(|about| about.each_second);
             let lists = is_behind && asked != Some(Effect::ListRuns);
             actions.extend(asked.into_iter().chain(lists.then_some(Effect::ListRuns)).map(Action::from));
         }
@@ -60,7 +60,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Runs(runs) => return list(state, runs),
         Message::Updates(run, updates) => return follow(state, run, updates),
-        Message::Replay(step) => return play(state, *step),
+        Message::Replay(position, played) => return play(state, position, *played),
         Message::Log(run, page) => {
             dispatch::lay_out_log(state);
             let before = state.log.area;
@@ -82,10 +82,8 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
                 shared.inform(said);
             }
         }
-        Message::Series(series, started) => {
-            actions = series::update::changed(&mut state.series, shared, series, started, no_window);
-        }
-        Message::Results(results) => series::update::shown(&mut state.series, shared, results, no_window),
+        Message::Series(series, started) => actions = series::update::changed(state, series, started),
+        Message::Results(results) => series::update::shown(state, results),
         Message::Progress(reading) => {
             if let Some(damaged) = shared.course.read(reading) {
                 shared.error(damaged);
@@ -154,12 +152,12 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     state.shared.forget_notice();
     // Whatever else is pressed ends the tour and does what it always does.
     let taken = if has_window { Taken::Usual } else { tour::take(&mut state.help, key.code, &state.shared) };
-    match taken {
-        Taken::Tour => return Vec::new(),
-        Taken::Run => return dispatch::perform(state, Command::Run),
-        Taken::Usual => {}
-    }
-    keymap::command(state, key).map_or_else(Vec::new, |command| dispatch::perform(state, command))
+    let command = match taken {
+        Taken::Tour => None,
+        Taken::Run => Some(Command::Run),
+        Taken::Usual => keymap::command(state, key),
+    };
+    command.map_or_else(Vec::new, |command| dispatch::perform(state, command))
 }
 
 /// The keys of a screen that is too small: only quit and suspend, because nobody would see what another key changes.
@@ -191,10 +189,11 @@ fn paste(state: &mut State, text: &str) -> Vec<Effect> {
 }
 
 fn measured(state: &mut State, sample: TelemetrySample) {
+    let hardware = Hardware::from_sample(&sample);
     if state.shared.hardware.is_none() {
-        fit_presets(&mut state.shared, &sample);
+        fit_presets(&mut state.shared, hardware.gpus);
     }
-    state.shared.hardware = Some(Hardware::from_sample(&sample));
+    state.shared.hardware = Some(hardware);
     if let Some(watched) = &mut state.shared.watched {
         watched.measured(&sample);
     }
@@ -202,8 +201,7 @@ fn measured(state: &mut State, sample: TelemetrySample) {
 }
 
 /// The first sample shows the hardware, which picks the preset unless the user has chosen one.
-fn fit_presets(shared: &mut Shared, sample: &TelemetrySample) {
-    let gpus = sample.devices.iter().filter(|device| device.kind == DeviceKind::Gpu).count();
+fn fit_presets(shared: &mut Shared, gpus: usize) {
     if gpus == 0 {
         return;
     }
@@ -268,13 +266,10 @@ fn replace_deleted(state: &mut State, before: &[RunSummary]) -> Vec<Effect> {
 /// The run on the screen was started a moment ago, and its steps are known now: they say which ranks print.
 fn open_log(state: &mut State, before: &[RunSummary]) -> Vec<Effect> {
     let is_new = |run: RunId| before.iter().all(|row| row.id != run) && state.shared.summary(run).is_some();
-    let is_untouched = state.log.tab == LogTab::ROOT;
-    match state.shared.watched.as_ref().map(|watched| watched.id).filter(|run| is_untouched && is_new(*run)) {
-        Some(_) if LogTab::opening(&state.shared) != LogTab::ROOT => {
-            dispatch::show_log_tab(state, LogTab::opening(&state.shared))
-        }
-        _ => Vec::new(),
-    }
+    let was_started = state.shared.watched.as_ref().is_some_and(|watched| is_new(watched.id));
+    let tab = LogTab::opening(&state.shared);
+    let is_due = was_started && state.log.tab == LogTab::ROOT && tab != LogTab::ROOT;
+    if is_due { dispatch::show_log_tab(state, tab) } else { Vec::new() }
 }
 
 fn revived(shared: &Shared) -> Option<RunId> {
@@ -288,8 +283,9 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
     let (before, introduced) = (watched.state(), watched.introduced());
     let (mut relist, mut has_measured) = (false, false);
     for update in updates {
-        has_measured |= matches!(&update, RunUpdate::Event(line) if tells_of_collectives(&line.event));
-        relist |= matches!(&update, RunUpdate::Event(line) if matches!(line.event, Event::Epoch(_) | Event::Test { .. }));
+        let event = if let RunUpdate::Event(line) = &update { Some(&line.event) } else { None };
+        has_measured |= matches!(event, Some(Event::Allreduce(_) | Event::Messages(_) | Event::Link(_)));
+        relist |= matches!(event, Some(Event::Epoch(_) | Event::Test { .. }));
         if let RunUpdate::Event(EventLine { event: Event::Devices { sample }, .. }) = update {
             state.devices.reported(sample, &watched.topology());
             continue;
@@ -342,10 +338,6 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
     effects
 }
 
-fn tells_of_collectives(event: &Event) -> bool {
-    matches!(event, Event::Allreduce(_) | Event::Messages(_) | Event::Link(_))
-}
-
 /// Processes on this host by launch index: with step 1 off several call themselves rank 0, and each must show.
 fn ranks(watched: &Watched, here: Option<&Hardware>) -> Vec<RankPlace> {
     let is_here = |report: &&TopologyReport| here.is_none_or(|here| here.host == report.host);
@@ -354,15 +346,13 @@ fn ranks(watched: &Watched, here: Option<&Hardware>) -> Vec<RankPlace> {
 }
 
 /// A recording was played a little further.
-fn play(state: &mut State, step: ReplayStep) -> Vec<Effect> {
-    let Some((run, is_watched)) = replay::advance(&mut state.shared, step.position, step.played.rewound) else {
-        return Vec::new();
-    };
-    if step.played.rewound {
+fn play(state: &mut State, position: Position, played: Played) -> Vec<Effect> {
+    let Some((run, is_watched)) = replay::advance(&mut state.shared, position, played.rewound) else { return Vec::new() };
+    if played.rewound {
         state.devices.rewind();
     }
     let mut updates = Vec::new();
-    for update in step.played.updates {
+    for update in played.updates {
         match update {
             RunUpdate::Telemetry(sample) => measured(state, sample),
             update => updates.push(update),

@@ -6,20 +6,25 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
 use super::layout::{self, LEAST, Places};
-use super::{features, footer, header, places, projector, windows};
+use super::{features, footer, gain, meaning, places, projector, windows};
 use crate::columns;
+use crate::domain::run::RunState;
 use crate::tui::actions::Pane;
 use crate::tui::help;
 use crate::tui::state::State;
 use crate::tui::widgets::frame::{Focus, safe_signs, whole_signs};
-use crate::tui::widgets::{notice, slot, to_ascii};
+use crate::tui::widgets::{fitted, notice, slot, to_ascii};
 
 pub fn draw(frame: &mut Frame, state: &State) {
     let area = frame.area();
     match places::in_area(state, area) {
         None => too_small(frame, area, state),
         Some(places) => {
-            header::draw(frame, places.header, state);
+            // Nothing covers the two lines on top: what the ranks gained, and what that means, with the key to press next.
+            let width = usize::from(area.width);
+            for (row, parts) in places.header.rows().zip([gain::parts(state, width), meaning::parts(state)]) {
+                frame.render_widget(fitted::line(parts, width), row);
+            }
             let place_of = |wanted: Pane| places.panes.iter().find(|(pane, _)| *pane == wanted).map(|(_, rect)| *rect);
             let quiet = if layout::is_compact(area) {
                 Some(places.body)
@@ -81,4 +86,16 @@ fn too_small(frame: &mut Frame, area: Rect, state: &State) {
     let [middle] = Layout::vertical([Constraint::Length(lines.len() as u16)]).flex(Flex::Center).areas(area);
     let lines: Vec<Line> = lines.into_iter().map(|line| Line::from(line).centered()).collect();
     frame.render_widget(Paragraph::new(lines), middle);
+}
+
+/// For the terminal's title: what the shown run does.
+pub fn title(state: &State) -> String {
+    let run = state.shared.watched.as_ref().and_then(|watched| Some((watched, state.shared.watched_state(watched.id)?)));
+    match run {
+        None => "hvd-lab".into(),
+        Some((watched, state @ RunState::Running)) => {
+            format!("hvd-lab: run {} {}", watched.id, watched.place().unwrap_or(state.name().to_owned()))
+        }
+        Some((watched, state)) => format!("hvd-lab: run {} {}", watched.id, state.name()),
+    }
 }

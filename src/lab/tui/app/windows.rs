@@ -6,23 +6,29 @@ use ratatui::layout::{Position, Rect};
 
 use super::layout;
 use crate::tui::actions::{Action, Binding, Command, Move, On};
-use crate::tui::state::{Outcome, State, View};
+use crate::tui::state::{About, Outcome, State, View};
 use crate::tui::widgets::{list, page, prompt, question};
 
 /// Closes the windows about runs that are gone.
 pub fn forget_gone(state: &mut State) {
-    let State { windows, shared, .. } = state;
-    windows.retain(|window| window.run().is_none_or(|run| shared.summary(run).is_some()));
+    let mut windows = std::mem::take(&mut state.windows);
+    windows.retain(|window| window.about(state).run.is_none_or(|run| state.shared.summary(run).is_some()));
+    state.windows = windows;
+}
+
+/// What the window in front is like now.
+pub fn about(state: &State) -> Option<About> {
+    Some(state.windows.front()?.about(state))
 }
 
 /// The key table of the window in front.
 pub fn keys(state: &State) -> Option<&'static [Binding]> {
-    Some(state.windows.front()?.keys(state))
+    Some(about(state)?.keys)
 }
 
 /// The window in front has lines that can be scrolled, whether all fit or not.
 pub fn scrolls(state: &State) -> bool {
-    state.windows.scroll().is_some()
+    about(state).is_some_and(|about| about.scrolls)
 }
 
 /// The view of the window in front on a screen of this size, and the area between header and footer.
@@ -79,7 +85,7 @@ pub fn hit(state: &State, at: Position) -> Option<Hit> {
     let hit = match view {
         View::Page(_) => None,
         View::List(list) => list::hit(&list, area, at).map(Hit::Row),
-        View::Question(_) => question::hit(place, keys(state)?, at).map(Hit::Key),
+        View::Question { .. } => question::hit(place, keys(state)?, at).map(Hit::Key),
         View::Line(_) | View::InPlace => return None,
     };
     Some(if place.contains(at) { hit.unwrap_or(Hit::Inside) } else { Hit::Outside })
@@ -91,7 +97,7 @@ pub fn place(state: &State, area: Rect) -> Option<Rect> {
     Some(match view {
         View::Page(page) => page::place(body, page.columns, page.lines.len()),
         View::List(_) => list::place(area),
-        View::Question(asked) => question::place(body, state.shared.theme, &asked.text, keys(state)?),
+        View::Question { text, .. } => question::place(body, state.shared.theme, &text, keys(state)?),
         View::Line(_) | View::InPlace => Rect { y: body.bottom(), height: 1, ..body },
     })
 }
@@ -120,7 +126,7 @@ pub fn wheel(state: &State, by: Move) -> Option<Command> {
 
 pub fn draw(frame: &mut Frame, area: Rect, footer: Rect, state: &State) {
     let theme = state.shared.theme;
-    let scroll = state.windows.scroll().unwrap_or(0);
+    let scroll = state.windows.scroll().filter(|_| scrolls(state)).unwrap_or(0);
     let Some((view, body)) = view(state, area) else { return };
     match view {
         View::Page(page) => {
@@ -128,7 +134,7 @@ pub fn draw(frame: &mut Frame, area: Rect, footer: Rect, state: &State) {
             page::draw(frame, place, theme, &page.title, page.lines, scroll);
         }
         View::List(list) => list::draw(frame, area, theme, &list),
-        View::Question(asked) => question::draw(frame, body, theme, asked.title, &asked.text, keys(state).unwrap_or_default()),
+        View::Question { title, text } => question::draw(frame, body, theme, title, &text, keys(state).unwrap_or_default()),
         View::Line(line) => prompt::draw(frame, footer, theme, &line),
         View::InPlace => {}
     }

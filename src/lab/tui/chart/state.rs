@@ -58,7 +58,7 @@ fn wanted(shared: &Shared) -> impl Iterator<Item = RunId> {
         Some(pair) => pair.runs().map(|run| run.id).into(),
         None => shared.baseline().map(|run| run.id).into_iter().collect(),
     };
-    answer.into_iter().chain(shared.pins.all().iter().copied().filter(listed))
+    answer.into_iter().chain(shared.pins.pinned.iter().copied().filter(listed))
 }
 
 fn is_another_kind(shared: &Shared, run: RunId) -> bool {

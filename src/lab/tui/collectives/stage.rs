@@ -6,9 +6,9 @@ use super::keys::{CHART, HELP, PLAYER};
 use super::show::Show;
 use super::state::{Collectives, LEAST_RANKS};
 use crate::runs::RunId;
-use crate::tui::actions::{Action, Binding, Command, Move, cycle};
+use crate::tui::actions::{Action, Command, Move, cycle};
 use crate::tui::shared::Shared;
-use crate::tui::state::{FRAME, Outcome, Page, State, View, Window};
+use crate::tui::state::{About, FRAME, Outcome, Page, State, View, Window};
 
 /// Rows of the screen's header and footer, and of the frame.
 const AROUND: u16 = 3 + 2;
@@ -21,8 +21,8 @@ pub struct Stage {
 }
 
 impl Window for Stage {
-    fn keys(&self, state: &State) -> &'static [Binding] {
-        if state.collectives.show == Show::Messages { PLAYER } else { CHART }
+    fn about(&self, state: &State) -> About {
+        About { keys: if state.collectives.show == Show::Messages { PLAYER } else { CHART }, run: self.run, ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
@@ -65,10 +65,6 @@ impl Window for Stage {
             command => move_cursor(own, command),
         }
         Outcome::STAY
-    }
-
-    fn run(&self) -> Option<RunId> {
-        self.run
     }
 }
 

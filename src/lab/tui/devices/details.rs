@@ -21,10 +21,6 @@ impl Window for Details {
         let title = format!("{} on {}", row.title(), row.sample.host);
         Some(Page::view(title, columns, 90, |width| lines(&row, shared.theme, width)))
     }
-
-    fn scrolls(&self) -> bool {
-        true
-    }
 }
 
 /// Columns of the names.

@@ -64,11 +64,10 @@ fn hints(exercise: &Exercise, shared: &Shared, asked: usize, width: usize) -> Ve
         return Vec::new();
     };
     let mut page = Sheet::new(theme, width, 0);
-    page.lines.push(Line::raw(""));
     let all = lesson.hints.len();
     page.title(&format!("Hints ({} of {all}), from lesson {number}: {}", asked.min(all), lesson.title));
     lesson.hints.iter().take(asked).for_each(|hint| page.text(hint, theme.text()));
-    page.lines.drain(..1);
+    page.lines.insert(0, Line::raw(""));
     page.lines
 }
 
@@ -91,20 +90,14 @@ pub fn lines(exercise: &Exercise, shared: &Shared, asked: usize, width: usize) -
     let mut lines = vec![Line::styled(exercise.path.clone(), theme.dim()), Line::raw("")];
     // A program in Python is not built: only its spelling is looked at before it runs.
     let is_built = exercise.track.language() == Language::Rust;
+    let what = match exercise.track {
+        Track::Program(_) if is_built => "it is built, run on two ranks and checked",
+        Track::Program(_) => "it is run on two ranks and checked",
+        Track::Collectives => "its messages are checked, and it runs on four ranks",
+    };
+    let how = format!("Save it in the editor (e), or press r: {what}.");
     let (heading, style, text) = match &exercise.stage {
-        Stage::Idle => (
-            so_far(exercise, shared).unwrap_or_else(|| "not checked yet".to_owned()),
-            theme.text(),
-            match exercise.track {
-                Track::Program(_) if is_built => {
-                    "Save it in the editor (e), or press r: it is built, run on two ranks and checked."
-                }
-                Track::Program(_) => "Save it in the editor (e), or press r: it is run on two ranks and checked.",
-                Track::Collectives => {
-                    "Save it in the editor (e), or press r: its messages are checked, and it runs on four ranks."
-                }
-            },
-        ),
+        Stage::Idle => (so_far(exercise, shared).unwrap_or_else(|| "not checked yet".to_owned()), theme.text(), how.as_str()),
         Stage::Building if !is_built => ("… reading your program".to_owned(), theme.accent(), ""),
         Stage::Building => ("… building (the first time takes longer)".to_owned(), theme.accent(), ""),
         Stage::Broken(errors) if !is_built => ("✗ it cannot be run".to_owned(), theme.warn(), errors.as_str()),

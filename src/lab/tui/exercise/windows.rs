@@ -8,9 +8,10 @@ use super::state::{Exercise, tracks_in_order};
 use super::update::{begin, compare};
 use crate::domain::step::Step;
 use crate::exercise::{TWO_COLUMNS, Track};
-use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, ENTER, Effect, LEFT_RIGHT, LIST, Move, TerminalOrder, row};
-use crate::tui::state::{FRAME, Outcome, Page, Question, State, View, Window};
+use crate::tui::actions::{
+    Action, Binding, Char, Code, Command, Ctrl, ENTER, Effect, LEFT_RIGHT, LIST, Move, TerminalOrder, row,
+};
+use crate::tui::state::{About, FRAME, Outcome, Page, State, View, Window};
 
 /// Shows what the step under the cursor changes.
 pub fn show_diff(state: &mut State) -> Vec<Action> {
@@ -59,8 +60,8 @@ pub static OWN: &[Binding] = &[
 ];
 
 impl Window for Own {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        OWN
+    fn about(&self, _: &State) -> About {
+        About { keys: OWN, scrolls: true, ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
@@ -109,10 +110,6 @@ impl Window for Own {
         }
         Outcome::STAY
     }
-
-    fn scrolls(&self) -> bool {
-        true
-    }
 }
 
 /// What a place changes in the program; or the learner's against the solution after it.
@@ -134,8 +131,8 @@ pub static DIFF: &[Binding] = &[
 ];
 
 impl Window for Diff {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        DIFF
+    fn about(&self, _: &State) -> About {
+        About { keys: DIFF, scrolls: true, ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
@@ -199,10 +196,6 @@ impl Window for Diff {
     fn is_idle(&self, _: &State, command: Command) -> Option<bool> {
         (command == Command::Reset).then_some(!self.mine)
     }
-
-    fn scrolls(&self) -> bool {
-        true
-    }
 }
 
 /// All exercises, to choose one.
@@ -219,8 +212,8 @@ pub static TRACKS: &[Binding] = &[
 ];
 
 impl Window for Tracks {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        TRACKS
+    fn about(&self, _: &State) -> About {
+        About { keys: TRACKS, ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
@@ -266,13 +259,12 @@ pub static RESET: &[Binding] = &[
 ];
 
 impl Window for ConfirmReset {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        RESET
+    fn about(&self, _: &State) -> About {
+        About { keys: RESET, ..About::default() }
     }
 
     fn view(&self, state: &State, _: u16) -> Option<View> {
-        let exercise = &state.exercise;
-        Some(Question::view("Reset", reset_question(exercise, self.number)))
+        Some(View::Question { title: "Reset", text: reset_question(&state.exercise, self.number) })
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {

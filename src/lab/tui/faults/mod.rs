@@ -5,7 +5,6 @@
 #[cfg(test)]
 mod tests;
 
-use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
 use crate::columns::{left, wrap};
@@ -13,10 +12,9 @@ use crate::domain::fault::{DEFAULT_SECONDS, FaultKind, FaultRecord, FaultRequest
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::runs::{RunId, RunRecord};
-use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, ENTER, Effect, LEFT_RIGHT, LIST, Move, row};
+use crate::tui::actions::{Action, Binding, Char, Code, Command, Ctrl, ENTER, Effect, K, LEFT_RIGHT, LIST, Move, row};
 use crate::tui::shared::Shared;
-use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::state::{About, Outcome, Page, State, View, Window};
 use crate::tui::widgets::{Theme, wrapped};
 
 /// Which fault, and in which rank.
@@ -49,8 +47,9 @@ pub static KEYS: &[Binding] = &[
 ];
 
 impl Window for Menu {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
+    fn about(&self, _: &State) -> About {
+        // The list has the run's record, which says which rank was found after how long.
+        About { keys: KEYS, run: Some(self.run), each_second: Some(Effect::ListRuns), ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
@@ -67,15 +66,6 @@ impl Window for Menu {
             _ => {}
         }
         Outcome::STAY
-    }
-
-    /// The list has the run's record, which says which rank was found after how long.
-    fn each_second(&self) -> Option<Effect> {
-        Some(Effect::ListRuns)
-    }
-
-    fn run(&self) -> Option<RunId> {
-        Some(self.run)
     }
 }
 

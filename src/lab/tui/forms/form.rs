@@ -2,10 +2,8 @@
 //!
 //! No letter means anything but itself: folders are typed.
 
-use crate::tui::actions::On::{Code, Ctrl, Text};
-use crate::tui::actions::{Action, BACKSPACE, Binding, Command as C, ENTER, Move, Typing, row};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Code, Command as C, Ctrl, ENTER, K, Move, Text, Typing, row};
 use crate::tui::shared::Shared;
-use crossterm::event::KeyCode as K;
 use ratatui::style::Style;
 
 use crate::domain::benchmark::{BenchmarkSpec, Style as Script};

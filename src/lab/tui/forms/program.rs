@@ -4,8 +4,7 @@
 
 use crate::domain::command::{CommandSpec, sets_variable};
 use crate::domain::job::{Job, Resources, Workload};
-use crate::tui::actions::On::Ctrl;
-use crate::tui::actions::{Action, Effect};
+use crate::tui::actions::{Action, Ctrl, Effect};
 use crate::tui::shared::Shared;
 use crate::tui::shared::run_form::busy;
 use crate::tui::state::State;

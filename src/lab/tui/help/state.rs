@@ -38,15 +38,6 @@ pub struct Entry {
 }
 
 impl Help {
-    pub fn new(sections: &'static [Section], commands: &'static [Entry]) -> Help {
-        Help { sections, commands, ..Help::default() }
-    }
-
-    pub fn used(&mut self, command: usize) {
-        self.recent.retain(|other| *other != command);
-        self.recent.insert(0, command);
-    }
-
     pub fn start_tour(&mut self) {
         (self.tour, self.toured) = (Some(0), true);
     }

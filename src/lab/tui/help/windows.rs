@@ -2,14 +2,13 @@
 //!
 //! Both list what the key tables hold.
 
-use crossterm::event::KeyCode as K;
-
 use super::draw::lines;
 use super::palette::found;
 use super::state::Entry;
-use crate::tui::actions::On::{Char, Code, Ctrl, Text};
-use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Move, PAGES, Pane, Typing, row};
-use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::actions::{
+    Action, BACKSPACE, Binding, Char, Code, Command, Ctrl, ENTER, K, Move, PAGES, Pane, Text, Typing, row,
+};
+use crate::tui::state::{About, Outcome, Page, State, View, Window};
 use crate::tui::widgets::list::{List, ListRow};
 
 /// Longer than any words that find something.
@@ -44,8 +43,9 @@ pub static SEARCH: &[Binding] = &[
 ];
 
 impl Window for Keys {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        if self.typing { SEARCH } else { HELP }
+    fn about(&self, _: &State) -> About {
+        // What is typed may be a space.
+        About { keys: if self.typing { SEARCH } else { HELP }, scrolls: !self.typing, ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
@@ -72,11 +72,6 @@ impl Window for Keys {
         }
         Outcome::STAY
     }
-
-    fn scrolls(&self) -> bool {
-        // What is typed may be a space.
-        !self.typing
-    }
 }
 
 /// A command is looked for by its words.
@@ -98,8 +93,8 @@ pub static PALETTE: &[Binding] = &[
 ];
 
 impl Window for Palette {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        PALETTE
+    fn about(&self, _: &State) -> About {
+        About { keys: PALETTE, ..About::default() }
     }
 
     fn view(&self, state: &State, _: u16) -> Option<View> {
@@ -123,7 +118,8 @@ impl Window for Palette {
             Command::Back => return Outcome::CLOSE,
             Command::Accept => {
                 if let Some(number) = entries.get(self.chosen) {
-                    help.used(*number);
+                    help.recent.retain(|other| other != number);
+                    help.recent.insert(0, *number);
                     let Entry { pane, command, .. } = help.commands[*number];
                     return Outcome::Close(vec![Action::Press(pane, command)]);
                 }

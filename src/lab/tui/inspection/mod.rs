@@ -6,7 +6,6 @@ pub mod source;
 #[cfg(test)]
 mod tests;
 
-use crossterm::event::KeyCode as K;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -14,10 +13,9 @@ use crate::columns::{cut, left, width as width_of, wrap};
 use crate::domain::printable;
 use crate::inspect::{Finding, Inspected, Outcome as Judgement, inspected};
 use crate::runs::RunId;
-use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, ENTER, Effect, LIST, Move, TerminalOrder, row};
+use crate::tui::actions::{Action, Binding, Char, Code, Command, Ctrl, ENTER, Effect, K, LIST, Move, TerminalOrder, row};
 use crate::tui::shared::Shared;
-use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::state::{About, Outcome, Page, State, View, Window};
 use crate::tui::widgets::{Theme, wrapped};
 
 /// Which finding, of which run.
@@ -49,8 +47,8 @@ pub static KEYS: &[Binding] = &[
 ];
 
 impl Window for Findings {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
+    fn about(&self, _: &State) -> About {
+        About { keys: KEYS, run: Some(self.run), ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
@@ -71,10 +69,6 @@ impl Window for Findings {
 
     fn is_idle(&self, state: &State, command: Command) -> Option<bool> {
         (command == Command::Accept).then(|| self.finding(&state.shared).is_none_or(|finding| finding.place.is_none()))
-    }
-
-    fn run(&self) -> Option<RunId> {
-        Some(self.run)
     }
 }
 
@@ -125,7 +119,7 @@ fn lines(window: &Findings, shared: &Shared, width: usize) -> Vec<Line<'static>>
     let topic = judged.findings.iter().map(|finding| width_of(finding.topic.name())).max().unwrap_or(0);
     let shown = judged.findings.iter().enumerate().skip(first).take(room);
     let mut lines: Vec<Line> =
-        shown.map(|(place, finding)| finding_row(judged, finding, topic, (place == chosen, width), theme)).collect();
+        shown.map(|(place, finding)| entry(judged, finding, topic, (place == chosen, width), theme)).collect();
     lines.push(Line::raw(""));
     lines.extend(sentences);
     lines
@@ -140,13 +134,7 @@ fn nothing(shared: &Shared) -> &'static str {
 }
 
 /// `▶ ✗ wrong         data   train.py:31`
-fn finding_row(
-    judged: &Inspected,
-    finding: &Finding,
-    topic: usize,
-    (is_chosen, width): (bool, usize),
-    theme: Theme,
-) -> Line<'static> {
+fn entry(judged: &Inspected, finding: &Finding, topic: usize, (is_chosen, width): (bool, usize), theme: Theme) -> Line<'static> {
     let cursor = if is_chosen { "▶" } else { " " };
     let (sign, style) = look(finding.outcome, theme);
     let outcome = left(finding.outcome.name(), Judgement::Look.name().len());

@@ -38,8 +38,4 @@ impl Window for Source {
         };
         Some(Page::view(self.title.clone(), columns, 120, |width| self.lines.iter().map(|line| row(line, width)).collect()))
     }
-
-    fn scrolls(&self) -> bool {
-        true
-    }
 }

@@ -2,7 +2,7 @@
 //!
 //! `hvd-lab exercise run` goes the same way.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use anyhow::{anyhow, bail};
 
 use crate::course::ProgressFile;
 use crate::exercise::ring::{self, Ring};
-use crate::exercise::{self, Begun, Built, Condition, Folder, Language, Program, Track};
+use crate::exercise::{self, Begun, Built, Condition, Folder, Language, Track};
 use crate::runs::{RunId, RunStore};
 use crate::tui::actions::ExerciseNews;
 
@@ -63,56 +63,35 @@ pub fn reset(chosen: Option<Track>, number: Option<usize>) -> anyhow::Result<Exe
     Ok(ExerciseNews::Reset { number, program: folder.read()?, backup })
 }
 
-/// Builds the program, runs it and judges it; `tell` hears of each run that begins. Comes back early when the screen `is_left`: runs go
-/// on, and nothing counts as written that was not tried further.
+/// Builds the program, runs it and judges it, or `compares` it on one rank and on two; `tell` hears of each run that begins. Comes
+/// back early when the screen `is_left`: runs go on, and nothing counts as written that was not tried further.
 pub fn attempt(
     store: &RunStore,
-    chosen: Option<Track>,
+    (chosen, compares): (Option<Track>, bool),
     is_left: &AtomicBool,
     tell: &dyn Fn(ExerciseNews),
 ) -> anyhow::Result<ExerciseNews> {
-    let home = RunStore::default_home()?;
-    let folder = folder(chosen)?;
-    let Track::Program(program) = folder.track() else { return of_ring(&home, &folder) };
-    let text = folder.read()?;
-    let built = match built(&folder, program)? {
-        Ok(built) => built,
-        Err(broken) => return Ok(broken),
+    let (home, folder) = (RunStore::default_home()?, folder(chosen)?);
+    let program = match folder.track() {
+        Track::Program(program) => program,
+        Track::Collectives if compares => bail!("this exercise has no runs to compare"),
+        Track::Collectives => return of_ring(&home, &folder),
     };
-    let attempted = program.attempt((store, &home), built, &text, |Begun { run, once_more }| {
+    let text = folder.read()?;
+    let built = match exercise::build(&folder, program)? {
+        Built::Program(built) => built,
+        Built::Errors { errors, said } => return Ok(ExerciseNews::Broken(program.errors_in_words(&errors, &said))),
+    };
+    let follow = |Begun { run, once_more }| {
         tell(ExerciseNews::Started(run, once_more.map(Condition::in_words)));
         wait(store, run, is_left)
-    })?;
-    Ok(ExerciseNews::Judged { run: Some(attempted.run), words: attempted.words, notes: attempted.notes })
-}
-
-/// Builds the program and runs it on one rank and on two, as [`attempt`] does.
-pub fn compare(
-    store: &RunStore,
-    chosen: Option<Track>,
-    is_left: &AtomicBool,
-    tell: &dyn Fn(ExerciseNews),
-) -> anyhow::Result<ExerciseNews> {
-    let folder = folder(chosen)?;
-    let Track::Program(program) = folder.track() else { bail!("this exercise has no runs to compare") };
-    folder.read()?;
-    let built = match built(&folder, program)? {
-        Ok(built) => built,
-        Err(broken) => return Ok(broken),
     };
-    let compared = program.compare(store, built, |Begun { run, .. }| {
-        tell(ExerciseNews::Started(run, None));
-        wait(store, run, is_left)
-    })?;
-    Ok(ExerciseNews::Judged { run: None, words: compared.words, notes: Vec::new() })
-}
-
-/// The program to run, or the errors in it.
-fn built(folder: &Folder, program: &'static Program) -> anyhow::Result<Result<PathBuf, ExerciseNews>> {
-    Ok(match exercise::build(folder, program)? {
-        Built::Program(built) => Ok(built),
-        Built::Errors { errors, said } => Err(ExerciseNews::Broken(program.errors_in_words(&errors, &said))),
-    })
+    if compares {
+        let words = program.compare(store, built, follow)?.words;
+        return Ok(ExerciseNews::Judged { run: None, words, notes: Vec::new() });
+    }
+    let attempted = program.attempt((store, &home), built, &text, follow)?;
+    Ok(ExerciseNews::Judged { run: Some(attempted.run), words: attempted.words, notes: attempted.notes })
 }
 
 /// Until the run is over. Finds out about a supervisor that was killed, too.

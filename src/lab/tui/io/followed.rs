@@ -1,21 +1,31 @@
 //! The threads that read the run on the screen: what it has written, and its logs.
+//!
+//! The screen does not wait: a search over a million lines is done in pieces, and a newer request comes first.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, channel};
-use std::time::Duration;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::Sender;
 
-use crate::runs::{Follower, RunFolder, RunId, RunUpdate};
-use crate::tui::io::log_thread::{self, LogOrder};
+use crate::runs::{Follower, LogQuery, LogReader, LogRequest, RunFolder, RunId, RunUpdate};
 use crate::tui::message::Message;
-use crate::tui::shared::Curves;
 
-/// The time between two looks at a followed run: new lines seem to appear at once, and looking costs next to nothing.
+/// The time between two looks at a followed run and at its logs: new lines seem to appear at once, and looking costs next to nothing.
 const LOOK: Duration = Duration::from_millis(100);
+/// While there is work, the time between two reports of how far it is.
+const TELL: Duration = Duration::from_millis(60);
 /// Updates in one message: few enough that a key does not wait long behind them.
 const AT_ONCE: usize = 200;
+
+#[derive(Debug)]
+pub enum LogOrder {
+    Read(LogRequest),
+    /// Write what a query shows into a new file of this name.
+    Save(LogQuery, String),
+}
 
 /// The run on the screen, as far as threads read it.
 pub struct Followed {
@@ -44,7 +54,7 @@ impl Followed {
         self.logs = Some((run, orders));
         let (read, messages, stop) = (folder.clone(), self.messages.clone(), Arc::clone(&self.stop));
         self.spawn("logs", format!("the log of run {run} cannot be read"), move || {
-            log_thread::serve(run, read, &inbox, &messages);
+            read_logs(run, read, &inbox, &messages);
         });
         let messages = self.messages.clone();
         if !is_played {
@@ -78,12 +88,9 @@ fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &Atom
         // Its status comes last of all when it is over.
         let over = matches!(updates.last(), Some(RunUpdate::Status(status)) if status.state.is_over());
         let idle = updates.is_empty();
-        let mut updates = updates.into_iter();
-        loop {
-            let some: Vec<RunUpdate> = updates.by_ref().take(AT_ONCE).collect();
-            if some.is_empty() {
-                break;
-            }
+        let mut updates = updates.into_iter().peekable();
+        while updates.peek().is_some() {
+            let some = updates.by_ref().take(AT_ONCE).collect();
             if messages.blocking_send(Message::Updates(run, some)).is_err() {
                 return;
             }
@@ -97,6 +104,48 @@ fn follow(run: RunId, folder: RunFolder, messages: &Sender<Message>, stop: &Atom
     }
 }
 
-pub fn curves(folder: &RunFolder) -> Curves {
-    Curves::from_events(folder.events())
+/// Follows orders and reports new lines until the sender of orders is dropped.
+fn read_logs(run: RunId, folder: RunFolder, inbox: &Receiver<LogOrder>, messages: &Sender<Message>) {
+    let places: Vec<PathBuf> = std::env::current_dir().into_iter().chain([folder.path().to_owned()]).collect();
+    let mut reader = LogReader::new(folder);
+    let mut told = Instant::now();
+    let mut busy = false;
+    loop {
+        let order = match (busy, reader.is_over()) {
+            (true, _) => inbox.try_recv().map_err(|error| error == TryRecvError::Disconnected),
+            (false, true) => inbox.recv().map_err(|_| true),
+            (false, false) => inbox.recv_timeout(LOOK).map_err(|error| error == RecvTimeoutError::Disconnected),
+        };
+        match order {
+            Ok(LogOrder::Read(request)) => {
+                reader.ask(request);
+                // The newest counts: look for another before anything is read.
+                busy = true;
+                continue;
+            }
+            Ok(LogOrder::Save(query, name)) => {
+                let message = match reader.save(&query, &name, &places) {
+                    Ok((path, 1)) => Message::Done(format!("1 line saved in {}", path.display())),
+                    Ok((path, lines)) => Message::Done(format!("{lines} lines saved in {}", path.display())),
+                    Err(error) => {
+                        Message::Failed(format!("the log was not saved, neither here nor in the run's folder: {error}"))
+                    }
+                };
+                if messages.blocking_send(message).is_err() {
+                    return;
+                }
+            }
+            Err(true) => return,
+            Err(false) => {}
+        }
+        busy = reader.work();
+        if !busy || told.elapsed() >= TELL {
+            told = Instant::now();
+            if let Some(page) = reader.answer()
+                && messages.blocking_send(Message::Log(run, Box::new(page))).is_err()
+            {
+                return;
+            }
+        }
+    }
 }

@@ -4,7 +4,6 @@ pub mod change;
 pub mod editor;
 pub mod exercise;
 pub mod followed;
-pub mod log_thread;
 mod out;
 pub mod replay_runner;
 pub mod reply;

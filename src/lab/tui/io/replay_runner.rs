@@ -10,12 +10,11 @@ use tokio::sync::mpsc;
 use crate::course::{Evidence, Judged, Reading, check_all};
 use crate::host::signals::HeldSignals;
 use crate::runs::recording::{Machine, Player, PlayerOrder, Recording, RecordingError, Unpacked};
-use crate::runs::{RunFolder, RunId, RunRecord, RunSummary, measured};
+use crate::runs::{RunFolder, RunId, RunRecord, measured};
 use crate::tui::actions::Effect;
-use crate::tui::io::followed::{Followed, curves};
-use crate::tui::io::log_thread::LogOrder;
-use crate::tui::message::{Message, ReplayStep};
-use crate::tui::shared::{DataInfo, Playing, Shared};
+use crate::tui::io::followed::{Followed, LogOrder};
+use crate::tui::message::Message;
+use crate::tui::shared::{Curves, DataInfo, Playing, Shared};
 
 /// Steps of the player are so far apart: smooth to the eye.
 const STEP: Duration = Duration::from_millis(50);
@@ -93,12 +92,11 @@ impl ReplayRunner {
         let (orders, inbox) = channel();
         let told = messages.clone();
         std::thread::Builder::new().name("player".into()).spawn(move || {
-            let over = players.into_iter().map(|mut player| {
+            for player in &mut players {
                 player.order(PlayerOrder::ToEnd);
                 player.step(0.0);
-                player
-            });
-            play(player, over.collect(), &inbox, &told);
+            }
+            play(player, players, &inbox, &told);
         })?;
         let followed = Followed::new(messages.clone());
         Ok(ReplayRunner { messages, player: orders, played, runs, followed, _unpacked: unpacked })
@@ -111,7 +109,10 @@ impl ReplayRunner {
             Effect::Watch(run) => return self.watch(run),
             Effect::ReadLog(run, request) => return self.followed.order(run, LogOrder::Read(request)),
             Effect::SaveLog { run, query, name } => return self.followed.order(run, LogOrder::Save(query, name)),
-            Effect::ReadCurves(run) => self.find(run).map(|(_, folder)| Message::Curves(run, Box::new(curves(folder)))),
+            Effect::ReadCurves(run) => {
+                let curves = |folder: &RunFolder| Box::new(Curves::from_events(folder.events()));
+                self.find(run).map(|(_, folder)| Message::Curves(run, curves(folder)))
+            }
             Effect::ReadCollectives(run) => {
                 let measured = |(record, folder): &(RunRecord, RunFolder)| measured(folder, record).unwrap_or_default();
                 self.find(run).map(|recorded| Message::Collectives(run, Box::new(measured(recorded))))
@@ -170,11 +171,8 @@ fn judged(record: &RunRecord, folder: &RunFolder) -> Message {
 
 fn play(mut player: Player, over: Vec<Player>, inbox: &Receiver<Order>, messages: &mpsc::Sender<Message>) {
     let clock = Instant::now();
-    let table = |player: &Player| -> Vec<RunSummary> {
-        let rows = over.iter().chain([player]).map(Player::summary);
-        rows.collect()
-    };
-    if messages.blocking_send(Message::Runs(table(&player))).is_err() {
+    let table = |player: &Player| Message::Runs(over.iter().chain([player]).map(Player::summary).collect());
+    if messages.blocking_send(table(&player)).is_err() {
         return;
     }
     loop {
@@ -183,7 +181,7 @@ fn play(mut player: Player, over: Vec<Player>, inbox: &Receiver<Order>, messages
             false => inbox.recv_timeout(STEP),
         };
         let message = match order {
-            Ok(Order::List) => Message::Runs(table(&player)),
+            Ok(Order::List) => table(&player),
             Err(RecvTimeoutError::Disconnected) => return,
             order => {
                 // The clock stands still while nothing is played: up to the order first.
@@ -197,7 +195,7 @@ fn play(mut player: Player, over: Vec<Player>, inbox: &Receiver<Order>, messages
                     }
                     played.updates.extend(next.updates);
                 }
-                Message::Replay(Box::new(ReplayStep { position: player.position(), played }))
+                Message::Replay(player.position(), Box::new(played))
             }
         };
         if messages.blocking_send(message).is_err() {

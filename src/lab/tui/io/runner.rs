@@ -16,13 +16,9 @@ use crate::launch::{self, LaunchError, MoreWork, SharedMachine};
 use crate::runs::{RunId, RunRequest, RunStore, measured};
 use crate::telemetry::{self, Sampler};
 use crate::tui::actions::{Effect, ExerciseNews};
-use crate::tui::io::followed::{Followed, curves};
-use crate::tui::io::log_thread::LogOrder;
+use crate::tui::io::followed::{Followed, LogOrder};
 use crate::tui::message::Message;
-use crate::tui::shared::DataInfo;
-
-/// What is done with the learner's program; it reports each run that begins.
-type ExerciseTask = fn(&RunStore, Option<Track>, &AtomicBool, &dyn Fn(ExerciseNews)) -> anyhow::Result<ExerciseNews>;
+use crate::tui::shared::{Curves, DataInfo};
 
 /// The time between two looks at the folder of runs, for runs that were started elsewhere.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
@@ -77,8 +73,8 @@ impl Runner {
         let effect = match effect {
             Effect::Watch(run) => return self.followed.watch(run, self.store.folder(run), false),
             Effect::WatchExercise => return self.watch_exercise(),
-            Effect::TryExercise => return self.try_exercise(super::exercise::attempt),
-            Effect::CompareExercise => return self.try_exercise(super::exercise::compare),
+            Effect::TryExercise => return self.try_exercise(false),
+            Effect::CompareExercise => return self.try_exercise(true),
             Effect::WatchRanks(ranks) => return self.sampler.watch(ranks),
             Effect::ReadLog(run, request) => return self.followed.order(run, LogOrder::Read(request)),
             Effect::SaveLog { run, query, name } => return self.followed.order(run, LogOrder::Save(query, name)),
@@ -115,14 +111,14 @@ impl Runner {
         });
     }
 
-    /// Tells how the attempt goes, until it is over.
-    fn try_exercise(&mut self, attempt: ExerciseTask) {
+    /// Tells how the attempt goes, or the comparison, until it is over.
+    fn try_exercise(&mut self, compares: bool) {
         let (messages, store, leaving) = (self.messages.clone(), Arc::clone(&self.store), Arc::clone(&self.leaving));
         let chosen = self.chosen;
         self.tasks.spawn_blocking(move || {
             // This only fails when the screen is leaving.
             let tell = |news: ExerciseNews| drop(messages.blocking_send(Message::Exercise(news)));
-            let news = attempt(&store, chosen, &leaving, &tell);
+            let news = super::exercise::attempt(&store, (chosen, compares), &leaving, &tell);
             tell(news.unwrap_or_else(|error| ExerciseNews::Failed(format!("{error:#}"))));
         });
     }
@@ -191,7 +187,7 @@ fn carry_out(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow:
             launch::make_fault(store, run, request)?;
             Message::Done(format!("run {run}: {} in rank {} has begun", request.kind, request.process))
         }
-        Effect::ReadCurves(run) => Message::Curves(run, Box::new(curves(&store.folder(run)))),
+        Effect::ReadCurves(run) => Message::Curves(run, Box::new(Curves::from_events(store.folder(run).events()))),
         Effect::ReadCollectives(run) => {
             // A run that is gone has measured nothing.
             let measured = store.record(run).ok().and_then(|record| measured(&store.folder(run), &record));
@@ -199,7 +195,7 @@ fn carry_out(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow:
         }
         // Ended before it was in the list: it has no steps.
         Effect::Judge(run) if !store.record(run)?.has_steps() => return Ok(None),
-        Effect::Judge(run) if has_many_events(store, run) => {
+        Effect::Judge(run) if store.folder(run).events_file().metadata().is_ok_and(|events| events.len() > MOST_JUDGED) => {
             Message::Done(format!("run {run} is a large one: `hvd-lab check {run}` looks at its steps"))
         }
         // Steps that pass are recorded as done, as `hvd-lab check` does.
@@ -221,24 +217,16 @@ fn carry_out(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow:
         Effect::ReadLanguage => Message::Exercise(super::exercise::language()?),
         Effect::ChooseExercise(track) => Message::Exercise(super::exercise::choose(track)?),
         Effect::LocateData(spec) => locate(&spec)?,
-        // Performed before it comes here, by the owner of the terminal.
-        Effect::Terminal(_) => return Ok(None),
         // Performed in `perform`.
         Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
         Effect::WatchExercise | Effect::TryExercise | Effect::CompareExercise => return Ok(None),
-        // Unwrapped above.
-        Effect::Forced(_) => return Ok(None),
-        // No recording is played here.
-        Effect::Player(_) => return Ok(None),
+        // Performed by the owner of the terminal, unwrapped above, and for a recording, which is not played here.
+        Effect::Terminal(_) | Effect::Forced(_) | Effect::Player(_) => return Ok(None),
     }))
 }
 
 fn start(store: &RunStore, request: RunRequest, force: bool) -> anyhow::Result<Message> {
     Ok(Message::Started(launch::start(store, RunRequest { force, ..request })?))
-}
-
-fn has_many_events(store: &RunStore, run: RunId) -> bool {
-    store.folder(run).events_file().metadata().is_ok_and(|events| events.len() > MOST_JUDGED)
 }
 
 fn series_file() -> anyhow::Result<SeriesFile> {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossterm::clipboard::CopyToClipboard;
-use crossterm::event::{self, DisableMouseCapture, Event, MouseEventKind};
+use crossterm::event::{self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, Event, MouseEventKind};
 use crossterm::style::Print;
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
@@ -45,10 +45,6 @@ const POP_TITLE: &str = "\x1b[23;2t";
 
 /// The wait for pending input: with no time at all crossterm's reader does not even look.
 const AT_ONCE: Duration = Duration::from_micros(100);
-
-/// What is pasted comes as one message, between marks, and not as keys.
-const MARK_PASTES: &str = "\x1b[?2004h";
-const UNMARK_PASTES: &str = "\x1b[?2004l";
 
 /// Characters of a paste that are looked at: more than any line takes.
 const LONGEST_PASTE: usize = 20_000;
@@ -245,7 +241,8 @@ fn take() -> io::Result<()> {
         }
         execute!(Tty, EnterAlternateScreen, cursor::Hide)?;
     }
-    execute!(Tty, Print(MARK_PASTES))?;
+    // What is pasted comes as one message, and not as keys.
+    execute!(Tty, EnableBracketedPaste)?;
     if MOUSE.load(Ordering::SeqCst) { execute!(Tty, Print(CAPTURE_MOUSE)) } else { Ok(()) }
 }
 
@@ -260,7 +257,7 @@ fn leave() {
         if TITLE.load(Ordering::SeqCst) {
             let _ = queue!(out, Print(POP_TITLE));
         }
-        let _ = queue!(out, Print(UNMARK_PASTES), EndSynchronizedUpdate, LeaveAlternateScreen, cursor::Show);
+        let _ = queue!(out, DisableBracketedPaste, EndSynchronizedUpdate, LeaveAlternateScreen, cursor::Show);
         let _ = out.flush();
         let _ = disable_raw_mode();
     }

@@ -2,24 +2,17 @@
 //!
 //! It does not show an answer before the prediction.
 
-use super::state::Lesson;
 use crate::tui::shared::{Mark, Shared};
+use crate::tui::state::State;
 use crate::tui::widgets::Sheet;
 use crate::tui::widgets::markdown::styled;
 use ratatui::text::{Line, Span};
 
 use crate::columns::wrap;
-use crate::course::{self, Answer, Level, Outcome, Question, QuestionId, fold};
+use crate::course::{Answer, Lesson, Level, Outcome, Prediction, Question, QuestionId, fold};
 
-pub fn lines(
-    own: &Lesson,
-    shared: &Shared,
-    lesson: &course::Lesson,
-    hints: usize,
-    typed: &str,
-    width: usize,
-) -> Vec<Line<'static>> {
-    let theme = shared.theme;
+pub fn lines(state: &State, lesson: &Lesson, hints: usize, typed: &str, width: usize) -> Vec<Line<'static>> {
+    let (own, shared, theme) = (&state.lesson, &state.shared, state.shared.theme);
     let mut page = Sheet::new(theme, width, 0);
     page.text(&lesson.summary, theme.strong());
     let is_answered = |id: QuestionId| shared.course.answers.contains_key(&id);
@@ -88,7 +81,7 @@ pub fn lines(
 }
 
 /// Up to the one that is asked.
-fn questions(page: &mut Sheet, shared: &Shared, lesson: &course::Lesson, typed: &str) {
+fn questions(page: &mut Sheet, shared: &Shared, lesson: &Lesson, typed: &str) {
     let Some((asked, _)) = shared.course.asked(lesson) else { return };
     page.title("Predict before you run");
     for (place, question) in lesson.questions.iter().enumerate().take(asked.question + 1) {
@@ -108,7 +101,7 @@ fn prediction(page: &mut Sheet, shared: &Shared, id: QuestionId, question: &Ques
     match &question.answer {
         Answer::Choice { options, .. } => {
             for (index, option) in options.iter().enumerate() {
-                let chosen = answered == Some(&crate::course::Prediction::Choice(index));
+                let chosen = answered == Some(&Prediction::Choice(index));
                 let style = if chosen { theme.strong() } else { theme.text() };
                 let key = Span::styled(format!("  {}", index + 1), theme.key());
                 for (line, text) in wrap(option, page.width.saturating_sub(5)).into_iter().enumerate() {
@@ -119,7 +112,7 @@ fn prediction(page: &mut Sheet, shared: &Shared, id: QuestionId, question: &Ques
         }
         Answer::Number { .. } => {
             let shown = match answered {
-                Some(crate::course::Prediction::Number(number)) if typed.is_empty() => number.to_string(),
+                Some(Prediction::Number(number)) if typed.is_empty() => number.to_string(),
                 _ => typed.to_owned(),
             };
             let (cursor, prompt) = if is_asked { ("_", " type a number, then Enter") } else { ("", "") };

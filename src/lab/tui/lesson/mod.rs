@@ -1,7 +1,6 @@
 //! The lessons: their text, their questions and answers.
 
 pub mod draw;
-pub mod page;
 pub mod reading;
 pub mod state;
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! A lesson that is read, and its question answered.
 
-use crossterm::event::KeyCode as K;
-
 use super::draw::lines;
 use crate::course::{Answer, Prediction, has_folds};
 use crate::tui::actions::On::{Char, Code, Ctrl, Text};
-use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Effect, LEFT_RIGHT, Move, Typing, row};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Effect, K, LEFT_RIGHT, Move, Typing, row};
 use crate::tui::shared::{Mark, Shared};
-use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::state::{About, Outcome, Page, State, View, Window};
 
 #[derive(Clone, Debug)]
 pub struct Reading {
@@ -68,23 +66,22 @@ pub static KEYS: &[Binding] = &[
 ];
 
 impl Window for Reading {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
+    fn about(&self, _: &State) -> About {
+        About { keys: KEYS, scrolls: true, ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
-        let (lesson, shared) = (&state.lesson, &state.shared);
-        let read = shared.course.lessons.lesson(self.number)?;
+        let read = state.shared.course.lessons.lesson(self.number)?;
         let title = match read.step {
             None => "Lesson".to_owned(),
-            Some(step) => match shared.course.mark(step) {
+            Some(step) => match state.shared.course.mark(step) {
                 Mark::Done => format!("Step {}/10, ✓ done", step.number()),
                 Mark::Seen => format!("Step {}/10, seen", step.number()),
                 Mark::Failed => format!("Step {}/10, ✗ failed", step.number()),
                 Mark::NotYet => format!("Step {}/10, not done yet", step.number()),
             },
         };
-        let lines = |width| lines(lesson, shared, read, self.hints, &self.typed, width);
+        let lines = |width| lines(state, read, self.hints, &self.typed, width);
         Some(Page::view(format!("{title}: {}", read.title), columns, 96, lines))
     }
 
@@ -165,10 +162,6 @@ impl Window for Reading {
             Command::RunBefore | Command::RunAfter => Some(read.run.is_none()),
             _ => None,
         }
-    }
-
-    fn scrolls(&self) -> bool {
-        true
     }
 }
 

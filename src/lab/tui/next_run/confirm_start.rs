@@ -2,15 +2,12 @@
 //!
 //! Never starts a run that cannot train: the reason is said instead.
 
-use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, Effect, row};
+use crate::tui::actions::{Action, Binding, Char, Code, Command, Ctrl, Effect, K, row};
 use crate::tui::shared::Shared;
-use crossterm::event::KeyCode as K;
 
-use crate::domain::job::RunSpec;
 use crate::domain::settings::without_flags;
 use crate::runs::RunId;
-use crate::tui::state::{Outcome, Question, State, View, Window};
+use crate::tui::state::{About, Outcome, State, View, Window};
 
 /// Another run is going: start one beside it?
 #[derive(Clone, Debug, PartialEq)]
@@ -24,8 +21,8 @@ pub static KEYS: &[Binding] = &[
 ];
 
 impl Window for ConfirmStart {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
+    fn about(&self, _: &State) -> About {
+        About { keys: KEYS, ..About::default() }
     }
 
     fn view(&self, state: &State, _: u16) -> Option<View> {
@@ -33,7 +30,7 @@ impl Window for ConfirmStart {
             true => ("has ended meanwhile", "Nothing disturbs another run now."),
             false => ("is still running", "Two runs share the devices, so you cannot measure the speed of either."),
         };
-        Some(Question::view("Start another run?", [format!("Run {} {what}.", self.going), note.into()]))
+        Some(View::Question { title: "Start another run?", text: vec![format!("Run {} {what}.", self.going), note.into()] })
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
@@ -54,14 +51,14 @@ pub static ANYWAY: &[Binding] = &[
 ];
 
 impl Window for StartAnyway {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        ANYWAY
+    fn about(&self, _: &State) -> About {
+        About { keys: ANYWAY, ..About::default() }
     }
 
     fn view(&self, _: &State, _: u16) -> Option<View> {
         let why = format!("{}.", without_flags(&self.why));
-        let text = [why, "Ranks that share a core or a GPU gain no speed: a lower np is faster.".to_owned()];
-        Some(Question::view("Start it all the same?", text))
+        let text = vec![why, "Ranks that share a core or a GPU gain no speed: a lower np is faster.".to_owned()];
+        Some(View::Question { title: "Start it all the same?", text })
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
@@ -72,20 +69,17 @@ impl Window for StartAnyway {
             Effect::BeginSeries(_) => state.shared.starting.turn = true,
             start => {
                 state.shared.starting.run = true;
-                state.collectives.is_starting = matches!(start, Effect::StartOther(spec) if is_of_collectives(spec));
+                state.collectives.is_starting = matches!(start, Effect::StartOther(spec) if spec.collectives().is_some());
             }
         }
         Outcome::Close(vec![Effect::Forced(self.start.clone()).into()])
     }
 }
 
-fn is_of_collectives(spec: &RunSpec) -> bool {
-    spec.collectives().is_some()
-}
-
 /// A run was refused for want of room.
-pub fn ask_anyway(state: &mut State, why: String, start: Box<Effect>) {
+pub fn ask_anyway(state: &mut State, why: String, start: Box<Effect>) -> Vec<Action> {
     state.windows.show_over(StartAnyway { why, start });
+    Vec::new()
 }
 
 pub fn run(state: &mut State) -> Vec<Action> {

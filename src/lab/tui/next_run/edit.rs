@@ -2,14 +2,12 @@
 //!
 //! Never leaves a setting with a value that means nothing.
 
-use crate::tui::actions::On::{Code, Ctrl, Text};
-use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Effect, Move, Typing, UP_DOWN, row};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Code, Command, Ctrl, ENTER, Effect, K, Move, Text, Typing, UP_DOWN, row};
 use crate::tui::shared::Shared;
-use crossterm::event::KeyCode as K;
 
 use super::fields::Field;
 use crate::domain::job::TrainingJob;
-use crate::tui::state::{Outcome, State, View, Window};
+use crate::tui::state::{About, Outcome, State, View, Window};
 
 /// Longer than any value.
 const MOST: usize = 24;
@@ -35,8 +33,8 @@ pub static KEYS: &[Binding] = &[
 ];
 
 impl Window for Edit {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
+    fn about(&self, _: &State) -> About {
+        About { keys: KEYS, ..About::default() }
     }
 
     fn view(&self, _: &State, _: u16) -> Option<View> {

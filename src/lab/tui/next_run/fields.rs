@@ -1,4 +1,4 @@
-//! The settings of the next run: how each is named, shown, stepped and typed.
+//! The settings of the next run: how each is named, shown, stepped and typed, and which one the cursor is on.
 //!
 //! Never starts a run, and never leaves a field with a value that means nothing: text that does not parse is refused.
 
@@ -6,6 +6,7 @@ use crate::domain::job::{Resources, TrainingJob};
 use crate::domain::setting::next_name;
 use crate::domain::settings::setting;
 use crate::launch::Preset;
+use crate::tui::actions::Move;
 
 /// A line of the settings: the preset, or one row of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,6 +96,19 @@ impl Field {
         }
         *spec = next;
         Ok(())
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct NextRun {
+    /// The setting under the cursor.
+    pub field: Field,
+}
+
+impl NextRun {
+    pub fn choose(&mut self, by: Move) {
+        let place = Field::ALL.iter().position(|other| *other == self.field).unwrap_or(0);
+        self.field = Field::ALL[by.within(place, Field::ALL.len())];
     }
 }
 

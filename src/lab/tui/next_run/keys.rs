@@ -1,9 +1,6 @@
 //! The keys of the panes Steps and Next run.
 
-use crate::tui::actions::On::Char;
-use crate::tui::actions::{Binding, Command as C, ENTER, LEFT_RIGHT, LIST, Move, row};
-
-use crate::tui::actions::keys::SPACE;
+use crate::tui::actions::{Binding, Char, Command as C, ENTER, LEFT_RIGHT, LIST, Move, SPACE, row};
 
 pub static STEPS: &[Binding] = &[
     row(LIST, C::Move(Move::Up), "↑↓", "choose", "choose a step"),

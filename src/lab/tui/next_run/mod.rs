@@ -5,6 +5,5 @@ pub mod edit;
 pub mod fields;
 pub mod keys;
 pub mod settings;
-pub mod state;
 pub mod steps;
 pub mod update;

@@ -2,11 +2,9 @@
 //!
 //! Never shows a value that the run would not use.
 
-use super::state::NextRun;
 use crate::tui::actions::Pane;
-use crate::tui::shared::Shared;
-use crate::tui::widgets::frame::{self, Focus};
-use crate::tui::widgets::indented;
+use crate::tui::state::State;
+use crate::tui::widgets::{Focus, frame, indented};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Modifier;
@@ -14,20 +12,21 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::edit::Edit;
+use super::fields::{Field, NextRun};
 use crate::columns::{self, cut};
-use crate::tui::next_run::fields::Field;
 
 const LABEL: usize = 15;
 
-pub fn draw(frame: &mut Frame, area: Rect, (next_run, edited): (&NextRun, Option<&Edit>), shared: &Shared, focus: Focus) {
-    let block = frame::pane(shared.theme, Pane::Settings.title(), focus, Vec::new());
+pub fn draw(frame: &mut Frame, area: Rect, state: &State, focus: Focus) {
+    let theme = state.shared.theme;
+    let block = frame::pane(theme, Pane::Settings.title(), focus, Vec::new());
     let inner = block.inner(area);
-    let note = note(edited, shared, inner.width as usize, inner.height);
+    let note = note(state, inner.width as usize, inner.height);
     let [list, below] = Layout::vertical([Constraint::Fill(1), Constraint::Length(note.len() as u16)]).areas(inner);
     let hidden = Field::ALL.len().saturating_sub(list.height as usize);
     let more = if hidden > 0 { format!(" {hidden} more, ↑↓ ") } else { String::new() };
-    frame.render_widget(block.title_bottom(Line::styled(more, shared.theme.dim()).right_aligned()), area);
-    let rows = visible(next_run, list).map(|field| row(next_run, edited, shared, focus, *field, list.width as usize));
+    frame.render_widget(block.title_bottom(Line::styled(more, theme.dim()).right_aligned()), area);
+    let rows = visible(&state.next_run, list).map(|field| row(state, focus, *field, list.width as usize));
     frame.render_widget(Paragraph::new(rows.collect::<Vec<_>>()), list);
     frame.render_widget(Paragraph::new(note), below);
 }
@@ -42,21 +41,15 @@ fn visible(next_run: &NextRun, list: Rect) -> impl Iterator<Item = &'static Fiel
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hit {
+    /// The row of a setting.
     Field(Field),
     /// An arrow beside the value of the chosen setting.
-    Change {
-        up: bool,
-    },
+    Change { up: bool },
 }
 
-pub fn hit(
-    (next_run, edited): (&NextRun, Option<&Edit>),
-    shared: &Shared,
-    focus: Focus,
-    inner: Rect,
-    at: Position,
-) -> Option<Hit> {
-    let note = note(edited, shared, inner.width as usize, inner.height).len() as u16;
+pub fn hit(state: &State, focus: Focus, inner: Rect, at: Position) -> Option<Hit> {
+    let State { next_run, shared, .. } = state;
+    let note = note(state, inner.width as usize, inner.height).len() as u16;
     let list = Rect { height: inner.height.saturating_sub(note), ..inner };
     let field = visible(next_run, list).nth(usize::from(at.y - inner.y)).copied()?;
     if next_run.field == field && focus.here && list.contains(at) {
@@ -71,11 +64,11 @@ pub fn hit(
     Some(Hit::Field(field))
 }
 
-fn row(next_run: &NextRun, edited: Option<&Edit>, shared: &Shared, focus: Focus, field: Field, width: usize) -> Line<'static> {
+fn row(State { next_run, shared, windows, .. }: &State, focus: Focus, field: Field, width: usize) -> Line<'static> {
     let theme = shared.theme;
     // Room for the arrows around the value under the cursor.
     let room = width.saturating_sub(LABEL + 6);
-    if let Some(Edit { text, .. }) = edited.filter(|edited| edited.field == field) {
+    if let Some(Edit { text, .. }) = windows.get().filter(|edited: &&Edit| edited.field == field) {
         return Line::from(vec![
             Span::styled(format!(" {:<LABEL$} ", field.label()), theme.strong()),
             Span::styled(columns::end_of(text, width.saturating_sub(LABEL + 3)).to_owned(), theme.key()),
@@ -93,10 +86,10 @@ fn row(next_run: &NextRun, edited: Option<&Edit>, shared: &Shared, focus: Focus,
 }
 
 /// What is wrong with the typed text, else what the chosen numbers mean together.
-fn note(edited: Option<&Edit>, shared: &Shared, width: usize, height: u16) -> Vec<Line<'static>> {
+fn note(State { shared, windows, .. }: &State, width: usize, height: u16) -> Vec<Line<'static>> {
     let theme = shared.theme;
     let lines = |text: &str, style| indented(text, width.saturating_sub(2), style).into_iter().take(3).collect::<Vec<_>>();
-    match edited {
+    match windows.get() {
         Some(Edit { error: Some(error), .. }) => lines(&format!("! {error}"), theme.warn()),
         Some(Edit { field, .. }) => lines(field.hint(), theme.dim()),
         None => match shared.advice() {

@@ -4,8 +4,7 @@
 
 use crate::tui::actions::Pane;
 use crate::tui::shared::{Mark, Shared};
-use crate::tui::widgets::frame::{self, Focus};
-use crate::tui::widgets::indented;
+use crate::tui::widgets::{Focus, frame, indented};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
@@ -32,17 +31,11 @@ pub fn draw(frame: &mut Frame, area: Rect, shared: &Shared, focus: Focus) {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hit {
-    pub step: Step,
-    /// On its mark, which toggles.
-    pub mark: bool,
-}
-
-/// The list is on top, one step a row; the mark is in the columns after the first.
-pub fn hit(inner: Rect, at: Position) -> Option<Hit> {
+/// The step under the pointer, and whether that is on its mark, which toggles. The list is on top, one step a row; the mark is in the
+/// columns after the first.
+pub fn hit(inner: Rect, at: Position) -> Option<(Step, bool)> {
     let step = *Step::ALL.get(usize::from(at.y - inner.y))?;
-    Some(Hit { step, mark: (1..=3).contains(&(at.x - inner.x)) })
+    Some((step, (1..=3).contains(&(at.x - inner.x))))
 }
 
 /// The marks before the steps in words, as far as there are any.

@@ -3,14 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
 
 use crate::columns::{left, width as width_of, wrap};
 use crate::launch::{DeviceState, SharedMachine};
-use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, Effect, row};
-use crate::tui::state::{Page, State, View, Window};
+use crate::tui::actions::{Action, Binding, Char, Code, Command, Ctrl, Effect, K, row};
+use crate::tui::state::{About, Page, State, View, Window};
 use crate::tui::widgets::Theme;
 
 /// The state of the machine: outer `None` until it has been read, inner `None` if the machine is not shared.
@@ -28,20 +26,12 @@ pub static KEYS: &[Binding] =
     &[row(&[Code(K::Esc), Char('Q'), Char('q'), Ctrl('c')], Command::Back, "Esc", "close", "").ranked(0)];
 
 impl Window for Queue {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
+    fn about(&self, _: &State) -> About {
+        About { keys: KEYS, scrolls: true, each_second: Some(Effect::ReadQueue), ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
         Some(Page::view("Shared machine", columns, 92, |width| lines(self.machine.as_ref(), state.shared.theme, width)))
-    }
-
-    fn each_second(&self) -> Option<Effect> {
-        Some(Effect::ReadQueue)
-    }
-
-    fn scrolls(&self) -> bool {
-        true
     }
 }
 

@@ -9,8 +9,7 @@ use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::runs::recording::{PlayerOrder as P, Position};
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::On::Char;
-use crate::tui::actions::{Binding, Command, row};
+use crate::tui::actions::{Binding, Char, Command, row};
 use crate::tui::shared::{Playing, Shared, Watched};
 
 /// The keys of the player, before those of the panes.

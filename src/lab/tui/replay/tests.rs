@@ -9,7 +9,6 @@ use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
-use crate::tui::message::ReplayStep;
 use crate::tui::shared::Playing;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
@@ -99,9 +98,7 @@ fn going_back_forgets_what_had_not_happened_then() {
     let mut state = replayed();
     let mut updates = samples::updates(2, 3, 0);
     updates.push(RunUpdate::Status(samples::status(RunState::Finished, "finished")));
-    let step = |rewound, updates, at| {
-        Message::Replay(Box::new(ReplayStep { position: position(at), played: Played { rewound, updates } }))
-    };
+    let step = |rewound, updates, at| Message::Replay(position(at), Box::new(Played { rewound, updates }));
     update(&mut state, step(true, updates, 65.0));
     assert_eq!(state.shared.watched.as_ref().unwrap().state(), Some(RunState::Finished));
     let effects = update(&mut state, step(true, samples::updates(2, 0, 10), 10.0));
@@ -120,7 +117,7 @@ fn recorded_telemetry_is_what_the_devices_show() {
     let mut state = replayed();
     let sample = RunUpdate::Telemetry(samples::gpu_sample());
     let played = Played { rewound: false, updates: vec![sample] };
-    update(&mut state, Message::Replay(Box::new(ReplayStep { position: position(24.0), played })));
+    update(&mut state, Message::Replay(position(24.0), Box::new(played)));
     assert_eq!(state.devices.hosts().next(), Some(&samples::gpu_sample()));
 }
 

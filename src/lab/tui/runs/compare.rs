@@ -8,7 +8,7 @@ use super::state::{Runs, cost_name};
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, row};
 use crate::tui::shared::Shared;
-use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::state::{About, Outcome, Page, State, View, Window};
 use crate::tui::widgets::Sheet;
 use crossterm::event::KeyCode as K;
 use ratatui::style::Style;
@@ -46,8 +46,8 @@ pub static KEYS: &[Binding] = &[
 ];
 
 impl Window for Compare {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
+    fn about(&self, _: &State) -> About {
+        About { keys: KEYS, scrolls: true, run: Some(self.run), ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
@@ -72,14 +72,6 @@ impl Window for Compare {
             _ => {}
         }
         Outcome::CLOSE
-    }
-
-    fn scrolls(&self) -> bool {
-        true
-    }
-
-    fn run(&self) -> Option<RunId> {
-        Some(self.run)
     }
 }
 

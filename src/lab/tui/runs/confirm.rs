@@ -9,7 +9,7 @@ use crate::runs::{RunId, RunSummary, epochs_to_go_on_to};
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Change, Command, Effect, Move, row};
 use crate::tui::shared::Shared;
-use crate::tui::state::{Outcome, Question, State, View, Window};
+use crate::tui::state::{About, Outcome, State, View, Window};
 
 /// A question about a run that is answered with one key.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,13 +46,14 @@ pub static QUIT_SEVERAL: &[Binding] = &[
 ];
 
 impl Window for Confirm {
-    fn keys(&self, state: &State) -> &'static [Binding] {
-        match self.what {
+    fn about(&self, state: &State) -> About {
+        let keys = match self.what {
             What::Stop => STOP,
             What::Delete => DELETE,
             What::Quit if going(self.run, &state.shared).len() > 1 => QUIT_SEVERAL,
             What::Quit => QUIT,
-        }
+        };
+        About { keys, run: (self.what != What::Quit).then_some(self.run), ..About::default() }
     }
 
     fn view(&self, state: &State, _: u16) -> Option<View> {
@@ -83,7 +84,7 @@ impl Window for Confirm {
                 ("Quit", format!("{} still running.", named(&going, "is", "are")), note)
             }
         };
-        Some(Question::view(title, [question, note.to_owned()]))
+        Some(View::Question { title, text: vec![question, note.to_owned()] })
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
@@ -101,10 +102,6 @@ impl Window for Confirm {
             }
             _ => Vec::new(),
         })
-    }
-
-    fn run(&self) -> Option<RunId> {
-        (self.what != What::Quit).then_some(self.run)
     }
 }
 
@@ -240,20 +237,20 @@ pub static CONTINUE: &[Binding] = &[
 ];
 
 impl Window for Continue {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        CONTINUE
+    fn about(&self, _: &State) -> About {
+        About { keys: CONTINUE, run: Some(self.run), ..About::default() }
     }
 
     fn view(&self, _: &State, _: u16) -> Option<View> {
         let epochs = units::counted(self.more, "more epoch");
         let text = match self.more {
-            0 => [format!("Do the test of run {}?", self.run), format!("It has trained all its {} epochs.", self.done)],
-            _ => [
+            0 => vec![format!("Do the test of run {}?", self.run), format!("It has trained all its {} epochs.", self.done)],
+            _ => vec![
                 format!("Train run {} for {epochs}?", self.run),
                 format!("From its last checkpoint, to {} epochs in total.", self.done + self.more),
             ],
         };
-        Some(Question::view("Continue", text))
+        Some(View::Question { title: "Continue", text })
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {
@@ -270,9 +267,5 @@ impl Window for Continue {
                 Outcome::STAY
             }
         }
-    }
-
-    fn run(&self) -> Option<RunId> {
-        Some(self.run)
     }
 }

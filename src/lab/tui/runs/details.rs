@@ -9,7 +9,7 @@ use super::state::cost_name;
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, Effect, TerminalOrder, row};
 use crate::tui::shared::{Shared, has_steps};
-use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::state::{About, Outcome, Page, State, View, Window};
 use crate::tui::widgets::{Sheet, sign};
 use crossterm::event::KeyCode as K;
 use ratatui::text::Line;
@@ -45,8 +45,13 @@ pub struct Details {
 pub static OF_OTHERS: &[Binding] = &[COPY, BASELINE, BACK];
 
 impl Window for Details {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        if self.is_training { OF_TRAINING } else { OF_OTHERS }
+    fn about(&self, _: &State) -> About {
+        About {
+            keys: if self.is_training { OF_TRAINING } else { OF_OTHERS },
+            scrolls: true,
+            run: Some(self.run),
+            ..About::default()
+        }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
@@ -61,14 +66,6 @@ impl Window for Details {
             Command::Copy => Outcome::Stay(copy(&mut state.shared, self.run)),
             _ => Outcome::CLOSE,
         }
-    }
-
-    fn scrolls(&self) -> bool {
-        true
-    }
-
-    fn run(&self) -> Option<RunId> {
-        Some(self.run)
     }
 }
 

@@ -1,14 +1,12 @@
 //! Whether to start runs that take turns: before and after a step, or all steps but one.
 
-use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, Effect, row};
-use crossterm::event::KeyCode as K;
+use crate::tui::actions::{Action, Binding, Char, Code, Command, Ctrl, Effect, K, row};
 
 use super::turns;
 use super::update::is_going;
 use crate::course::{Purpose, Series};
 use crate::domain::units;
-use crate::tui::state::{Outcome, Question, State, View, Window};
+use crate::tui::state::{About, Outcome, State, View, Window};
 
 /// Start these runs, one after the other?
 #[derive(Clone, Debug)]
@@ -73,8 +71,8 @@ pub static KEYS: &[Binding] = &[
 ];
 
 impl Window for ConfirmSeries {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
+    fn about(&self, _: &State) -> About {
+        About { keys: KEYS, ..About::default() }
     }
 
     fn view(&self, _: &State, _: u16) -> Option<View> {
@@ -94,13 +92,13 @@ impl Window for ConfirmSeries {
             Some(seconds) => format!("Together about {}, at the speed of your last such run.", units::clock(seconds)),
             None => "The lab cannot say how long they take before a first run.".to_owned(),
         };
-        let text = [
+        let text = vec![
             which,
             format!("{}, {epochs} of {images} images each.", units::counted(first.resources.np, "rank")),
             time,
             "They run in turn while the lab is open, and wait while it is closed.".to_owned(),
         ];
-        Some(Question::view(title, text))
+        Some(View::Question { title, text })
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {

@@ -1,7 +1,6 @@
 //! Runs that take turns: before and after a step, and all steps but one.
 
 pub mod confirm;
-pub mod draw;
 pub mod state;
 #[cfg(test)]
 pub mod tests;

@@ -7,6 +7,7 @@ use crate::course::{Next, Results, Series};
 use crate::runs::RunId;
 use crate::tui::actions::{Action, Effect};
 use crate::tui::shared::Shared;
+use crate::tui::state::State;
 
 /// What waits will not begin; the run that is going is stopped.
 pub fn cancel(own: &SeriesView, shared: &Shared) -> Vec<Action> {
@@ -32,20 +33,15 @@ pub fn advance(own: &SeriesView, shared: &mut Shared) -> Vec<Action> {
 
 /// The series as the file has it, after something was done to it; `started` is the run that was begun by that. Told where no
 /// window is in front.
-pub fn changed(
-    own: &mut SeriesView,
-    shared: &mut Shared,
-    series: Option<Series>,
-    started: Option<RunId>,
-    no_window: bool,
-) -> Vec<Action> {
+pub fn changed(state: &mut State, series: Option<Series>, started: Option<RunId>) -> Vec<Action> {
+    let State { series: own, shared, windows, .. } = state;
     shared.starting.turn = false;
     own.series = series;
     let mut actions = Vec::new();
     if let Some(run) = started {
         own.is_news = true;
         actions.extend([Action::Watch(run), Effect::ListRuns.into()]);
-        if no_window {
+        if windows.is_empty() {
             tell_turn(own, shared);
         }
     }
@@ -76,11 +72,11 @@ fn read_results(own: &SeriesView) -> Vec<Action> {
 }
 
 /// Results have been read. That all runs are over is told where no window is in front.
-pub fn shown(own: &mut SeriesView, shared: &mut Shared, results: Option<Results>, no_window: bool) {
+pub fn shown(State { series: own, shared, windows, .. }: &mut State, results: Option<Results>) {
     own.results = results;
     let Some(series) = own.series.as_ref().filter(|_| !is_going(own, shared)) else { return };
     let name = series.name();
-    if std::mem::take(&mut own.is_news) && no_window {
+    if std::mem::take(&mut own.is_news) && windows.is_empty() {
         shared.inform(format!("{name} are over: G shows what differs"));
     }
 }

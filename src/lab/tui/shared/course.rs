@@ -89,13 +89,10 @@ impl Course {
             Some(RunVerdicts { run, steps: record.training().map(|training| training.steps).unwrap_or_default(), verdicts });
         // A run that is judged a second time brings no news.
         let is_news = |(level, steps): &(Level, StepSet)| steps.iter().any(|step| !self.progress.has(step, *level));
-        let news: Vec<String> = first
-            .iter()
-            .filter(|what| is_news(what))
-            .map(|(level, steps)| level.first_in_words(run, *steps, &reading.progress))
-            .collect();
-        let news = (!news.is_empty()).then(|| news.join("; "));
-        let said: Vec<String> = news.into_iter().chain(self.read(reading)).collect();
+        let news = first.iter().filter(|what| is_news(what));
+        let in_words = |(level, steps): &(Level, StepSet)| level.first_in_words(run, *steps, &reading.progress);
+        let mut said: Vec<String> = news.map(in_words).collect();
+        said.extend(self.read(reading));
         (!said.is_empty()).then(|| said.join("; "))
     }
 }

@@ -7,13 +7,11 @@ pub mod phases;
 pub mod pins;
 pub mod ranks;
 pub mod run_form;
-pub mod run_kind;
 pub mod scaling_chart;
 pub mod state;
 pub mod watched;
 
 pub use course::Mark;
 pub use curves::{Along, Curve, Curves};
-pub use run_kind::{has_steps, is_of_collectives, is_of_own};
-pub use state::{DataInfo, Hardware, Playing, Shared, kind_of, repeatable};
+pub use state::{DataInfo, Hardware, Playing, Shared, has_steps, is_of_collectives, is_of_own, kind_of, repeatable};
 pub use watched::Watched;

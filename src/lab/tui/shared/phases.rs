@@ -55,24 +55,18 @@ pub struct Straggler {
 
 /// The epochs of a run, asked for where their time went.
 #[derive(Clone, Copy, Debug)]
-pub struct Phases<'a> {
-    history: &'a History,
-}
+pub struct Phases<'a>(pub &'a History);
 
-impl<'a> Phases<'a> {
-    pub fn new(history: &'a History) -> Phases<'a> {
-        Phases { history }
-    }
-
+impl Phases<'_> {
     /// Epochs that any process has reported, in order.
     pub fn epochs(&self) -> Vec<usize> {
-        let all: BTreeSet<usize> = self.history.all_epochs().map(|(_, _, report)| report.epoch).collect();
+        let all: BTreeSet<usize> = self.0.all_epochs().map(|(_, _, report)| report.epoch).collect();
         all.into_iter().collect()
     }
 
     /// Processes that have reported an epoch.
     fn by_process(&self) -> BTreeSet<usize> {
-        self.history.all_epochs().map(|(_, process, _)| process).collect()
+        self.0.all_epochs().map(|(_, process, _)| process).collect()
     }
 
     pub fn processes(&self) -> usize {
@@ -81,11 +75,11 @@ impl<'a> Phases<'a> {
 
     /// The newest epoch that all have reported; else the newest of any. All are those of the newest attempt that has one.
     pub fn newest(&self) -> Option<usize> {
-        let trained = self.history.trained()?;
-        let last = |process: &usize| self.history.epochs(*process).next_back().map(|report| report.epoch);
+        let trained = self.0.trained()?;
+        let last = |process: &usize| self.0.epochs(*process).next_back().map(|report| report.epoch);
         let now: Vec<usize> = trained.processes.keys().copied().filter(|process| last(process).is_some()).collect();
         let common = now.iter().filter_map(last).min()?;
-        let all = now.iter().all(|process| self.history.epochs(*process).any(|report| report.epoch == common));
+        let all = now.iter().all(|process| self.0.epochs(*process).any(|report| report.epoch == common));
         if all { Some(common) } else { now.iter().filter_map(last).max() }
     }
 
@@ -98,7 +92,7 @@ impl<'a> Phases<'a> {
     /// The mean step of each process in this epoch, and its number of steps.
     pub fn mean_steps(&self, epoch: usize) -> Vec<(MeanStep, usize)> {
         let of = |process: usize| {
-            let report = self.history.epochs(process).rfind(|report| report.epoch == epoch)?;
+            let report = self.0.epochs(process).rfind(|report| report.epoch == epoch)?;
             let per_step = |phase: Phase| {
                 let seconds = report.phases[phase] / report.batches.max(1) as f64;
                 (phase, if seconds.is_finite() { seconds.max(0.0) } else { 0.0 })
@@ -173,7 +167,7 @@ mod tests {
     }
 
     fn judge(processes: &[(f64, f64)]) -> Result<Straggler, f64> {
-        let steps = Phases::new(&history(1, processes)).mean_steps(1);
+        let steps = Phases(&history(1, processes)).mean_steps(1);
         let steps: Vec<MeanStep> = steps.into_iter().map(|(step, _)| step).collect();
         straggler(&steps)
     }
@@ -200,9 +194,9 @@ mod tests {
         let mut history = history(1, &[(10.0, 1.0), (10.0, 1.0)]);
         let ahead = EpochReport { epoch: 2, ..EpochReport::sample() };
         history.take(&EventLine { time_s: 2.0, process: 0, event: Event::Epoch(ahead) });
-        let all = Phases::new(&history);
+        let all = Phases(&history);
         assert_eq!((all.newest(), all.epochs()), (Some(1), vec![1, 2]));
         assert_eq!(all.mean_steps(2).len(), 1);
-        assert_eq!(Phases::new(&History::new(Keep::Everything)).newest(), None);
+        assert_eq!(Phases(&History::new(Keep::Everything)).newest(), None);
     }
 }

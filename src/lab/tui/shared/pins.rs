@@ -11,16 +11,12 @@ pub const MOST_PINS: usize = RUN_COLOURS - 2;
 #[derive(Clone, Debug, Default)]
 pub struct Pins {
     /// In the order in which they were pinned.
-    pub(super) pinned: Vec<RunId>,
+    pub pinned: Vec<RunId>,
     /// Which colour and letter each shown run has.
     slots: BTreeMap<RunId, usize>,
 }
 
 impl Pins {
-    pub fn all(&self) -> &[RunId] {
-        &self.pinned
-    }
-
     /// Pins these runs and no others.
     pub fn set(&mut self, mut runs: Vec<RunId>) {
         runs.truncate(MOST_PINS);

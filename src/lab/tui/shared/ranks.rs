@@ -30,13 +30,11 @@ pub fn failed(shared: &Shared) -> Vec<usize> {
 /// # Errors
 /// What can be typed instead.
 pub fn find(shared: &Shared, text: &str) -> Result<usize, String> {
-    let count = count(shared);
+    let last = count(shared) - 1;
     let text = text.trim();
     let text = text.strip_prefix("rank ").unwrap_or(text);
-    match text.parse::<usize>() {
-        Ok(number) if number < count => return Ok(number),
-        Ok(number) => return Err(format!("there is no rank {number}: the last one is {}", count - 1)),
-        Err(_) => {}
+    if let Ok(number) = text.parse::<usize>() {
+        return if number <= last { Ok(number) } else { Err(format!("there is no rank {number}: the last one is {last}")) };
     }
     let watched = shared.watched.as_ref();
     let hosts = watched.map(Watched::by_host).unwrap_or_default();
@@ -46,7 +44,7 @@ pub fn find(shared: &Shared, text: &str) -> Result<usize, String> {
     match (exact, &named[..]) {
         (Some(place), _) => Ok(first(place)),
         (None, [place]) => Ok(first(*place)),
-        (None, []) => Err(format!("no rank and no host is called so: 0 to {}, or a host's name", count - 1)),
+        (None, []) => Err(format!("no rank and no host is called so: 0 to {last}, or a host's name")),
         (None, several) => Err(format!("{} hosts begin so", several.len())),
     }
 }

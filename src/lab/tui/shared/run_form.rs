@@ -12,8 +12,10 @@ use crate::domain::job::{RunSpec, Workload};
 use crate::domain::nvcnn::{NvcnnSpec, PHOTO_SETTINGS};
 use crate::domain::setting::Setting;
 use crate::domain::settings::label;
-use crate::tui::widgets::form;
+use crate::tui::widgets::wrapped;
 
+/// Rows of the screen's header and footer, and of the frame.
+const AROUND: usize = 3 + 2;
 /// Columns of the names of the settings.
 const NAME: usize = 26;
 /// The longest path that can be typed.
@@ -213,12 +215,28 @@ impl RunForm {
         Some(format!("run {} {DISTURBS}. Wait, or stop it", shared.going()?))
     }
 
-    /// With what there is to say below it.
+    /// Settings one below the other, the chosen one marked; where not all fit, those around it. What there is to say always shows below.
     pub fn lines(&self, shared: &Shared, said: &[(String, Style)], width: usize) -> Vec<Line<'static>> {
-        let cursor = |place| if place == self.chosen && self.is_on_folder(shared) { "_" } else { "" };
-        let rows = self.rows(shared);
-        let texts = rows.iter().enumerate().map(|(place, row)| format!("{}{} ", row.text(&self.spec), cursor(place)));
-        form::lines(shared.theme, &texts.collect::<Vec<_>>(), self.chosen, said, (width, form::room(shared.size.1)))
+        let (theme, rows) = (shared.theme, self.rows(shared));
+        let said: Vec<Line> = said.iter().flat_map(|(text, style)| wrapped(text, width, *style)).collect();
+        let all = rows.len();
+        let room = usize::from(shared.size.1).saturating_sub(AROUND + said.len() + 1).clamp(1, all.max(1));
+        let first = (self.chosen + 1).saturating_sub(room).min(all.saturating_sub(room));
+        let row = |(place, row): (usize, &RunRow)| {
+            let is_chosen = place == self.chosen;
+            let cursor = if is_chosen && self.is_on_folder(shared) { "_" } else { "" };
+            let text = format!("{}{cursor} ", row.text(&self.spec));
+            if is_chosen { Line::styled(left(&text, width), theme.cursor(true)) } else { Line::raw(text) }
+        };
+        let mut lines: Vec<Line> = rows.iter().enumerate().skip(first).take(room).map(row).collect();
+        let more = if room < all {
+            format!(" {} to {} of {all}, ↑↓ shows the others", first + 1, first + room)
+        } else {
+            String::new()
+        };
+        lines.push(Line::styled(more, theme.dim()));
+        lines.extend(said);
+        lines
     }
 }
 

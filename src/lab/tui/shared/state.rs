@@ -313,3 +313,18 @@ pub fn repeatable(run: &RunSummary) -> Option<TrainingJob> {
 pub fn kind_of(run: &RunSummary) -> Option<&str> {
     run.record.as_ref().map(|record| record.request.spec.workload.kind())
 }
+
+/// Whether a run trains for a result: then it has epochs and steps to speak of.
+pub fn has_steps(run: &RunSummary) -> bool {
+    run.record.as_ref().is_none_or(|record| record.has_steps())
+}
+
+/// Whether a run is of a program of the user's own.
+pub fn is_of_own(run: &RunSummary) -> bool {
+    run.record.as_ref().is_some_and(|record| record.request.spec.command().is_some())
+}
+
+/// Whether a run measures collectives.
+pub fn is_of_collectives(run: &RunSummary) -> bool {
+    run.record.as_ref().is_some_and(|record| record.request.spec.collectives().is_some())
+}

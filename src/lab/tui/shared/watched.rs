@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::domain::command::CommandSpec;
 use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::event::{ConfigReport, EpochReport, Event, EventLine, TopologyReport};
-use crate::domain::history::{Attempt, Commits, History, HostRanks, Keep, Process, Test, TrainingStep};
+use crate::domain::history::{Attempt, Commits, History, HostRanks, Keep, Process, TrainingStep};
 use crate::domain::pipeline::PipelineReport;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::settings::without_flags;
@@ -117,11 +117,11 @@ impl Watched {
 
     /// Where the time of every process went.
     pub fn phases(&self) -> Phases<'_> {
-        Phases::new(&self.history)
+        Phases(&self.history)
     }
 
     /// Process 0: the root, where there is one.
-    fn root(&self) -> Option<&Process> {
+    pub fn root(&self) -> Option<&Process> {
         self.history.process(0)
     }
 
@@ -163,18 +163,12 @@ impl Watched {
         self.history.epochs(0).next_back()
     }
 
-    pub fn test(&self) -> Option<Test> {
-        self.root()?.test
-    }
-
-    pub fn early_stop(&self) -> Option<usize> {
-        self.root()?.early_stop
-    }
-
-    /// Whether it has trained, and the test at the end is going on.
-    pub fn is_testing(&self) -> bool {
-        let is_trained = |config: &ConfigReport| self.early_stop().is_some() || self.history.epochs_done(0) >= config.epochs;
-        self.root().is_some_and(|root| root.test.is_none() && !root.has_finished) && self.config().is_some_and(is_trained)
+    /// `epoch 2/3`, or `testing` while the test at the end is going on. `None` before the run has said how many epochs it trains.
+    pub fn place(&self) -> Option<String> {
+        let (root, epochs) = (self.root()?, self.config()?.epochs);
+        let is_trained = root.early_stop.is_some() || self.history.epochs_done(0) >= epochs;
+        let is_testing = is_trained && root.test.is_none() && !root.has_finished;
+        Some(if is_testing { "testing".to_owned() } else { format!("epoch {}/{epochs}", self.epoch().max(1)) })
     }
 
     /// The processes that failed, the first to do so first.

@@ -6,9 +6,7 @@ pub mod fields;
 #[cfg(test)]
 mod tests;
 
-use crate::tui::actions::On::{Char, Code, Ctrl};
-use crate::tui::actions::{Action, Binding, Command, LEFT_RIGHT, LIST, Move, row};
-use crossterm::event::KeyCode as K;
+use crate::tui::actions::{Action, Binding, Char, Code, Command, Ctrl, K, LEFT_RIGHT, LIST, Move, row};
 use ratatui::text::Line;
 
 use self::fields::{EPOCH_IMAGES, FIELDS, Field, Machine, sources};
@@ -17,7 +15,7 @@ use crate::domain::units;
 use crate::simulate::{Bound, Scaling, Size, numbers};
 use crate::tui::shared::Shared;
 use crate::tui::shared::scaling_chart::{self, Mark, ScalingChart};
-use crate::tui::state::{Outcome, Page, State, View, Window};
+use crate::tui::state::{About, Outcome, Page, State, View, Window};
 use crate::tui::widgets::axis::decimals;
 use crate::tui::widgets::{Theme, wrapped};
 
@@ -68,8 +66,8 @@ pub static KEYS: &[Binding] = &[
 ];
 
 impl Window for Simulator {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
+    fn about(&self, _: &State) -> About {
+        About { keys: KEYS, ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
@@ -120,12 +118,8 @@ fn lines(window: &Simulator, shared: &Shared, width: usize) -> Vec<Line<'static>
     let is_narrow = width < FORM + 2 + BESIDE;
     let below = below(window, theme, width);
     let all = usize::from(shared.size.1).saturating_sub(AROUND);
-    let left = match is_roomy(shared) {
-        _ if is_narrow => width,
-        true => WHOLE,
-        false => FORM,
-    };
-    let room = if is_narrow { width } else { width - left - 2 };
+    let left = if is_roomy(shared) { WHOLE } else { FORM };
+    let (left, room) = if is_narrow { (width, width) } else { (left, width - left - 2) };
     let high = all.saturating_sub(if is_narrow { 1 } else { below.len() }).clamp(LEAST_PICTURE, MOST_PICTURE);
     let shown = match &window.simulated {
         Err(problem) => wrapped(problem, room, theme.warn()),

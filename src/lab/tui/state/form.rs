@@ -4,7 +4,7 @@
 
 use ratatui::style::Style;
 
-use super::{Outcome, Page, State, View, Window};
+use super::{About, Outcome, Page, State, View, Window};
 use crate::domain::job::RunSpec;
 use crate::tui::actions::{Action, Binding, Command, Effect};
 use crate::tui::shared::run_form::RunForm;
@@ -21,8 +21,8 @@ pub struct Form {
 }
 
 impl Window for Form {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        self.keys
+    fn about(&self, _: &State) -> About {
+        About { keys: self.keys, ..About::default() }
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {

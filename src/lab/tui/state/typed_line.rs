@@ -1,15 +1,11 @@
 //! A line that is typed at the foot of the screen: one window for a search, a filter, a name, a file or a rank.
 
-use crate::tui::state::View;
 use std::any::Any;
 use std::fmt::Debug;
 
-use crossterm::event::KeyCode as K;
-
-use super::{Outcome, State, Window};
+use super::{About, Outcome, State, View, Window};
 use crate::runs::RunId;
-use crate::tui::actions::On::{self, Code, Ctrl, Text};
-use crate::tui::actions::{Action, BACKSPACE, Binding, Command, ENTER, Move, Typing, row};
+use crate::tui::actions::{Action, BACKSPACE, Binding, Code, Command, Ctrl, ENTER, K, Move, On, Text, Typing, row};
 use crate::tui::widgets::Prompt;
 
 /// The purpose of a line, which gives the keys their meaning.
@@ -83,8 +79,8 @@ impl<P: Purpose> TypedLine<P> {
 }
 
 impl<P: Purpose> Window for TypedLine<P> {
-    fn keys(&self, _: &State) -> &'static [Binding] {
-        KEYS
+    fn about(&self, _: &State) -> About {
+        About { keys: KEYS, run: self.purpose.run(), ..About::default() }
     }
 
     fn view(&self, state: &State, _: u16) -> Option<View> {
@@ -109,9 +105,5 @@ impl<P: Purpose> Window for TypedLine<P> {
         };
         self.error = followed.as_ref().err().cloned();
         Outcome::Stay(followed.unwrap_or_default())
-    }
-
-    fn run(&self) -> Option<RunId> {
-        self.purpose.run()
     }
 }

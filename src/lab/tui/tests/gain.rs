@@ -373,7 +373,7 @@ fn a_run_that_has_trained_and_is_being_tested_says_so() {
     for mut state in [state, early] {
         let [first, _] = header(&state, 140);
         assert!(first.contains("run 2 ▶ running  testing") && !first.contains("epoch"), "{first}");
-        assert_eq!(crate::tui::app::header::title(&state), "hvd-lab: run 2 testing");
+        assert_eq!(crate::tui::app::view::title(&state), "hvd-lab: run 2 testing");
         say(&mut state, Event::Test { loss: 0.5, accuracy: 0.8, images: 100, seconds: 1.0 });
         assert!(!header(&state, 140)[0].contains("testing"), "it is over");
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
-use crate::tui::app::{header, view};
+use crate::tui::app::view;
 use crate::tui::io::terminal::Screen;
 use crate::tui::testing::samples;
 
@@ -18,7 +18,7 @@ fn a_panic_gives_the_terminal_back_and_shows_its_message() {
     if let Ok(place) = std::env::var(CHILD) {
         let mut screen = Screen::enter(true, true).unwrap();
         let state = samples::never_used();
-        screen.draw(header::title(&state), |frame| view::draw(frame, &state)).unwrap();
+        screen.draw(view::title(&state), |frame| view::draw(frame, &state)).unwrap();
         match place.as_str() {
             "drawing thread" => panic!("fell on purpose"),
             _ => drop(std::thread::spawn(|| panic!("fell on purpose")).join()),

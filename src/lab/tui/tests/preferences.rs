@@ -6,8 +6,8 @@ use crate::domain::run::RunState;
 use crate::domain::step::Step;
 use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::{Effect, Pane, TerminalOrder};
-use crate::tui::app::header;
 use crate::tui::app::update::update;
+use crate::tui::app::view;
 use crate::tui::help::state::{OFFER, Page, TOUR, WATCH};
 use crate::tui::help::tour;
 use crate::tui::message::Message;
@@ -146,7 +146,7 @@ fn a_run_that_ends_is_announced_once_and_one_that_was_over_is_not() {
 #[test]
 fn the_title_says_how_the_run_is_going() {
     let titles = [samples::never_used(), samples::running(), samples::compared(), samples::failed()];
-    let titles: Vec<String> = titles.iter().map(header::title).collect();
+    let titles: Vec<String> = titles.iter().map(view::title).collect();
     assert_eq!(titles, ["hvd-lab", "hvd-lab: run 2 epoch 2/3", "hvd-lab: run 5 finished", "hvd-lab: run 2 failed"]);
 }
 

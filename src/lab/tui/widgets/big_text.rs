@@ -8,10 +8,8 @@ use ratatui::text::Line;
 pub enum Pixel {
     /// Two side by side in a cell.
     Half,
-    Cells {
-        columns: usize,
-        rows: usize,
-    },
+    /// Whole cells.
+    Cells { columns: usize, rows: usize },
 }
 
 impl Pixel {

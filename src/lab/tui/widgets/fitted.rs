@@ -18,6 +18,12 @@ impl Part {
     pub fn new(rank: u8, text: impl AsRef<str>, style: Style) -> Part {
         Part { rank, span: Span::styled(printable::line(text.as_ref()).into_owned(), style) }
     }
+
+    /// The parts of a text in which keys stand between backticks.
+    pub fn with_keys(rank: u8, text: &str, key: Style, word: Style) -> Vec<Part> {
+        let pieces = text.split('`').enumerate().filter(|(_, piece)| !piece.is_empty());
+        pieces.map(|(place, piece)| Part::new(rank, piece, if place % 2 == 1 { key } else { word })).collect()
+    }
 }
 
 /// Columns of all parts.

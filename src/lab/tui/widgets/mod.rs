@@ -3,7 +3,6 @@
 pub mod axis;
 pub mod big_text;
 pub mod fitted;
-pub mod form;
 pub mod frame;
 pub mod list;
 pub mod looks;
