@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::example::{BOX_SIDES, BoundingBox};
+use super::example::BoundingBox;
 use super::layout;
 use super::photo::ImagesError;
 use crate::domain::{cells, printable, units};
@@ -16,10 +16,9 @@ const LARGEST_LIST_BYTES: u64 = 256 << 20;
 /// How far outside of the image a side may be, by rounding: it is cut to the edge.
 const A_HAIR: f32 = 0.01;
 
-/// Lists by name, and the order of their sides where they have no headings.
-const LISTS: [(&str, [&str; 4]); 2] =
-    [(BOXES, BOX_SIDES), ("imagenet_2012_bounding_boxes.csv", ["xmin", "ymin", "xmax", "ymax"])];
-/// What columns are called: the photo, and the sides in the order of [`BOX_SIDES`].
+/// Lists by name, and where their columns are if they have no headings. ImageNet's own has xmin before ymin.
+const LISTS: [(&str, [usize; 5]); 2] = [(BOXES, [0, 1, 2, 3, 4]), ("imagenet_2012_bounding_boxes.csv", [0, 2, 1, 4, 3])];
+/// What columns are called: the photo, and the sides in the order of [`BoundingBox`].
 const COLUMNS: [&[&str]; 5] = [
     &["name", "file", "filename", "file_name", "image", "image_name", "image_id", "imageid", "path", "photo", "class/file.jpg"],
     &["ymin", "y_min", "y1", "top"],
@@ -40,12 +39,12 @@ pub(super) fn read(
     files: &[(usize, String)],
     notes: &mut Vec<String>,
 ) -> Result<HashMap<usize, Vec<BoundingBox>>, ImagesError> {
-    let lists = |folder: &Path| LISTS.map(|(name, order)| (folder.join(name), order));
+    let lists = |folder: &Path| LISTS.map(|(name, places)| (folder.join(name), places));
     let is_part = |folder: &&Path| folder.file_name().is_some_and(|name| layout::part(&name.to_string_lossy()).is_some());
     // Up to the folder that holds the parts, if these are in one.
     let above = root.ancestors().take(3).position(|folder| is_part(&folder)).map_or(0, |at| at + 1);
     let mut found = root.ancestors().take(above + 1).flat_map(lists).filter(|(path, _)| path.exists());
-    let Some((path, order)) = found.next() else { return Ok(HashMap::new()) };
+    let Some((path, places)) = found.next() else { return Ok(HashMap::new()) };
     let is_own = path == root.join(BOXES);
     let text = read::small_text(&path, LARGEST_LIST_BYTES).map_err(|cause| ImagesError::wrong(&path, cause))?;
     let photos = Photos::new(classes, files);
@@ -53,7 +52,7 @@ pub(super) fn read(
     let mut lines = cells::lines(&text).peekable();
     let Some(&(at, first)) = lines.peek() else { return Ok(boxes) };
     let wrong = |at: usize, cause: String| ImagesError::wrong(&path, format!("line {at} {cause}"));
-    let columns = Columns::from_first_line(first, order).map_err(|cause| wrong(at, cause))?;
+    let columns = Columns::from_first_line(first, places).map_err(|cause| wrong(at, cause))?;
     for (at, line) in lines.skip(usize::from(columns.has_headings)) {
         let (name, area) = columns.row(line).map_err(|cause| wrong(at, cause))?;
         match photos.find(&name) {
@@ -74,29 +73,24 @@ struct Columns {
     separator: char,
     /// How many there are.
     count: usize,
-    /// Of the photo, and of the sides in the order of [`BOX_SIDES`].
+    /// Of the photo, and of the sides in the order of [`BoundingBox`].
     places: [usize; 5],
     has_headings: bool,
 }
 
 impl Columns {
-    /// By the first line, which may be one of headings.
-    fn from_first_line(line: &str, order: [&str; 4]) -> Result<Columns, String> {
+    /// By the first line, which may be one of headings; without them the columns are at `places`.
+    fn from_first_line(line: &str, places: [usize; 5]) -> Result<Columns, String> {
         let (separator, headings) = cells::headings(line);
         let is_figure = |cell: &String| cell.starts_with(|letter: char| letter.is_ascii_digit() || "-+.".contains(letter));
         let has_headings = headings.len() > 1 && !headings.iter().skip(1).any(is_figure);
+        if !has_headings {
+            return Ok(Columns { separator, count: places.len(), places, has_headings });
+        }
         let place = |known: &[&str]| headings.iter().position(|heading| known.contains(&heading.as_str()));
-        let places = match has_headings {
-            true => COLUMNS.map(place),
-            false => std::array::from_fn(|at| match at.checked_sub(1) {
-                None => Some(0),
-                Some(side) => order.iter().position(|name| *name == BOX_SIDES[side]).map(|at| at + 1),
-            }),
-        };
-        match places {
+        match COLUMNS.map(place) {
             [Some(name), Some(ymin), Some(xmin), Some(ymax), Some(xmax)] => {
-                let count = if has_headings { headings.len() } else { 5 };
-                Ok(Columns { separator, count, places: [name, ymin, xmin, ymax, xmax], has_headings })
+                Ok(Columns { separator, count: headings.len(), places: [name, ymin, xmin, ymax, xmax], has_headings })
             }
             _ => Err(format!("has the headings {}: write name, ymin, xmin, ymax and xmax", printable::excerpt(line))),
         }

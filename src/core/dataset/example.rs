@@ -32,7 +32,7 @@ pub struct Example<'a> {
     pub size: Option<(u32, u32)>,
 }
 
-pub(super) const BOX_SIDES: [&str; 4] = ["ymin", "xmin", "ymax", "xmax"];
+const BOX_SIDES: [&str; 4] = ["ymin", "xmin", "ymax", "xmax"];
 
 impl Example<'_> {
     pub fn to_bytes(&self) -> Vec<u8> {

@@ -3,7 +3,8 @@
 //! Never trusts a header: nothing is allocated by a file's word alone, and no byte beyond the announced size is taken.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
@@ -61,7 +62,6 @@ pub(super) fn check_split(folder: &Path, which: SplitKind) -> Result<(), Dataset
     if images.compressed { images.visit(usize::MAX, &mut |_| {}) } else { Ok(()) }
 }
 
-/// Sizes and counts of both are compared before anything else is read.
 /// Name and content of the image and the label file of these images, as [`load`](super::load) reads them.
 pub fn files_of(which: SplitKind, split: &Split) -> [(&'static str, Vec<u8>); 2] {
     let header = |magic: u32, sizes: &[usize]| {
@@ -76,6 +76,7 @@ pub fn files_of(which: SplitKind, split: &Split) -> [(&'static str, Vec<u8>); 2]
     ]
 }
 
+/// Sizes and counts of both are compared before anything else is read.
 fn open_both(folder: &Path, which: SplitKind) -> Result<(Opened, Opened), DatasetError> {
     let (image_name, label_name) = which.file_names();
     let image_file = find_file(folder, image_name)?;
@@ -101,12 +102,12 @@ fn check_labels(path: &Path, labels: &[u8]) -> Result<(), DatasetError> {
 impl Opened {
     fn open(path: &Path, magic: u32) -> Result<Opened, DatasetError> {
         let unreadable = |cause: std::io::Error| DatasetError::unreadable(path, &cause);
-        let mut file = read::open(path).map_err(|cause| match cause.kind() {
+        let file = read::open(path).map_err(|cause| match cause.kind() {
             // A pipe or a device would block or never end.
             std::io::ErrorKind::InvalidInput => DatasetError::damaged(path, "a file", "a folder, pipe or device"),
             _ => unreadable(cause),
         })?;
-        let (compressed, stated_bytes) = stated_size(&mut file).map_err(unreadable)?;
+        let (compressed, stated_bytes) = stated_size(&file).map_err(unreadable)?;
         let file = BufReader::with_capacity(1 << 16, file);
         let mut reader: Box<dyn Read> = if compressed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
         let (count, shape) = read_header(path, &mut reader, magic)?;
@@ -226,20 +227,18 @@ fn read_header(path: &Path, reader: &mut dyn Read, magic: u32) -> Result<(usize,
 }
 
 /// Whether the file is gzip, and how many bytes of content it claims to hold. Leaves the file at its start.
-fn stated_size(file: &mut File) -> std::io::Result<(bool, u64)> {
+fn stated_size(file: &File) -> std::io::Result<(bool, u64)> {
     let length = file.metadata()?.len();
-    let mut start = Vec::with_capacity(2);
-    Read::take(&mut *file, 2).read_to_end(&mut start)?;
-    let compressed = start == [0x1f, 0x8b];
-    let mut stated = length;
-    if compressed && length >= 18 {
-        let mut tail = [0; 4];
-        file.seek(SeekFrom::End(-4))?;
-        file.read_exact(&mut tail)?;
-        stated = u64::from(u32::from_le_bytes(tail));
+    let (mut start, mut end) = ([0; 2], [0; 4]);
+    if length >= 2 {
+        file.read_exact_at(&mut start, 0)?;
     }
-    file.rewind()?;
-    Ok((compressed, stated))
+    let compressed = start == [0x1f, 0x8b];
+    if !compressed || length < 18 {
+        return Ok((compressed, length));
+    }
+    file.read_exact_at(&mut end, length - 4)?;
+    Ok((true, u64::from(u32::from_le_bytes(end))))
 }
 
 /// Whether reading failed for what the file holds rather than for the disk.

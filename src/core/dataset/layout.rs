@@ -57,7 +57,7 @@ pub(super) fn rank(name: &str, part: Part) -> Option<usize> {
 
 /// The part that a name stands for.
 pub(super) fn part(name: &str) -> Option<Part> {
-    [Part::Train, Part::Validation].into_iter().find(|part| rank(name, *part).is_some())
+    Part::ALL.into_iter().find(|part| rank(name, *part).is_some())
 }
 
 /// Whether a file of this name holds records: it names its part, and its number or its kind.
@@ -206,7 +206,7 @@ fn look(folder: &Path, depth: usize, sets: &mut Vec<(PathBuf, Set)>) -> Result<(
     let place = listing.place(folder, &with_jpegs);
     let parts = match &place {
         Some(Place::Records(_)) => [None, None],
-        _ => [Part::Train, Part::Validation].map(|part| listing.part(part)),
+        _ => Part::ALL.map(|part| listing.part(part)),
     };
     // A class may be called `train`: then it lies beside other classes, with JPEGs as they have.
     let is_divided = match parts {

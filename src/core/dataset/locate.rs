@@ -44,11 +44,6 @@ pub fn locate(choice: DataSource, data_dir: Option<&Path>, offline: bool) -> Res
     }
 }
 
-/// The name of the real images that a choice is about.
-pub fn wanted(choice: &DataSource) -> &'static str {
-    collection(choice).name
-}
-
 /// What a choice is about.
 pub fn collection(choice: &DataSource) -> &'static Collection {
     match choice {
@@ -101,19 +96,13 @@ fn locate_cache(cache: &Path, choice: &DataSource, offline: bool) -> Result<Loca
     }
     let is_damaged = status.files.iter().any(|file| matches!(file.state, FileState::Damaged { .. }));
     let what = if is_damaged { "is damaged in the cache" } else { "is not on this machine" };
-    match (is_demanded(choice), offline) {
-        (true, true) => Err(collection.offline(cache)),
-        (true, false) => Ok(Located {
-            note: Some(format!("{what}: a run fetches it first ({size} MB)")),
-            fetchable: true,
-            ..official_in(collection, cache)
-        }),
-        (false, true) => Ok(drawn(collection, Some(format!("{name} {what}, and offline is set")))),
-        (false, false) => Ok(Located {
-            fetchable: true,
-            ..drawn(collection, Some(format!("{name} {what}: a run tries to fetch it first ({size} MB)")))
-        }),
-    }
+    let (found, note) = match (is_demanded(choice), offline) {
+        (true, true) => return Err(collection.offline(cache)),
+        (true, false) => (official_in(collection, cache), format!("{what}: a run fetches it first ({size} MB)")),
+        (false, true) => (drawn(collection, None), format!("{name} {what}, and offline is set")),
+        (false, false) => (drawn(collection, None), format!("{name} {what}: a run tries to fetch it first ({size} MB)")),
+    };
+    Ok(Located { note: Some(note), fetchable: !offline, ..found })
 }
 
 pub fn official_in(collection: &Collection, cache: &Path) -> Located {

@@ -41,18 +41,10 @@ impl Location {
             .unwrap_or_else(|| Location::Folder(text.to_owned()))
     }
 
-    /// The same for a process in another folder.
-    pub fn absolute(self) -> Location {
-        match self {
-            Location::Folder(folder) => Location::Folder(std::path::absolute(&folder).unwrap_or(folder)),
-            drawn => drawn,
-        }
-    }
-
-    /// What [`Location::from_argument`] reads.
+    /// What [`Location::from_argument`] reads, in whatever folder a process runs.
     pub fn into_argument(self) -> PathBuf {
         match self {
-            Location::Folder(folder) => folder,
+            Location::Folder(folder) => std::path::absolute(&folder).unwrap_or(folder),
             drawn => drawn.to_string().into(),
         }
     }

@@ -40,7 +40,7 @@ pub mod tfrecord;
 pub use cache::{CacheStatus, FileState, FileStatus, cache_dir, import, keep, official_at, part_path, status};
 pub use error::DatasetError;
 pub use idx::files_of;
-pub use locate::{Located, collection, drawn, is_demanded, is_offline, locate, official_in, wanted};
+pub use locate::{Located, collection, drawn, is_demanded, is_offline, locate, official_in};
 pub use location::{LABEL_CUSTOM, LABEL_GENERATED, LABEL_GENERATED_DIGITS, LABEL_MNIST, LABEL_OFFICIAL, Location, is_generated};
 pub use official::{Collection, OfficialFile, sha256_of};
 pub use split::{CLASS_NAMES, FASHION_MNIST, Split, SplitKind};

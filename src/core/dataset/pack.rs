@@ -51,8 +51,8 @@ pub enum PackError {
     Images(#[from] ImagesError),
     #[error("{0}")]
     Request(String),
-    #[error("{0}")]
-    Write(io::Error),
+    #[error(transparent)]
+    Write(#[from] io::Error),
 }
 
 impl Packing {
@@ -80,7 +80,7 @@ impl Packing {
             }
             return Err(PackError::Request(format!("--shards {shards} of {images} training images: use 1 to {images}")));
         }
-        let folder = NewFolder::create(target).map_err(PackError::Write)?;
+        let folder = NewFolder::create(target)?;
         let mut notes = [&train.source.notes[..], &validation.source.notes].concat();
         // Both are the same folder where it is not divided.
         notes.sort();
@@ -104,12 +104,12 @@ impl Packing {
             }
         }
         let labels = train.source.classes.join("\n") + "\n";
-        folder.write(LABELS, |file| file.write_all(labels.as_bytes())).map_err(PackError::Write)?;
+        folder.write(LABELS, |file| file.write_all(labels.as_bytes()))?;
         if let Some(note) = generated_by(from) {
             let name = generated_note(Path::new("")).display().to_string();
-            folder.write(&name, |file| writeln!(file, "{note}")).map_err(PackError::Write)?;
+            folder.write(&name, |file| writeln!(file, "{note}"))?;
         }
-        folder.finish().map_err(PackError::Write)?;
+        folder.finish()?;
         Ok(packed)
     }
 
@@ -163,7 +163,7 @@ impl Packing {
         tell: &mut impl FnMut() -> io::Result<()>,
     ) -> Result<usize, PackError> {
         let (mut written, mut stopped, mut buffer) = (0, None, Vec::new());
-        let outcome = folder.write(name, |file| {
+        folder.write(name, |file| {
             for &index in images {
                 match example(source, index, &mut buffer) {
                     Ok((example, boxes)) => {
@@ -180,8 +180,7 @@ impl Packing {
                 tell()?;
             }
             Ok(())
-        });
-        outcome.map_err(PackError::Write)?;
+        })?;
         stopped.map_or(Ok(written), |bad| Err(ImagesError::Bad(bad).into()))
     }
 }

@@ -8,19 +8,12 @@ use std::path::{Path, PathBuf};
 use super::example::BoundingBox;
 pub use crate::domain::nvcnn::BadRecords;
 
-/// Which part of a set: the names that ImageNet's own files begin with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    Train,
-    Validation,
-}
-
-impl Part {
-    pub fn name(self) -> &'static str {
-        match self {
-            Part::Train => "train",
-            Part::Validation => "validation",
-        }
+crate::named! {
+    /// Which part of a set: the names that ImageNet's own files begin with.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    Part {
+        Train = "train",
+        Validation = "validation",
     }
 }
 

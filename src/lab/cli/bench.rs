@@ -117,7 +117,7 @@ fn request(args: &Args) -> Result<RunRequest, Usage> {
 
 /// As the ranks, who run elsewhere, find it.
 fn data_argument(folder: &Path) -> Result<String, Usage> {
-    let whole = Location::from_argument(folder).absolute().into_argument();
+    let whole = Location::from_argument(folder).into_argument();
     whole.into_os_string().into_string().map_err(|folder| Usage(format!("--data-dir {} is not text", folder.display())))
 }
 

@@ -42,7 +42,7 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (sender, samples) = channel();
     let mut runs = Runs::new();
-    let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
+    let sampler = Sampler::spawn(SAMPLE_PERIOD, telemetry::probe(), move |sample| {
         // The receiver is gone: the command is about to end.
         let _ = sender.send(sample);
     });

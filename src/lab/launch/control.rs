@@ -33,7 +33,7 @@ pub fn preview(store: &RunStore, wanted: &RunRequest) -> Result<CommandLine, Lau
 /// The record of a run that is asked for, with whole paths, and the line that starts its ranks.
 fn plan(mut request: RunRequest, folder: &RunFolder) -> Result<(RunRecord, CommandLine), LaunchError> {
     // The run may be continued from another folder.
-    request.data_dir = request.data_dir.map(|folder| Location::from_argument(&folder).absolute().into_argument());
+    request.data_dir = request.data_dir.map(|folder| Location::from_argument(&folder).into_argument());
     let resources = &mut request.spec.resources;
     resources.hostfile = resources.hostfile.take().map(|file| prepare::absolute(Path::new(&file)).display().to_string());
     if let Some(problem) = request.spec.problem() {

@@ -44,7 +44,7 @@ use crate::host::load::Load;
 use crate::host::{self, access};
 use crate::lease::Lease;
 use crate::process::{self, Scratch, scratch};
-use crate::telemetry::{self, Sampler};
+use crate::telemetry::{self, SAMPLE_PERIOD, Sampler};
 use lease::JobLease;
 pub(super) use options::JobOptions;
 pub(super) use state::End;
@@ -151,7 +151,7 @@ impl Launch {
         let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, options.tags.clone(), sender.clone())));
         let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, options.tags.clone(), sender)));
         let (sample_sender, samples) = mpsc::unbounded_channel();
-        let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
+        let sampler = Sampler::spawn(SAMPLE_PERIOD, telemetry::probe(), move |sample| {
             // Nobody listens any more at the very end.
             let _ = sample_sender.send(sample);
         });

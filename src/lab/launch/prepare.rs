@@ -34,7 +34,7 @@ impl Images {
 
     fn new(located: Located) -> Result<Images, LaunchError> {
         // Ranks run in the folder of the run: a path relative to here would mean another place there.
-        let argument = LaunchError::text(&located.location.absolute().into_argument())?;
+        let argument = LaunchError::text(&located.location.into_argument())?;
         Ok(Images { argument, label: located.label, note: located.note })
     }
 }
@@ -95,7 +95,7 @@ pub fn located(mut spec: RunSpec) -> Result<RunSpec, LaunchError> {
                 if takes_photos {
                     photos(folder)
                 } else {
-                    Ok(Location::from_argument(Path::new(folder)).absolute().into_argument().display().to_string())
+                    Ok(Location::from_argument(Path::new(folder)).into_argument().display().to_string())
                 }
             };
             of.data_dir = of.data_dir.as_ref().map(whole).transpose()?;

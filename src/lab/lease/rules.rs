@@ -58,17 +58,11 @@ struct Whole {
 
 /// Seconds as a number, or a text such as `0:30:00`.
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Time {
-        Seconds(u32),
-        Text(String),
-    }
     let refuse = |why: String| serde::de::Error::custom(format!("time_limit: {why}"));
-    let seconds = match Time::deserialize(deserializer) {
-        Ok(Time::Seconds(seconds)) => f64::from(seconds),
-        Ok(Time::Text(text)) => units::parse_clock(&text).map_err(refuse)?,
-        Err(_) => return Err(refuse("use a text such as \"0:30:00\", or a number of seconds".into())),
+    let seconds = match toml::Value::deserialize(deserializer)? {
+        toml::Value::Integer(seconds @ 0..=0xffff_ffff) => seconds as f64,
+        toml::Value::String(text) => units::parse_clock(&text).map_err(refuse)?,
+        _ => return Err(refuse("use a text such as \"0:30:00\", or a number of seconds".into())),
     };
     if seconds == 0.0 { Err(refuse("0 would stop every run at once".into())) } else { Ok(Some(seconds)) }
 }

@@ -52,13 +52,9 @@ impl LockError {
     }
 }
 
-fn path_in(folder: &Path) -> PathBuf {
-    folder.join(NAME)
-}
-
 /// Whether anybody holds the lock of this folder, in whatever container, and on whatever host where the file system says so.
 pub fn held(folder: &Path) -> Held {
-    let Ok(file) = read::open(&path_in(folder)) else { return Held::Unknown };
+    let Ok(file) = read::open(&folder.join(NAME)) else { return Held::Unknown };
     match file.try_lock_shared() {
         Ok(()) => Held::No,
         Err(TryLockError::WouldBlock) => Held::Yes,
@@ -72,7 +68,7 @@ impl RunLock {
     /// # Errors
     /// There is no such folder, or its file system has no locks.
     pub fn take(folder: &Path) -> Result<Option<RunLock>, LockError> {
-        let path = path_in(folder);
+        let path = folder.join(NAME);
         let open = |writing| {
             let mut options = OpenOptions::new();
             owners::open(&path, options.read(true).write(writing).create(writing).truncate(false), 0)
@@ -87,7 +83,7 @@ impl RunLock {
     /// # Errors
     /// As [`RunLock::take`].
     pub fn take_over(folder: &Path) -> Result<Option<RunLock>, LockError> {
-        let path = path_in(folder);
+        let path = folder.join(NAME);
         let handed = io::stdin().as_fd().try_clone_to_owned().map(|file| RunLock { file: file.into(), path });
         match handed {
             Ok(lock) if lock.identity().is_ok_and(|identity| identity.is_in_place()) => {
@@ -106,7 +102,7 @@ impl RunLock {
     /// # Errors
     /// As [`RunLock::take`].
     pub fn seize(folder: &Path) -> Result<Option<RunLock>, LockError> {
-        let path = path_in(folder);
+        let path = folder.join(NAME);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(LockError::at("cannot remove", &path)(error)),
             _ => RunLock::take(folder),

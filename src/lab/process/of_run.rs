@@ -111,14 +111,13 @@ fn signal_all(found: &[u32], signal: Signal, is_it: impl Fn(u32) -> bool) -> boo
 /// Send a signal to every descendant of this process; whether there was any. A parent that ended hands its children on to a
 /// process that adopts them, as a supervisor does on Linux.
 pub fn signal_descendants(signal: Signal) -> bool {
-    let found = descendants(std::process::id());
-    signal_each(&found, signal);
-    !found.is_empty()
+    signal_each(&descendants(std::process::id()), signal)
 }
 
-/// Send a signal to those of these processes that still run.
-pub fn signal_each(found: &[Process], signal: Signal) {
+/// Send a signal to those of these processes that still run; whether there was any to begin with.
+pub fn signal_each(found: &[Process], signal: Signal) -> bool {
     found.iter().for_each(|process| _ = send(process.pid, signal, || is_alive(process.pid, process.start_ticks)));
+    !found.is_empty()
 }
 
 /// Whether the parent of a process has ended, and it was handed on to this supervisor. Only Linux lets a process adopt others:

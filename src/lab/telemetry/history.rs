@@ -14,60 +14,53 @@ pub struct Point {
     /// Of the device's memory.
     pub memory_percent: Option<f64>,
     pub power_watts: Option<f64>,
-    pub temperature_celsius: Option<f64>,
 }
 
 /// One device's ring of points, oldest first.
 #[derive(Clone, Debug)]
 pub struct DeviceHistory {
-    pub host: String,
-    pub kind: DeviceKind,
-    pub index: usize,
-    pub uuid: String,
-    pub points: VecDeque<Point>,
+    host: String,
+    kind: DeviceKind,
+    index: usize,
+    uuid: String,
+    points: VecDeque<Point>,
 }
 
 /// All devices seen, in the order in which they appeared.
 #[derive(Clone, Debug)]
 pub struct History {
+    /// Points kept a device.
     capacity: usize,
-    pub devices: Vec<DeviceHistory>,
+    devices: Vec<DeviceHistory>,
+}
+
+impl Default for History {
+    /// Two minutes at two samples a second, with a little to spare.
+    fn default() -> History {
+        History { capacity: 260, devices: Vec::new() }
+    }
 }
 
 impl History {
-    /// Keeps `capacity` points (at least 1) a device: 240 are two minutes at 2 Hz.
-    pub fn new(capacity: usize) -> History {
-        History { capacity: capacity.max(1), devices: Vec::new() }
-    }
-
     /// Adds a sample. A device of that host that is not in it gets a gap.
     pub fn push(&mut self, sample: &TelemetrySample) {
-        let capacity = self.capacity;
-        for known in self.devices.iter_mut().filter(|known| known.host == sample.host) {
-            if !sample.devices.iter().any(|device| known.is(&sample.host, device)) {
-                known.push(Point { time_s: sample.time_s, ..Point::default() }, capacity);
+        for device in &sample.devices {
+            if self.of(&sample.host, device).is_none() {
+                let (host, kind, index, uuid) = (sample.host.clone(), device.kind, device.index, device.uuid.clone());
+                self.devices.push(DeviceHistory { host, kind, index, uuid, points: VecDeque::new() });
             }
         }
-        for device in &sample.devices {
-            let place = self.devices.iter().position(|known| known.is(&sample.host, device));
-            let place = place.unwrap_or_else(|| {
-                self.devices.push(DeviceHistory {
-                    host: sample.host.clone(),
-                    kind: device.kind,
-                    index: device.index,
-                    uuid: device.uuid.clone(),
-                    points: VecDeque::new(),
-                });
-                self.devices.len() - 1
-            });
-            let point = Point {
+        for known in self.devices.iter_mut().filter(|known| known.host == sample.host) {
+            let device = sample.devices.iter().find(|device| known.is(&sample.host, device));
+            if known.points.len() == self.capacity {
+                known.points.pop_front();
+            }
+            known.points.push_back(Point {
                 time_s: sample.time_s,
-                utilization_percent: device.utilization_percent.value().copied(),
-                memory_percent: device.memory_percent().value().copied(),
-                power_watts: device.power_watts.value().copied(),
-                temperature_celsius: device.temperature_celsius.value().copied(),
-            };
-            self.devices[place].push(point, capacity);
+                utilization_percent: device.and_then(|device| device.utilization_percent.value().copied()),
+                memory_percent: device.and_then(|device| device.memory_percent().value().copied()),
+                power_watts: device.and_then(|device| device.power_watts.value().copied()),
+            });
         }
     }
 
@@ -102,15 +95,8 @@ impl DeviceHistory {
     }
 
     fn is(&self, host: &str, device: &DeviceSample) -> bool {
-        let same = if self.uuid.is_empty() { self.index == device.index } else { true };
-        self.host == host && self.kind == device.kind && self.uuid == device.uuid && same
-    }
-
-    fn push(&mut self, point: Point, capacity: usize) {
-        if self.points.len() == capacity {
-            self.points.pop_front();
-        }
-        self.points.push_back(point);
+        let is_same = (self.host.as_str(), self.kind, &self.uuid) == (host, device.kind, &device.uuid);
+        is_same && (!self.uuid.is_empty() || self.index == device.index)
     }
 }
 
@@ -133,7 +119,7 @@ mod tests {
 
     #[test]
     fn rings_are_bounded_and_gaps_stay_gaps() {
-        let mut history = History::new(3);
+        let mut history = History { capacity: 3, ..History::default() };
         for time in 0..5 {
             history.push(&sample(f64::from(time), &[("GPU-a", Some(f64::from(time))), ("GPU-b", None)]));
         }
@@ -149,7 +135,7 @@ mod tests {
 
     #[test]
     fn columns_hold_a_figure_until_the_next_but_never_over_a_gap() {
-        let mut history = History::new(100);
+        let mut history = History::default();
         for (time_s, percent) in [(10.0, Some(10.0)), (11.0, Some(90.0)), (11.5, Some(20.0)), (12.0, None), (19.0, Some(50.0))] {
             history.push(&sample(time_s, &[("GPU-a", percent)]));
         }

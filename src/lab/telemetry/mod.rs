@@ -9,7 +9,7 @@ mod history;
 mod nvml;
 mod sampler;
 
-pub use history::{DeviceHistory, History, Point};
+pub use history::{History, Point};
 pub use nvml::{GpuSystem, NvmlProbe};
 pub use sampler::{SAMPLE_PERIOD, Sampler};
 

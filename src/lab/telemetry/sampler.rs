@@ -19,15 +19,9 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Takes the first sample at once. `on_sample` runs on the sampling thread and must not drop the sampler.
+    /// Takes the first sample at once, and the others `period` apart. `on_sample` runs on the sampling thread and must not drop the
+    /// sampler.
     pub fn spawn(
-        probe: impl FnMut(&[RankPlace]) -> TelemetrySample + Send + 'static,
-        on_sample: impl FnMut(TelemetrySample) + Send + 'static,
-    ) -> Sampler {
-        Sampler::spawn_every(SAMPLE_PERIOD, probe, on_sample)
-    }
-
-    fn spawn_every(
         period: Duration,
         mut probe: impl FnMut(&[RankPlace]) -> TelemetrySample + Send + 'static,
         mut on_sample: impl FnMut(TelemetrySample) + Send + 'static,
@@ -91,7 +85,7 @@ mod tests {
 
     fn start(period: Duration) -> (Sampler, Receiver<TelemetrySample>) {
         let (sender, receiver) = channel();
-        let sampler = Sampler::spawn_every(period, echo(), move |sample| drop(sender.send(sample)));
+        let sampler = Sampler::spawn(period, echo(), move |sample| drop(sender.send(sample)));
         (sampler, receiver)
     }
 

@@ -96,15 +96,9 @@ fn cloth(dice: &mut Dice) -> Cloth {
         1 => [0.0, 1.0],
         _ => [0.7, if dice.chance(0.5) { 0.7 } else { -0.7 }],
     };
-    Cloth {
-        shade,
-        weave,
-        contrast,
-        pitch,
-        tilt,
-        phase: dice.between(0.0, 2.0),
-        light: [dice.between(-0.3, 0.3), dice.between(-0.3, 0.3)],
-    }
+    let phase = dice.between(0.0, 2.0);
+    let light = [dice.between(-0.3, 0.3), dice.between(-0.3, 0.3)];
+    Cloth { shade, weave, contrast, pitch, tilt, phase, light }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What lies between the GPUs of a host: NVLinks, switches and bridges, as NVML tells them.
 
+use std::collections::BTreeMap;
+
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::TopologyLevel;
 use nvml_wrapper::error::NvmlError;
@@ -32,7 +34,7 @@ pub fn ways(device: &Device<'static>, others: Vec<(usize, Device<'static>)>) -> 
     let buses: Vec<Option<String>> = others.iter().map(|(_, other)| bus(other).ok()).collect();
     // The other end of a link that is no GPU is a switch, which reaches all of them.
     let switched = ends.iter().flatten().filter(|end| !buses.iter().flatten().any(|bus| bus == *end)).count();
-    let mut ways: Vec<((u8, String), Vec<usize>)> = Vec::new();
+    let mut ways: BTreeMap<(u8, String), Vec<usize>> = BTreeMap::new();
     for ((index, other), bus) in others.into_iter().zip(&buses) {
         let direct = ends.iter().filter(|end| end.is_some() && *end == bus).count();
         let way = match (direct, switched) {
@@ -40,13 +42,10 @@ pub fn ways(device: &Device<'static>, others: Vec<(usize, Device<'static>)>) -> 
             (0, links) => Some((1, format!("NVSwitch x{links}"))),
             (links, _) => Some((0, format!("NVLink x{links}"))),
         };
-        let Some(way) = way else { continue };
-        match ways.iter_mut().find(|(known, _)| *known == way) {
-            Some((_, indices)) => indices.push(index),
-            None => ways.push((way, vec![index])),
+        if let Some(way) = way {
+            ways.entry(way).or_default().push(index);
         }
     }
-    ways.sort();
     let words = ways.iter().map(|((_, way), indices)| format!("GPU {} by {way}", units::ranges(indices)));
     words.collect::<Vec<_>>().join(", ")
 }

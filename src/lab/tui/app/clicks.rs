@@ -63,7 +63,7 @@ fn drag(state: &mut State, places: &Places, at: Position) {
             if let Some((Pane::Chart, area)) = pane_at(places, at)
                 && let inner = area.inner(FRAME)
                 && inner.contains(at)
-                && let Some(chart::draw::Hit { x: Some(x), .. }) = chart::draw::hit(&state.chart, &state.shared, inner, at)
+                && let Some((_, Some(x))) = chart::draw::hit(&state.chart, &state.shared, inner, at)
             {
                 state.chart.put_cursor(&state.shared, x);
             }
@@ -159,7 +159,7 @@ fn click(state: &mut State, pane: Pane, area: Rect, at: Position, focus: Focus, 
             is_second.then_some(Command::Accept)
         }
         Pane::Chart => {
-            let chart::draw::Hit { graph, x } = chart::draw::hit(&state.chart, shared, inner, at)?;
+            let (graph, x) = chart::draw::hit(&state.chart, shared, inner, at)?;
             state.chart.tab = Tab::Graph(graph);
             if let Some(x) = x {
                 state.chart.put_cursor(shared, x);

@@ -3,7 +3,6 @@
 //! Curves of runs that are not on the screen are asked for as effects.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use super::graph::{Graph, Tab};
 use super::range::{Range, Reach};
@@ -115,13 +114,11 @@ impl Chart {
         self.read.retain(|run, _| now.contains_key(run));
         let mut effects = Vec::new();
         for (run, progress) in now {
-            let place = self.read.entry(run);
-            if matches!(&place, Entry::Occupied(known) if known.get().0 == progress) {
-                continue;
+            if self.read.get(&run).is_none_or(|(known, _)| *known != progress) {
+                // The old curves stay on the screen until the new ones are there.
+                self.read.entry(run).or_default().0 = progress;
+                effects.push(Effect::ReadCurves(run));
             }
-            // The old curves stay on the screen until the new ones are there.
-            place.or_default().0 = progress;
-            effects.push(Effect::ReadCurves(run));
         }
         effects
     }

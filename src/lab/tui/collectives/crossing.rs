@@ -16,14 +16,19 @@ pub fn is_reference(method: &str) -> bool {
     method == "mpi" || method.starts_with("mpi-") || method == "nccl"
 }
 
-/// The fastest of the lab's own methods from size to size, by the median, which one interruption does not change: where it changes, the curves cross in between.
-pub fn crossings(measured: &Measured) -> Vec<Crossing> {
-    let own: Vec<&str> = measured.methods().into_iter().filter(|method| !is_reference(method)).collect();
-    let fastest = |bytes: u64| {
-        let times = own.iter().filter_map(|method| Some((*method, measured.row(method, bytes)?.report.median_s)));
+/// The fastest of the lab's own methods at each size, by the median, which one interruption does not change.
+fn fastest(measured: &Measured) -> Vec<(u64, &str)> {
+    let at = |bytes: u64| {
+        let own = measured.methods().into_iter().filter(|method| !is_reference(method));
+        let times = own.filter_map(|method| Some((method, measured.row(method, bytes)?.report.median_s)));
         times.filter(|(_, time)| *time > 0.0).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(method, _)| method)
     };
-    let sizes: Vec<(u64, &str)> = measured.sizes().into_iter().filter_map(|bytes| Some((bytes, fastest(bytes)?))).collect();
+    measured.sizes().into_iter().filter_map(|bytes| Some((bytes, at(bytes)?))).collect()
+}
+
+/// Where another method becomes the fastest: the curves cross between two sizes.
+pub fn crossings(measured: &Measured) -> Vec<Crossing> {
+    let sizes = fastest(measured);
     let changes = sizes.windows(2).filter(|pair| pair[0].1 != pair[1].1);
     changes.map(|pair| crossing(measured, (pair[0].0, pair[1].0), pair[0].1, pair[1].1)).collect()
 }
@@ -43,31 +48,20 @@ fn crossing(measured: &Measured, (low, high): (u64, u64), before: &str, after: &
 
 /// `Below 32 KiB recursive-doubling is the fastest, above it ring.`
 pub fn sentence(measured: &Measured) -> Option<String> {
-    let own: Vec<&str> = measured.methods().into_iter().filter(|method| !is_reference(method)).collect();
-    let all = crossings(measured);
     let size = |bytes: f64| units::bytes(bytes.round() as u64);
-    match (&all[..], &own[..]) {
-        _ if own.len() < 2 || measured.sizes().is_empty() => None,
-        ([], _) => {
-            let bytes = *measured.sizes().last()?;
-            let time = |method: &&&str| measured.row(method, bytes).map_or(f64::INFINITY, |row| row.report.median_s);
-            let fastest = own.iter().min_by(|a, b| time(a).total_cmp(&time(b)))?;
-            Some(format!("{fastest} is the fastest at every size."))
-        }
-        ([one], _) => Some(format!("Below {} {} is the fastest, above it {}.", size(one.bytes), one.before, one.after)),
-        ([first, rest @ ..], _) if rest.len() < 3 => {
+    if measured.methods().into_iter().filter(|method| !is_reference(method)).count() < 2 {
+        return None;
+    }
+    Some(match &crossings(measured)[..] {
+        [] => format!("{} is the fastest at every size.", fastest(measured).last()?.1),
+        [one] => format!("Below {} {} is the fastest, above it {}.", size(one.bytes), one.before, one.after),
+        [Crossing { bytes, before, after }, rest @ ..] if rest.len() < 3 => {
             let then: Vec<String> = rest.iter().map(|next| format!("from {} on {}", size(next.bytes), next.after)).collect();
-            Some(format!(
-                "The fastest: below {} {}, above it {}, {}.",
-                size(first.bytes),
-                first.before,
-                first.after,
-                then.join(", ")
-            ))
+            format!("The fastest: below {} {before}, above it {after}, {}.", size(*bytes), then.join(", "))
         }
-        (many, _) => Some(format!(
+        many => format!(
             "The fastest method changes {} times between the sizes: the times are close, or the machine was busy.",
             many.len()
-        )),
-    }
+        ),
+    })
 }

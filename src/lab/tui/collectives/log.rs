@@ -26,23 +26,15 @@ pub struct Log {
     /// When the last one arrived.
     pub end_s: f64,
     /// What the cells are made from, where there are not too many.
-    cells: Option<Cells>,
+    pub cells: Option<Cells>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Cells {
+pub struct Cells {
     /// The numbers, cut wherever a message begins or ends.
-    parts: Vec<Range<usize>>,
+    pub parts: Vec<Range<usize>>,
     /// Of each message the parts that it carries, and whose numbers are in each.
     carried: Vec<(Range<usize>, Vec<Who>)>,
-}
-
-/// What every rank has at one moment.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Contents {
-    pub parts: Vec<Range<usize>>,
-    /// Of each rank, part by part.
-    pub ranks: Vec<Vec<Who>>,
 }
 
 impl Log {
@@ -80,14 +72,14 @@ impl Log {
         Log { method, ranks, elements, messages, rounds, is_measured, end_s, cells }
     }
 
-    /// What every rank has after so many messages; `None` where there are too many ranks or parts to draw.
-    pub fn contents(&self, arrived: usize) -> Option<Contents> {
+    /// What every rank has after so many messages, part by part; `None` where there are too many ranks or parts to draw.
+    pub fn contents(&self, arrived: usize) -> Option<Vec<Vec<Who>>> {
         let cells = self.cells.as_ref()?;
         let mut ranks = at_first(self.ranks, cells.parts.len());
         for (message, (parts, carried)) in self.messages.iter().zip(&cells.carried).take(arrived) {
             deliver(&mut ranks[message.to][parts.clone()], carried, message.operation);
         }
-        Some(Contents { parts: cells.parts.clone(), ranks })
+        Some(ranks)
     }
 
     /// The parts that a message carries.

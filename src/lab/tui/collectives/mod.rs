@@ -2,12 +2,10 @@
 
 pub mod crossing;
 pub mod draw;
-pub mod duration;
 pub mod form;
 pub mod keys;
 pub mod log;
 pub mod player;
-pub mod show;
 pub mod stage;
 pub mod state;
 #[cfg(test)]

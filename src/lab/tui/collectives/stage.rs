@@ -3,8 +3,7 @@
 use super::draw;
 use super::form::{form, usual};
 use super::keys::{CHART, HELP, PLAYER};
-use super::show::Show;
-use super::state::{Collectives, LEAST_RANKS};
+use super::state::{Collectives, LEAST_RANKS, Show};
 use crate::runs::RunId;
 use crate::tui::actions::{Action, Command, Move, cycle};
 use crate::tui::shared::Shared;
@@ -107,15 +106,14 @@ fn play(own: &mut Collectives, shared: &mut Shared, command: Command) {
 
 /// To another size of the chart.
 fn move_cursor(own: &mut Collectives, command: Command) {
-    let sizes = own.measured.sizes();
-    let Some(last) = sizes.len().checked_sub(1) else { return };
-    let now = own.shown_size().and_then(|size| sizes.iter().position(|other| *other == size)).unwrap_or(last);
-    let to = match command {
-        Command::Backwards => now.saturating_sub(1),
-        Command::Forwards => (now + 1).min(last),
-        Command::Start => 0,
-        Command::End => last,
-        _ => now,
+    let by = match command {
+        Command::Backwards => Move::Left,
+        Command::Forwards => Move::Right,
+        Command::Start => Move::First,
+        Command::End => Move::Last,
+        _ => return,
     };
-    own.size = sizes.get(to).copied();
+    let sizes = own.measured.sizes();
+    let now = own.shown_size().and_then(|size| sizes.iter().position(|other| *other == size)).unwrap_or(0);
+    own.size = sizes.get(by.within(now, sizes.len())).copied();
 }

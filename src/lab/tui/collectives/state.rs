@@ -4,12 +4,22 @@
 
 use super::log::Log;
 use super::player::Player;
-use super::show::Show;
 use crate::columns::capital;
 use crate::domain::collective::{Algorithm, Shape};
 use crate::domain::job::RunSpec;
 use crate::domain::measured::{Comparison, Measured};
 use crate::runs::RunId;
+
+hvd_lab_core::named! {
+    /// What is shown of a run, in the order of the arrow keys.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    Show {
+        #[default]
+        Messages = "messages",
+        Time = "time by size",
+        Bandwidth = "bus bandwidth by size",
+    }
+}
 
 #[derive(Clone, Debug, Default)]
 pub struct Collectives {

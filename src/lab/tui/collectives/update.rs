@@ -1,8 +1,7 @@
 //! What opens the window of the collectives, and what a run tells while it is open.
 
-use super::show::Show;
 use super::stage::Stage;
-use super::state::{Collectives, LEAST_RANKS};
+use super::state::{Collectives, LEAST_RANKS, Show};
 use crate::domain::measured::Measured;
 use crate::runs::RunId;
 use crate::tui::actions::{Action, Effect};

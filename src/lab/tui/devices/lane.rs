@@ -149,38 +149,31 @@ pub fn lanes<'a>(sample: &'a TelemetrySample, seats: &'a [Seat], by_rank: bool) 
         }
     }
     // A GPU that is cut stays before the first of its parts.
-    let is_cut = lanes.iter().any(|lane| lane.device.is_slice());
-    let first = |lane: &DeviceRow| {
-        let parts = || lanes.iter().filter(|other| other.device.index == lane.device.index && other.device.is_slice());
-        let of_parts = || parts().filter_map(|part| part.rank).min().filter(|_| !lane.device.is_slice());
-        lane.rank.or_else(|| if is_cut { of_parts() } else { None }).unwrap_or(usize::MAX)
-    };
-    let keys: Vec<usize> = lanes.iter().map(first).collect();
-    let mut keyed: Vec<(usize, DeviceRow)> = keys.into_iter().zip(lanes).collect();
-    keyed.sort_by_key(|(key, _)| *key);
-    keyed.into_iter().map(|(_, lane)| lane).collect()
+    let parts = lanes.iter().filter(|lane| lane.device.is_slice());
+    let mut parts: Vec<(usize, usize)> = parts.filter_map(|part| Some((part.device.index, part.rank?))).collect();
+    parts.sort_unstable();
+    let of_parts = |gpu: usize| parts.iter().find(|(index, _)| *index == gpu).map(|(_, rank)| *rank);
+    lanes.sort_by_key(|lane| match lane.rank {
+        None if !lane.device.is_slice() => of_parts(lane.device.index).unwrap_or(usize::MAX),
+        rank => rank.unwrap_or(usize::MAX),
+    });
+    lanes
 }
 
 /// A rank's part of a device that it shares, where that is measured. Processes that are no ranks stand with the first one.
 fn part(device: &DeviceSample, rank: usize, is_first: bool) -> DeviceSample {
+    const OVER: &str = "the process of this rank is not running";
     let processes = device.processes.iter().filter(|process| process.rank.map_or(is_first, |own| own == rank));
     let mut part = DeviceSample { processes: processes.cloned().collect(), core_percent: Vec::new(), ..device.clone() };
     let own: Option<&DeviceProcess> = device.processes.iter().find(|process| process.rank == Some(rank));
+    let load = own.map_or(Reading::missing(OVER), |process| process.utilization_percent.clone());
+    let memory = own.map_or(Reading::missing(OVER), |process| process.memory_bytes.clone());
     let is_cpu = device.kind == DeviceKind::Cpu;
-    match own {
-        Some(process) => {
-            if is_cpu || process.utilization_percent.value().is_some() {
-                part.utilization_percent = process.utilization_percent.clone();
-            }
-            if is_cpu || process.memory_bytes.value().is_some() {
-                part.memory_used_bytes = process.memory_bytes.clone();
-            }
-        }
-        None if is_cpu => {
-            part.utilization_percent = Reading::missing("the process of this rank is not running");
-            part.memory_used_bytes = Reading::missing("the process of this rank is not running");
-        }
-        None => {}
+    if is_cpu || load.value().is_some() {
+        part.utilization_percent = load;
+    }
+    if is_cpu || memory.value().is_some() {
+        part.memory_used_bytes = memory;
     }
     part
 }

@@ -9,9 +9,6 @@ use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 use crate::domain::event::TopologyReport;
 use crate::telemetry::History;
 
-/// Points kept a device: the graphs' two minutes, with a little to spare, at two samples a second.
-const POINTS: usize = 260;
-
 /// From this number of devices on, a cell for each shows more than lines that scroll away.
 pub const PACKED_FROM: usize = 33;
 
@@ -33,7 +30,7 @@ pub enum Beside {
     Power,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Devices {
     here: Option<TelemetrySample>,
     /// Hosts whose ranks report what they measure.
@@ -48,22 +45,6 @@ pub struct Devices {
     /// The field under the cursor, counted in [`DeviceSample::facts`].
     pub field: usize,
     chosen: Option<Identity>,
-}
-
-impl Default for Devices {
-    fn default() -> Devices {
-        Devices {
-            here: None,
-            others: Vec::new(),
-            seats: HashMap::new(),
-            history: History::new(POINTS),
-            order: 0,
-            filter: String::new(),
-            beside: None,
-            field: 0,
-            chosen: None,
-        }
-    }
 }
 
 impl Devices {
@@ -107,7 +88,7 @@ impl Devices {
 
     /// A recording is played from an earlier moment: what was measured since is not known yet.
     pub fn rewind(&mut self) {
-        self.history = History::new(POINTS);
+        self.history = History::default();
         self.others.clear();
     }
 

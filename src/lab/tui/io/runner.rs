@@ -14,7 +14,7 @@ use crate::domain::job::{TrainingJob, Workload};
 use crate::exercise::{self, Track, Watch};
 use crate::launch::{self, LaunchError, MoreWork, SharedMachine};
 use crate::runs::{RunId, RunRequest, RunStore, measured};
-use crate::telemetry::{self, Sampler};
+use crate::telemetry::{self, SAMPLE_PERIOD, Sampler};
 use crate::tui::actions::{Effect, ExerciseNews};
 use crate::tui::io::followed::{Followed, LogOrder};
 use crate::tui::message::Message;
@@ -44,7 +44,7 @@ pub struct Runner {
 impl Runner {
     pub fn start(messages: Sender<Message>, store: RunStore) -> Runner {
         let samples = messages.clone();
-        let sampler = Sampler::spawn(telemetry::probe(), move |sample| {
+        let sampler = Sampler::spawn(SAMPLE_PERIOD, telemetry::probe(), move |sample| {
             // A screen that is busy gets the next one.
             let _ = samples.try_send(Message::Telemetry(sample));
         });
@@ -266,7 +266,7 @@ fn watch_store(store: &RunStore, messages: &Sender<Message>) {
 
 fn locate(spec: &TrainingJob) -> anyhow::Result<Message> {
     let located = dataset::locate(spec.workload.data, None, false).context("no images to train on")?;
-    let label =
-        if located.fetchable { format!("{} (fetched first)", dataset::wanted(&spec.workload.data)) } else { located.label };
+    let name = dataset::collection(&spec.workload.data).name;
+    let label = if located.fetchable { format!("{name} (fetched first)") } else { located.label };
     Ok(Message::Data(DataInfo { label, note: located.note }))
 }

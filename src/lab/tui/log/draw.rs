@@ -4,9 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use super::room::{digits, gutter};
 use super::rows::Row;
-use super::state::{Log, LogTab, tabs};
+use super::state::{Log, LogTab, digits, tabs};
 use crate::tui::actions::Pane;
 use crate::tui::shared::{Shared, Watched, ranks};
 use crate::tui::widgets::frame::{self, Focus, behind_name};
@@ -49,7 +48,7 @@ pub fn draw(frame: &mut Frame, area: Rect, log: &Log, shared: &Shared, focus: Fo
         left.height = left.height.saturating_sub(1);
         frame.render_widget(status, Rect::new(inner.x, left.bottom(), inner.width, inner.height.min(1)));
     }
-    let (width, height) = ((left.width as usize).saturating_sub(gutter(log, shared)), left.height as usize);
+    let (width, height) = ((left.width as usize).saturating_sub(log.gutter(shared)), left.height as usize);
     let rows = if log.is_current() { log.rows(width, height) } else { Vec::new() };
     let mut lines: Vec<Line> = rows.iter().map(|row| line(log, shared, watched, row)).collect();
     if lines.is_empty() {

@@ -5,7 +5,6 @@ pub mod draw;
 pub mod find;
 pub mod keys;
 pub mod read;
-pub mod room;
 pub mod rows;
 pub mod state;
 #[cfg(test)]

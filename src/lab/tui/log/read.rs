@@ -2,7 +2,6 @@
 //!
 //! Never hides a line by searching: a search finds, a filter hides.
 
-use super::room::room;
 use super::state::{Log, LogTab};
 use crate::runs::{Jump, LogFilter, LogPage, Pattern, Place, RunId};
 use crate::tui::actions::{Action, Effect, Prompt};
@@ -17,7 +16,7 @@ pub fn turn_to(log: &mut Log, shared: &Shared, tab: LogTab) -> Vec<Action> {
 
 /// Searches or filters the log; by nothing shows all again.
 pub fn look_for(log: &mut Log, shared: &Shared, prompt: Prompt, pattern: Option<Pattern>) -> Vec<Action> {
-    let (width, height) = room(log, shared);
+    let (width, height) = log.room(shared);
     let visible = log.visible(width, height);
     log.found = None;
     let jump = match prompt {
@@ -59,7 +58,7 @@ pub fn take(log: &mut Log, shared: &Shared, run: RunId, page: LogPage) {
         return;
     }
     let jumped = page.jumped;
-    let (width, height) = room(log, shared);
+    let (width, height) = log.room(shared);
     let before = log.visible(width, height);
     let was_current = log.page.query.source == page.query.source && log.page.query.filter == page.query.filter;
     if !log.take(page) {
@@ -75,7 +74,7 @@ pub fn take(log: &mut Log, shared: &Shared, run: RunId, page: LogPage) {
 
 /// Asks for the page that the log should show now.
 pub fn read(log: &mut Log, shared: &Shared, jump: Option<Jump>) -> Vec<Action> {
-    let (_, height) = room(log, shared);
+    let (_, height) = log.room(shared);
     match &shared.watched {
         Some(watched) => {
             // Of a recording that is played, what was printed until then.

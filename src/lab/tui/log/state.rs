@@ -10,6 +10,12 @@ use crate::runs::{Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogRequest
 use crate::tui::log::rows::{Row, sideways, wrapped};
 use crate::tui::shared::{Shared, ranks};
 
+/// Columns of a time before its line.
+const TIME: usize = 9;
+
+/// Where the pane would lie, if it were on the screen.
+const UNSEEN: Rect = Rect { x: 0, y: 0, width: 80, height: 24 };
+
 /// Which lines the log shows: of one source, or of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogTab(pub Option<LogSource>);
@@ -64,6 +70,11 @@ pub fn tabs(shared: &Shared) -> Vec<LogTab> {
     tabs
 }
 
+/// Digits of the highest process.
+pub fn digits(shared: &Shared) -> usize {
+    (ranks::count(shared) - 1).to_string().len()
+}
+
 /// What was typed there, as a pattern; nothing typed is none.
 pub fn pattern(text: &str, regex: bool) -> Result<Option<Pattern>, String> {
     match (text, regex) {
@@ -103,6 +114,22 @@ impl Log {
     pub fn of_another_run(&self, tab: LogTab) -> Log {
         let Log { cuts, shows_times, asked, area, .. } = *self;
         Log { tab, cuts, shows_times, asked, area, ..Log::default() }
+    }
+
+    /// Columns for text and rows for lines, as the pane lies now: what it takes for frame, signs, times and names of processes is no
+    /// room for text.
+    pub fn room(&self, shared: &Shared) -> (usize, usize) {
+        let area = self.area.unwrap_or(UNSEEN);
+        let width = (area.width as usize).saturating_sub(2 + self.gutter(shared));
+        // The last row says what is marked, searched for or filtered by.
+        let has_status = self.marked.is_some() || self.search.is_some() || self.filter.is_some();
+        (width, (area.height as usize).saturating_sub(2 + usize::from(has_status)))
+    }
+
+    /// Columns before the text: a sign, the time, the writer.
+    pub fn gutter(&self, shared: &Shared) -> usize {
+        let writer = if self.tab == LogTab::ALL { digits(shared) + 2 } else { 0 };
+        1 + writer + if self.shows_times { TIME } else { 0 }
     }
 
     /// Lines that the pane would like to have; in steps, so that the screen does not move with each line.

@@ -2,7 +2,6 @@
 
 use super::ask::ask;
 use super::read::{read, turn_to};
-use super::room::room;
 use super::state::{Log, tabs};
 use crate::runs::{Jump, Place};
 use crate::tui::actions::{Action, Command, Effect, Move, TerminalOrder, cycle};
@@ -33,35 +32,20 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
 }
 
 fn scroll(log: &mut Log, shared: &Shared, by: Move) {
-    let (width, height) = room(log, shared);
+    let (width, height) = log.room(shared);
     let (top, last) = (log.visible(width, height).start, log.last_top(width, height));
-    let page = height.saturating_sub(1).max(1);
-    let to = match by {
-        Move::Up => top.saturating_sub(1),
-        Move::PageUp => top.saturating_sub(page),
-        Move::First => 0,
-        Move::Down => top + 1,
-        Move::PageDown => top + page,
-        _ => usize::MAX,
-    };
+    let to = by.by_pages(top, last + 1, height.saturating_sub(1).max(1)).min(last);
     // Down from the last screen follows again; a screen that shows all has nowhere to go.
-    let downwards = matches!(by, Move::Down | Move::PageDown) && to >= last;
-    log.place = if to == usize::MAX || downwards || last == 0 { Place::End } else { Place::Line(to.min(last)) };
+    let follows = to == last && matches!(by, Move::Down | Move::PageDown | Move::Last);
+    log.place = if follows || last == 0 { Place::End } else { Place::Line(to) };
 }
 
 /// Moves the end of the marked lines, and the view with it.
 fn mark(log: &mut Log, shared: &Shared, by: Move) {
-    let (width, height) = room(log, shared);
+    let (width, height) = log.room(shared);
     let Some((from, at)) = log.marked else { return };
     let visible = log.visible(width, height);
-    let to = match by {
-        Move::Up => at.saturating_sub(1),
-        Move::Down => at + 1,
-        Move::PageUp => at.saturating_sub(height),
-        Move::PageDown => at + height,
-        Move::First => 0,
-        _ => usize::MAX,
-    };
+    let to = by.by_pages(at, log.page.shown, height);
     let to = to.clamp(from.saturating_sub(MOST_MARKED - 1), from + MOST_MARKED - 1).min(log.page.shown.saturating_sub(1));
     log.marked = Some((from, to));
     // No further than is needed to see it.
@@ -69,7 +53,7 @@ fn mark(log: &mut Log, shared: &Shared, by: Move) {
 }
 
 fn own(log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
-    let (width, height) = room(log, shared);
+    let (width, height) = log.room(shared);
     let visible = log.visible(width, height);
     match command {
         Command::NextMatch | Command::PreviousMatch if log.search.is_none() => shared.inform("no search yet: / starts one"),
@@ -101,7 +85,7 @@ fn own(log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
             log.marked = last.map(|last| (last, last));
             if log.marked.is_some() {
                 // The row that counts the marked lines takes one off the end.
-                log.place = Place::Line(visible.start + height.saturating_sub(room(log, shared).1));
+                log.place = Place::Line(visible.start + height.saturating_sub(log.room(shared).1));
                 return read(log, shared, None);
             }
         }
@@ -120,7 +104,7 @@ fn own(log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
 
 /// The marked lines, else those on the screen.
 fn copy(log: &mut Log, shared: &mut Shared) -> Vec<Action> {
-    let (width, height) = room(log, shared);
+    let (width, height) = log.room(shared);
     let lines = log.marked_lines().unwrap_or_else(|| log.visible(width, height));
     let texts: Vec<&str> = lines.filter_map(|line| Some(log.line(line)?.text.as_str())).collect();
     if texts.is_empty() {

@@ -138,18 +138,15 @@ fn headline(page: &mut Sheet, shared: &Shared, run: &RunSummary, baseline: &RunS
 
 fn figures(page: &mut Sheet, row: &Row, run: &RunSummary, baseline: &RunSummary) {
     page.title("What it gained");
-    let heading = [format!("run {}", baseline.id), format!("run {}", run.id)];
-    figure(page, "", heading, "");
+    figure(page, "", [baseline, run].map(|run| format!("run {}", run.id)), "");
     let pair = |value: &dyn Fn(&RunSummary) -> Option<String>| [baseline, run].map(|run| value(run).unwrap_or("–".into()));
-    let times = |ratio: f64| format!("{ratio:.2}x");
+    let times = |ratio: Option<f64>, what: &str| ratio.map(|ratio| format!("{ratio:.2}x {what}")).unwrap_or_default();
     let gained = &row.comparison;
-    let speedup = gained.speedup.map(|ratio| format!("{} speed-up", times(ratio))).unwrap_or_default();
-    figure(page, "images/s", pair(&RunSummary::shown_rate), &speedup);
+    figure(page, "images/s", pair(&RunSummary::shown_rate), &times(gained.speedup, "speed-up"));
     let efficiency = gained.scaling_efficiency.map(|part| format!("{} efficiency", units::percent(part)));
-    let ranks = pair(&RunSummary::np_in_words);
-    figure(page, "ranks", ranks, &efficiency.unwrap_or_default());
-    let sooner = gained.speedup_to_target.map(|ratio| format!("{} to the target accuracy", times(ratio)));
-    figure(page, "to target", pair(&|run| run.figures.seconds_to_target.map(units::seconds)), &sooner.unwrap_or_default());
+    figure(page, "ranks", pair(&RunSummary::np_in_words), &efficiency.unwrap_or_default());
+    let sooner = times(gained.speedup_to_target, "to the target accuracy");
+    figure(page, "to target", pair(&|run| run.figures.seconds_to_target.map(units::seconds)), &sooner);
     figure(page, "training", pair(&|run| run.training_seconds.map(units::seconds)), "");
     figure(page, cost_name(run), pair(&|run| run.device_seconds().map(units::rate)), "devices times seconds");
     let accuracy = |run: &RunSummary| run.test.map(|test| units::accuracy(test.accuracy));

@@ -187,22 +187,19 @@ fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Continue, Refuse
     let Some(record) = &run.record else {
         return never(format!("the record of run {id} cannot be read, so it cannot go on"));
     };
-    if record.request.spec.collectives().is_some() {
+    let spec = &record.request.spec;
+    if spec.collectives().is_some() {
         let why = format!("run {id} measured allreduces, so there is nothing to continue: to measure again press C, then Enter");
         return Err(Refused::NotYet(why));
     }
-    if record.request.spec.nvcnn().is_some() {
+    if spec.nvcnn().is_some() {
         let why = format!(
             "run {id} goes on from here by itself: start it again with the same --log_dir, and it takes the newest checkpoint"
         );
         return Err(Refused::NotYet(why));
     }
     let Some(training) = record.training() else {
-        let why = record
-            .request
-            .spec
-            .problem()
-            .unwrap_or_else(|| format!("it trains nothing ({})", record.request.spec.workload.title()));
+        let why = spec.problem().unwrap_or_else(|| format!("it trains nothing ({})", spec.workload.title()));
         return never(format!("run {id} cannot go on: {why}"));
     };
     if let Some(why) = shared.out_of_reach(id) {

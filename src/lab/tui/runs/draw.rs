@@ -20,24 +20,20 @@ use crate::domain::units::rate;
 use crate::domain::{printable, units};
 use crate::runs::{self as run_data, Published, RunId, RunRecord, RunSummary, SortKey, references};
 
+type Text = fn(&Shared, &RunSummary, &Comparison) -> String;
+
 struct Column {
     title: &'static str,
     width: usize,
     /// Lower numbers stay longer where the pane is narrow.
     rank: u8,
     right: bool,
-    text: fn(&Shared, &RunSummary, &Comparison) -> String,
+    text: Text,
     published: fn(&Published) -> String,
 }
 
 /// Its text stands at the right, as figures do.
-const fn column(
-    title: &'static str,
-    width: usize,
-    rank: u8,
-    text: fn(&Shared, &RunSummary, &Comparison) -> String,
-    published: fn(&Published) -> String,
-) -> Column {
+const fn column(title: &'static str, width: usize, rank: u8, text: Text, published: fn(&Published) -> String) -> Column {
     Column { title, width, rank, right: true, text, published }
 }
 
@@ -141,7 +137,6 @@ pub fn draw(frame: &mut Frame, area: Rect, runs: &Runs, shared: &Shared, focus: 
     let columns = fitting(width, runs.published);
     below(frame, area, shared, columns.iter().any(|column| column.title == NAME));
     let mut lines = vec![head(shared, &columns)];
-    let chosen = shared.watched.as_ref().map(|watched| watched.id);
     // The baseline is looked for once, not for each of a thousand runs.
     let baseline = shared.baseline();
     let speedups = shown.iter().filter_map(|run| run_data::gained(run, baseline?).ok()?.speedup);
@@ -150,7 +145,7 @@ pub fn draw(frame: &mut Frame, area: Rect, runs: &Runs, shared: &Shared, focus: 
         lines.push(Line::styled(" No run matches the filter: Esc removes it.", theme.warn()));
     }
     let (visible, others) = visible(runs, shared, inner);
-    lines.extend(visible.into_iter().map(|run| row(shared, focus, run, &columns, fastest, Some(run.id) == chosen, width)));
+    lines.extend(visible.into_iter().map(|run| row(shared, focus, run, &columns, fastest, width)));
     if runs.published {
         lines.extend(published(theme, &columns, width, others));
     }
@@ -217,10 +212,6 @@ fn title(runs: &Runs, shared: &Shared, shown: usize, width: usize) -> Vec<Span<'
     title
 }
 
-fn gained(shared: &Shared, run: &RunSummary) -> Comparison {
-    shared.comparison(run).unwrap_or_default()
-}
-
 /// The most important columns that fit, in their order. The place of the names is kept where no run has one: a name takes no
 /// column away. What others published has long names, which come first.
 fn fitting(width: usize, published: bool) -> Vec<&'static Column> {
@@ -246,17 +237,9 @@ fn head(shared: &Shared, columns: &[&Column]) -> Line<'static> {
     Line::styled(format!(" {titles}"), shared.theme.dim())
 }
 
-fn row(
-    shared: &Shared,
-    focus: Focus,
-    run: &RunSummary,
-    columns: &[&Column],
-    fastest: f64,
-    chosen: bool,
-    width: usize,
-) -> Line<'static> {
+fn row(shared: &Shared, focus: Focus, run: &RunSummary, columns: &[&Column], fastest: f64, width: usize) -> Line<'static> {
     let theme = shared.theme;
-    let gained = gained(shared, run);
+    let gained = shared.comparison(run).unwrap_or_default();
     let baseline = shared.baseline();
     let is_baseline = baseline.is_some_and(|baseline| baseline.id == run.id);
     let is_shared = !is_baseline && baseline.into_iter().chain([run]).any(|of| shared.shared_machine(of).is_some());
@@ -280,7 +263,7 @@ fn row(
         spans.push(Span::styled(padded(&text, column, left), style));
     }
     let line = Line::from(spans);
-    if !chosen {
+    if shared.watched.as_ref().is_none_or(|watched| watched.id != run.id) {
         return line;
     }
     let missing = width.saturating_sub(line.width());

@@ -12,40 +12,31 @@ const NEAR: f64 = 0.25;
 /// With fewer values than this, no value is left out.
 const MANY: usize = 50;
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fitted {
-    pub axis: Axis,
-    /// `cut above 2.5`
-    pub cut: Option<String>,
-}
-
-/// An axis of so many cells for these values, which may be none.
-pub fn fitted(graph: Graph, log: bool, zoomed: bool, mut values: Vec<f64>, cells: u16) -> Fitted {
+/// An axis of so many cells for these values, which may be none, and what it leaves out: `cut above 2.5`.
+pub fn fitted(graph: Graph, log: bool, zoomed: bool, mut values: Vec<f64>, cells: u16) -> (Axis, Option<String>) {
     values.retain(|value| value.is_finite() && (!log || *value > 0.0));
     let ends = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(*value), high.max(*value)));
     let (low, high) = ends;
     let least_top = graph.row().least_top;
-    let whole = |low: f64, high: f64| Fitted {
-        axis: if log { Axis::log(low, high, cells) } else { Axis::linear(low, high, cells) },
-        cut: None,
-    };
-    match graph {
-        _ if low > high => whole(if log { least_top / 100.0 } else { 0.0 }, least_top),
-        _ if log || zoomed => whole(low, high),
+    let axis = |low: f64, high: f64| if log { Axis::log(low, high, cells) } else { Axis::linear(low, high, cells) };
+    let whole = match graph {
+        _ if low > high => axis(if log { least_top / 100.0 } else { 0.0 }, least_top),
+        _ if log || zoomed => axis(low, high),
         // The axis begins at 0, so that twice the rate is drawn twice as high.
-        Graph::LearningRate | Graph::ImagesPerSec => whole(low.min(0.0), high.max(least_top)),
+        Graph::LearningRate | Graph::ImagesPerSec => axis(low.min(0.0), high.max(least_top)),
         Graph::Accuracy => {
             let (low, high) = no_narrower(low, high, 0.05);
-            whole(low.max(0.0), high.min(1.0))
+            axis(low.max(0.0), high.min(1.0))
         }
         Graph::Loss => {
             let (least, most) = no_narrower(low, highest(values, (low, high)), least_top);
             // A loss below 0 is measured, not made up by the axis.
-            let shown = whole(if low >= 0.0 { least.max(0.0) } else { least }, most);
-            let top = shown.axis.value(f64::from(cells));
-            Fitted { cut: (high > top).then(|| format!("cut above {}", graph.value(top))), ..shown }
+            let shown = axis(if low >= 0.0 { least.max(0.0) } else { least }, most);
+            let top = shown.value(f64::from(cells));
+            return (shown, (high > top).then(|| format!("cut above {}", graph.value(top))));
         }
-    }
+    };
+    (whole, None)
 }
 
 /// The upper end of the axis: the highest value, unless that is far above the rest. The lowest one is what a training is for.
@@ -71,7 +62,7 @@ mod tests {
 
     /// Where the axis begins and ends, and what it leaves out.
     fn ends(graph: Graph, values: Vec<f64>) -> (f64, f64, Option<String>) {
-        let Fitted { axis, cut } = fitted(graph, false, false, values, CELLS);
+        let (axis, cut) = fitted(graph, false, false, values, CELLS);
         (axis.value(0.0), axis.value(CELLS.into()), cut)
     }
 

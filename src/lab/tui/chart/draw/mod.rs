@@ -85,20 +85,13 @@ fn common<'a>(chart: &Chart, shared: &Shared, runs: &'a [ShownRun<'a>]) -> Commo
     }
 }
 
-/// A graph under the pointer, and where along its curves.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hit {
-    pub graph: Graph,
-    pub x: Option<f64>,
-}
-
-pub fn hit(chart: &Chart, shared: &Shared, inner: Rect, at: Position) -> Option<Hit> {
+/// The graph under the pointer, and where along its curves.
+pub fn hit(chart: &Chart, shared: &Shared, inner: Rect, at: Position) -> Option<(Graph, Option<f64>)> {
     let Tab::Graph(chosen) = chart.tab else { return None };
     shared.watched.as_ref()?;
     let shown = curves(chart, shared);
     let (graph, place) = places(inner, chosen, order(shared)).into_iter().find(|(_, place)| place.contains(at))?;
-    let x = plot::x_at(place, graph, chart.is_log(graph), &common(chart, shared, &shown), at);
-    Some(Hit { graph, x })
+    Some((graph, plot::x_at(place, graph, chart.is_log(graph), &common(chart, shared, &shown), at)))
 }
 
 /// The run whose name in the title is under the pointer.

@@ -12,7 +12,7 @@ use ratatui::widgets::{Paragraph, Widget};
 use crate::columns;
 use crate::domain::units;
 use crate::runs::RunId;
-use crate::tui::chart::draw::fit::{Fitted, fitted};
+use crate::tui::chart::draw::fit::fitted;
 use crate::tui::chart::draw::marks::handovers;
 use crate::tui::chart::draw::trace::{Trace, View};
 use crate::tui::chart::graph::Graph;
@@ -69,11 +69,11 @@ fn parts(area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) -> 
     let fit = |cells: u16| fitted(graph, log, common.magnification > 1, values.clone(), cells);
     let heading = |cut: Option<String>| heading(graph, log, cut, chosen, common, area.width);
     // Values of many runs take a second line where there is room.
-    let lines = (heading(fit(area.height.saturating_sub(3)).cut).len() as u16).min(1 + area.height / 8);
+    let lines = (heading(fit(area.height.saturating_sub(3)).1).len() as u16).min(1 + area.height / 8);
     let [title, body, axis, below] =
         Layout::vertical([Constraint::Length(lines), Constraint::Fill(1), Constraint::Length(1), Constraint::Length(1)])
             .areas(area);
-    let Fitted { axis: up, cut } = fit(body.height);
+    let (up, cut) = fit(body.height);
     let ticks = up.ticks().filter(|tick| graph.row().most.is_none_or(|most| tick.value < most + tick.step * 1e-6));
     let ticks: Vec<(u16, String)> = ticks.map(|tick| (tick.cell, graph.tick(tick.value, tick.step))).collect();
     let gutter = ticks.iter().map(|(_, label)| columns::width(label)).max().unwrap_or(1).max(4) as u16;

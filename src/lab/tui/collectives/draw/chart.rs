@@ -3,8 +3,7 @@
 use ratatui::text::Line;
 
 use super::super::crossing::{is_reference, sentence};
-use super::super::show::Show;
-use super::super::state::Collectives;
+use super::super::state::{Collectives, Show};
 use super::figures::Shown;
 use super::{curves, table};
 use crate::tui::widgets::{Theme, wrapped};

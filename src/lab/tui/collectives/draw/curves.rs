@@ -7,9 +7,9 @@ use ratatui::text::Line;
 use ratatui::widgets::canvas::Line as CanvasLine;
 
 use super::super::crossing::crossings;
-use super::super::show::Show;
-use super::super::state::Collectives;
+use super::super::state::{Collectives, Show};
 use super::figures::{Shown, bandwidth, time};
+use crate::domain::collective::bus_bandwidth;
 use crate::domain::units;
 use crate::tui::widgets::axis::Axis;
 use crate::tui::widgets::{Theme, plot};
@@ -89,8 +89,7 @@ pub fn lines(own: &Collectives, shown: &[Shown], theme: Theme, show: Show, width
 
 /// A time at a size, or the bus bandwidth that it means.
 fn shown_as(show: Show, ranks: usize, bytes: u64, seconds: f64) -> f64 {
-    let ranks = ranks as f64;
-    if show == Show::Time { seconds } else { bytes as f64 / seconds * 2.0 * (ranks - 1.0) / ranks }
+    if show == Show::Time { seconds } else { bus_bandwidth(bytes, seconds, ranks) }
 }
 
 /// Where predictions are.

@@ -12,8 +12,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::crossing::is_reference;
-use super::show::Show;
-use super::state::Collectives;
+use super::state::{Collectives, Show};
 use crate::columns::{capital, cut};
 use crate::domain::run::RunState;
 use crate::domain::units;
@@ -27,12 +26,13 @@ const LEAST_FOR_ALL: usize = 14;
 pub fn title(own: &Collectives, show: Show) -> String {
     let run = own.run.map_or("Collectives".to_owned(), |run| format!("Run {run}"));
     match (show, &own.log) {
-        (Show::Messages, Some(log)) if !log.is_measured => {
-            let source = if own.run.is_some() { "schedule, not a log" } else { "schedule, no run" };
-            format!("{run}: {} on {}, {source}", log.method, units::counted(log.ranks, "rank"))
-        }
         (Show::Messages, Some(log)) => {
-            format!("{run}: {} on {}, messages of one allreduce", log.method, units::counted(log.ranks, "rank"))
+            let source = match own.run {
+                _ if log.is_measured => "messages of one allreduce",
+                Some(_) => "schedule, not a log",
+                None => "schedule, no run",
+            };
+            format!("{run}: {} on {}, {source}", log.method, units::counted(log.ranks, "rank"))
         }
         (Show::Messages, None) => format!("{run}: {}", own.method()),
         (show, _) => {

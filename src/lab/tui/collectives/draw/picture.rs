@@ -2,10 +2,12 @@
 //!
 //! Never says anything by colour alone: a cell that is finished says `all`, one that has just changed has a sign before it.
 
+use std::ops::Range;
+
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::super::log::{Contents, Log};
+use super::super::log::Log;
 use super::super::state::Collectives;
 use super::super::who::Who;
 use super::figures::time;
@@ -105,20 +107,13 @@ impl Columns {
         Columns { together, count, width: (room / count).clamp(CELL, WIDEST_CELL) }
     }
 
-    fn parts(&self, column: usize, parts: usize) -> std::ops::Range<usize> {
+    fn parts(&self, column: usize, parts: usize) -> Range<usize> {
         column * self.together..((column + 1) * self.together).min(parts)
     }
 }
 
-fn grid(
-    log: &Log,
-    contents: &Contents,
-    arrived: usize,
-    ranks: std::ops::Range<usize>,
-    theme: Theme,
-    width: usize,
-) -> Vec<Line<'static>> {
-    let parts = contents.parts.len();
+fn grid(log: &Log, contents: &[Vec<Who>], arrived: usize, ranks: Range<usize>, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let parts = contents.first().map_or(0, Vec::len);
     let columns = Columns::of(parts, width);
     let head = |column: usize| {
         let of = columns.parts(column, parts);
@@ -143,7 +138,7 @@ fn grid(
             let of = columns.parts(column, parts);
             let sign =
                 changed.iter().rev().find(|(to, part, _)| *to == rank && of.contains(part)).map(|(.., operation)| *operation);
-            spans.extend(cell(&contents.ranks[rank][of], sign, log.ranks, columns.width, theme));
+            spans.extend(cell(&contents[rank][of], sign, log.ranks, columns.width, theme));
         }
         let (messages, bytes) = log.sent(rank, arrived);
         spans.push(Span::styled(right(&format!("{messages}, {}", units::bytes(bytes)), SENT), theme.text()));
@@ -204,7 +199,7 @@ fn short_legend(log: &Log, theme: Theme, width: usize) -> Line<'static> {
 
 /// How many parts share a column, where any do.
 fn grouped(log: &Log, width: usize) -> Option<usize> {
-    log.contents(0).map(|contents| Columns::of(contents.parts.len(), width).together).filter(|together| *together > 1)
+    log.cells.as_ref().map(|cells| Columns::of(cells.parts.len(), width).together).filter(|together| *together > 1)
 }
 
 fn legend(log: &Log, theme: Theme, width: usize) -> Vec<Line<'static>> {

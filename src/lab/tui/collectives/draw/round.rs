@@ -25,10 +25,16 @@ pub fn lines(log: &Log, player: &Player, theme: Theme, width: usize, height: usi
     // The next one to arrive stays in sight.
     let next = messages.iter().position(|(place, _)| *place == player.arrived).unwrap_or(0);
     let first = (next + 1).saturating_sub(rows).min(messages.len().saturating_sub(rows));
-    let span = Stretch::of(log, &messages);
+    // From the first moment that anyone in the round waited to its end.
+    let from_s = messages.iter().map(|(_, message)| message.began_s.min(log.ready_s(message))).fold(f64::INFINITY, f64::min);
+    let to_s = messages.iter().map(|(_, message)| message.ended_s).fold(0.0, f64::max);
+    let column = |moment_s: f64, width: usize| {
+        let part = (moment_s - from_s) / (to_s - from_s).max(1e-12);
+        ((part * width as f64).round().max(0.0) as usize).min(width)
+    };
     let mut lines = vec![Line::styled(cut(&heading(log, round, &messages), width), theme.strong())];
     lines.extend(
-        messages.iter().skip(first).take(rows).map(|(place, message)| row(log, player, *place, message, &span, theme, width)),
+        messages.iter().skip(first).take(rows).map(|(place, message)| row(log, player, *place, message, &column, theme, width)),
     );
     let below = messages.len() - messages.len().min(first + rows);
     for (at, hidden, more) in [(1, first, "above"), (lines.len() - 1, below, "more")] {
@@ -54,39 +60,16 @@ fn with_more(row: Line<'static>, more: &str, theme: Theme, width: usize) -> Line
     Line::from(spans)
 }
 
-/// From the first moment that anyone in the round waited to its end.
-struct Stretch {
-    from_s: f64,
-    to_s: f64,
-}
-
-impl Stretch {
-    fn of(log: &Log, messages: &[(usize, &MessageReport)]) -> Stretch {
-        let begins = messages.iter().map(|(_, message)| message.began_s.min(log.ready_s(message)));
-        let ends = messages.iter().map(|(_, message)| message.ended_s);
-        Stretch { from_s: begins.fold(f64::INFINITY, f64::min), to_s: ends.fold(0.0, f64::max) }
-    }
-
-    fn column(&self, moment_s: f64, width: usize) -> usize {
-        let part = (moment_s - self.from_s) / (self.to_s - self.from_s).max(1e-12);
-        ((part * width as f64).round().max(0.0) as usize).min(width)
-    }
-}
-
-/// How long a receiver had nothing to do before its message was sent.
-fn waited_s(log: &Log, message: &MessageReport) -> f64 {
-    (message.began_s - log.ready_s(message)).max(0.0)
-}
-
 fn heading(log: &Log, round: usize, messages: &[(usize, &MessageReport)]) -> String {
     let number = format!("Round {}", round + 1);
     if !log.is_measured {
         return number;
     }
-    let longest = messages.iter().map(|(_, message)| (message.to, waited_s(log, message))).max_by(|a, b| a.1.total_cmp(&b.1));
-    let ends = |of: fn(&MessageReport) -> f64| messages.iter().map(move |(_, message)| of(message));
-    let (from, to) =
-        (ends(|message| message.began_s).fold(f64::INFINITY, f64::min), ends(|message| message.ended_s).fold(0.0, f64::max));
+    // How long each receiver had nothing to do before its message was sent.
+    let waits = messages.iter().map(|(_, message)| (message.to, (message.began_s - log.ready_s(message)).max(0.0)));
+    let longest = waits.max_by(|a, b| a.1.total_cmp(&b.1));
+    let from = messages.iter().map(|(_, message)| message.began_s).fold(f64::INFINITY, f64::min);
+    let to = messages.iter().map(|(_, message)| message.ended_s).fold(0.0, f64::max);
     match longest.filter(|(_, waited)| *waited > 0.0) {
         Some((rank, waited)) => {
             format!("{number}: {}, rank {rank} waited longest for its message to be sent ({})", time(to - from), time(waited))
@@ -100,13 +83,14 @@ fn row(
     player: &Player,
     place: usize,
     message: &MessageReport,
-    span: &Stretch,
+    column: &dyn Fn(f64, usize) -> usize,
     theme: Theme,
     width: usize,
 ) -> Line<'static> {
     let has_arrived = place < player.arrived;
-    let on_its_way = !has_arrived && log.is_measured && message.began_s <= player.moment_s && player.arrived > 0
-        || !has_arrived && player.is_playing && message.began_s <= player.moment_s;
+    // Nothing is on its way before the first message of a log has arrived, or in a schedule that is not playing.
+    let has_begun = player.is_playing || log.is_measured && player.arrived > 0;
+    let on_its_way = !has_arrived && has_begun && message.began_s <= player.moment_s;
     let (sign, style) = match (has_arrived, on_its_way) {
         (true, _) => ("✓", theme.text()),
         (false, true) => ("▶", theme.strong()),
@@ -133,7 +117,7 @@ fn row(
     let mut spans = vec![Span::styled(cut(&text, width), style)];
     let room = width.saturating_sub(BEFORE);
     if log.is_measured && room >= LEAST_LINE {
-        let column = |moment_s| span.column(moment_s, room);
+        let column = |moment_s| column(moment_s, room);
         let (ready, began, ended) = (column(log.ready_s(message)), column(message.began_s), column(message.ended_s));
         // Whatever it took and however late it was, it shows.
         let began = began.min(room - 1);

@@ -1,5 +1,7 @@
 //! The whole allreduce on one line of time a rank: when it received what, and when it waited.
 
+use std::ops::Range;
+
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -14,14 +16,7 @@ use crate::tui::widgets::Theme;
 const RANK: usize = 8;
 
 /// A heading and `thick` lines a rank, of the ranks that the grid shows.
-pub fn lines(
-    log: &Log,
-    player: &Player,
-    ranks: std::ops::Range<usize>,
-    thick: usize,
-    theme: Theme,
-    width: usize,
-) -> Vec<Line<'static>> {
+pub fn lines(log: &Log, player: &Player, ranks: Range<usize>, thick: usize, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let heading =
         format!("All rounds, 0 to {}: + receives and adds, = receives and copies, · waits for a sender", time(log.end_s));
     let columns = width.saturating_sub(RANK);

@@ -38,9 +38,9 @@ fn cells_hold_what_was_added_up_for_every_algorithm_and_rank() {
                     }
                 }
                 assert_eq!(log.messages.len(), arrived, "{algorithm:?} {ranks} {elements}");
-                let end = log.contents(arrived).unwrap();
-                for (rank, cells) in end.ranks.iter().enumerate() {
-                    for (part, who) in end.parts.iter().zip(cells) {
+                let parts = &log.cells.as_ref().unwrap().parts;
+                for (rank, cells) in log.contents(arrived).unwrap().iter().enumerate() {
+                    for (part, who) in parts.iter().zip(cells) {
                         let sum = numbers[rank][part.start];
                         assert_eq!((who.count() as u32, who.is_complete(ranks)), (sum.count_ones(), sum == (1 << ranks) - 1));
                     }

@@ -38,7 +38,7 @@ pub fn fact(theme: Theme, facts: &[(&str, Reading<String>)], name: &str, width: 
 
 pub fn name(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
     let mark = if device.is_slice() { "└ " } else { "" };
-    vec![left(&format!("{mark}{}", short_name(&device.name)), width, theme.text())]
+    vec![left(&format!("{mark}{}", device.name.trim().trim_start_matches("NVIDIA ")), width, theme.text())]
 }
 
 pub fn temperature(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'static>> {
@@ -130,19 +130,16 @@ pub fn ranks(theme: Theme, device: &DeviceSample, width: usize) -> Vec<Span<'sta
 pub fn who(processes: &[DeviceProcess]) -> String {
     let ranks: Vec<usize> = processes.iter().filter_map(|process| process.rank).collect();
     let others = processes.iter().filter(|process| process.rank.is_none()).count();
-    let badge = format!("rank{} {}", if ranks.len() > 1 { "s" } else { "" }, ranks_in_short(&ranks));
+    let numbers = match ranks.len() {
+        ..4 => ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
+        _ => units::ranges(&ranks),
+    };
+    let badge = format!("rank{} {numbers}", if ranks.len() > 1 { "s" } else { "" });
     match (ranks.is_empty(), others) {
         (true, 0) => String::new(),
         (true, others) => format!("{others} other"),
         (false, 0) => badge,
         (false, others) => format!("{badge} + {others} other"),
-    }
-}
-
-fn ranks_in_short(ranks: &[usize]) -> String {
-    match ranks.len() {
-        ..4 => ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
-        _ => units::ranges(ranks),
     }
 }
 
@@ -165,8 +162,4 @@ pub fn bar_of(theme: Theme, percent: &Reading<f64>, width: usize, style: Style) 
 pub fn gib(bytes: u64) -> String {
     let gib = bytes as f64 / (1u64 << 30) as f64;
     if gib < 10.0 { format!("{gib:.1}") } else { format!("{gib:.0}") }
-}
-
-fn short_name(name: &str) -> &str {
-    name.trim().trim_start_matches("NVIDIA ")
 }

@@ -2,7 +2,7 @@
 //!
 //! A gap in the measurements stays empty.
 
-use super::parts::{LEAST_GRAPH, View};
+use super::parts::{LEAST_GRAPH, View, known};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Color;
@@ -138,31 +138,23 @@ fn plot(frame: &mut Frame, area: Rect, view: View, row: &DeviceRow, figure: Opti
     let color = theme.accent().fg.unwrap_or(Color::Reset);
     let canvas = Canvas::default().marker(theme.marker()).y_bounds([0.0, 100.0]);
     let canvas = canvas.x_bounds([0.0, columns.saturating_sub(1) as f64]).paint(|context| {
-        for (x, y) in measured(&parts) {
+        for (x, y) in parts.iter().enumerate().filter_map(|(x, part)| Some((x as f64, (*part)?.clamp(0.0, 100.0)))) {
             context.draw(&Stroke { x1: x, y1: 0.0, x2: x, y2: y, color });
         }
     });
     frame.render_widget(canvas, plot);
 }
 
-fn measured(columns: &[Option<f64>]) -> impl Iterator<Item = (f64, f64)> {
-    columns.iter().enumerate().filter_map(|(x, y)| Some((x as f64, y.as_ref()?.clamp(0.0, 100.0))))
-}
-
 /// Which device and which figure, with the newest ones.
 fn legend(view: View, row: &DeviceRow, area: Rect, figure: Option<Beside>, alone: bool) -> Line<'static> {
     let theme = view.theme;
     let device = &row.device;
-    let facts = device.facts();
-    let fact = |name: &str| {
-        let found = facts.iter().find(|(known, _)| *known == name).and_then(|(_, fact)| fact.value().cloned());
-        format!("{name} {}", found.unwrap_or_else(|| "N/A".to_owned()))
+    let figure = match figure {
+        None => device.load_name(),
+        Some(Beside::Memory) => "memory",
+        Some(Beside::Power) => "power",
     };
-    let drawn = match figure {
-        None => fact(device.load_name()),
-        Some(Beside::Memory) => fact("memory"),
-        Some(Beside::Power) => fact("power"),
-    };
+    let drawn = format!("{figure} {}", known(device, figure).unwrap_or_else(|| "N/A".to_owned()));
     let host =
         if view.has_several_hosts() { format!("{} ", cut(&row.sample.host, area.width as usize / 3)) } else { String::new() };
     let name = format!(" {host}{}  ", row.title());

@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::parts::{Segment, View};
+use super::parts::{Segment, View, known};
 use super::{brief, cells, totals};
 use crate::columns::{self, cut};
 use crate::domain::device::{DeviceSample, Reading};
@@ -142,17 +142,12 @@ fn one(view: View, row: &DeviceRow, place: usize, cell: usize) -> Segment {
 pub fn words(theme: Theme, row: &DeviceRow, several_hosts: bool, width: usize) -> Line<'static> {
     let host = if several_hosts { format!("{} ", row.sample.host) } else { String::new() };
     let device = &row.device;
-    let facts = device.facts();
-    let wanted = [device.load_name(), "memory", "temperature", "power"];
-    let of = |name: &&str| facts.iter().find(|(known, _)| known == name).and_then(|(_, fact)| fact.value().cloned());
-    let known: Vec<String> = wanted.iter().filter_map(of).collect();
+    let figures = [device.load_name(), "memory", "temperature", "power"];
+    let figures = figures.into_iter().filter_map(|figure| known(device, figure));
+    let who = Some(cells::who(&device.processes)).filter(|who| !who.is_empty());
     let text = match device.lost() {
         Some(why) => why.to_owned(),
-        None => [known.join(", "), cells::who(&device.processes)]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join(", "),
+        None => figures.chain(who).collect::<Vec<_>>().join(", "),
     };
     let name = format!(" ▸ {host}{}: ", row.title());
     let left = width.saturating_sub(columns::width(&name));

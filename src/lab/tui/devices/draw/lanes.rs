@@ -40,14 +40,8 @@ impl Widths {
         let memory = cells::MEMORY + if room >= MEMORY_BAR_FROM { (room / 12).min(10) + 1 } else { 0 };
         let has_temperature = room >= TEMPERATURE_FROM && rows.iter().any(|row| is_gpu(&row.device));
         let temperature = if has_temperature { 6 } else { 0 };
-        Widths {
-            rank,
-            seat,
-            load,
-            memory,
-            temperature,
-            step: room.saturating_sub(load + memory + temperature + 1 + usize::from(has_temperature)),
-        }
+        let step = room.saturating_sub(load + memory + temperature + 1 + usize::from(has_temperature));
+        Widths { rank, seat, load, memory, temperature, step }
     }
 }
 

@@ -32,7 +32,7 @@ mod totals;
 
 pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, focus: Focus) {
     let (failed, steps) = (ranks::failed(shared), Steps::of(shared));
-    let view = View::new(devices, shared.theme, focus, &failed, &steps);
+    let view = View { devices, theme: shared.theme, focus, cursor: devices.cursor(), failed: &failed, steps: &steps };
     let theme = view.theme;
     let mut block = frame::pane(theme, Pane::Devices.title(), view.focus, heading(view, area.width as usize));
     if let Some(line) = filter_line(view) {
@@ -78,11 +78,6 @@ fn is_grid(rows: &[DeviceRow]) -> bool {
     rows.len() >= PACKED_FROM
 }
 
-/// Alone on the screen GPUs have nvidia-smi's table; all else has a lane each.
-fn is_table(view: View, rows: &[DeviceRow]) -> bool {
-    view.focus.alone && rows.iter().any(|row| is_gpu(&row.device))
-}
-
 /// The devices, and the line under the cursor below them: always where a device is a cell only, but never in the place of a lane.
 fn upper_and_focus(view: View, inner: Rect, rows: &[DeviceRow]) -> [Rect; 2] {
     let height = usize::from(inner.height);
@@ -95,7 +90,7 @@ fn upper_and_focus(view: View, inner: Rect, rows: &[DeviceRow]) -> [Rect; 2] {
 /// The device whose line is under the pointer, by its place among all.
 pub fn hit(devices: &Devices, shared: &Shared, focus: Focus, inner: Rect, at: Position) -> Option<usize> {
     let steps = Steps::of(shared);
-    let view = View::new(devices, shared.theme, focus, &[], &steps);
+    let view = View { devices, theme: shared.theme, focus, cursor: devices.cursor(), failed: &[], steps: &steps };
     let rows = view.devices.rows();
     let (line, column) = (usize::from(at.y - inner.y), usize::from(at.x - inner.x));
     let [upper, _] = upper_and_focus(view, inner, &rows);
@@ -126,7 +121,8 @@ fn laid_out(area: Rect, view: View, rows: &[DeviceRow]) -> Laid {
     let (width, height) = (area.width as usize, area.height as usize);
     let devices = devices_of(rows);
     let processes = processes::count(&devices);
-    if is_table(view, rows) && !is_grid(rows) {
+    // Alone on the screen GPUs have nvidia-smi's table; all else has a lane each.
+    if view.focus.alone && !is_grid(rows) && rows.iter().any(|row| is_gpu(&row.device)) {
         return tabled(view, rows, (width, height), (devices.len(), processes));
     }
     let (mut lines, legend_left) = lanes_or_cells(view, rows, width, height);

@@ -22,11 +22,7 @@ pub struct View<'a> {
     pub steps: &'a Steps,
 }
 
-impl<'a> View<'a> {
-    pub fn new(devices: &'a Devices, theme: Theme, focus: Focus, failed: &'a [usize], steps: &'a Steps) -> View<'a> {
-        View { devices, theme, focus, cursor: devices.cursor(), failed, steps }
-    }
-
+impl View<'_> {
     /// The place of a process's rank among those that failed.
     pub fn failed(&self, process: &DeviceProcess) -> Option<usize> {
         self.failed.iter().position(|failed| Some(*failed) == process.rank)
@@ -100,6 +96,11 @@ pub fn devices_of<'a>(rows: &[DeviceRow<'a>]) -> Vec<DeviceRow<'a>> {
         }
     }
     known
+}
+
+/// A figure of a device by its name in [`DeviceSample::facts`], where there is one.
+pub fn known(device: &DeviceSample, name: &str) -> Option<String> {
+    device.facts().into_iter().find(|(fact, _)| *fact == name)?.1.value().cloned()
 }
 
 pub fn is_gpu(device: &DeviceSample) -> bool {

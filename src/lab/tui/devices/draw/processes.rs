@@ -29,15 +29,13 @@ fn fitted(mut lines: Vec<Line<'static>>, all: usize, view: View, width: usize, h
         lines.truncate(height);
         return lines;
     }
-    let rest = |shown: usize| format!(" … {} more", all - shown);
     let style = view.theme.dim();
+    let shown = if height > 2 { height - 1 } else { height };
+    let rest = format!(" … {} more", all - shown);
+    lines.truncate(shown);
     if height > 2 {
-        let rest = rest(height - 1);
-        lines.truncate(height - 1);
         lines.push(Line::styled(rest, style));
     } else {
-        let rest = rest(height);
-        lines.truncate(height);
         let head: String = lines[0].spans.iter().map(|span| span.content.as_ref()).collect();
         let left = width.saturating_sub(columns::width(&rest));
         // The title of a column stays whole or goes.
@@ -97,26 +95,18 @@ pub fn lines(view: View, rows: &[DeviceRow], width: usize, height: usize) -> Vec
     ];
     let mut lines = vec![line(titles, "command", dim)];
     for (row, process) in found.into_iter().take(height) {
-        let has_failed = view.failed(process).is_some();
-        let word = if has_failed { "✗" } else { "rank" };
-        let who = process.rank.map_or("other".to_owned(), |rank| format!("{word} {rank}"));
+        let (who, style) = match process.rank {
+            Some(rank) if view.failed(process).is_some() => (format!("✗ {rank}"), theme.warn()),
+            Some(rank) => (format!("rank {rank}"), theme.accent()),
+            None => ("other".to_owned(), dim),
+        };
         let place = if several_hosts { format!("{} {}", row.sample.host, row.title()) } else { row.title() };
         let known = |reading: Reading<String>, width, put: fn(&str, usize, Style) -> Span<'static>| match reading {
             Reading::Value(value) => put(&value, width, text),
             Reading::Missing { .. } => put("N/A", width, dim),
         };
         let cells = [
-            left(
-                &who,
-                WHO,
-                if has_failed {
-                    theme.warn()
-                } else if process.rank.is_some() {
-                    theme.accent()
-                } else {
-                    dim
-                },
-            ),
+            left(&who, WHO, style),
             right(&process.pid.to_string(), pid_width, text),
             known(process.owner.map(|name| cut(name, OWNER - 2)), OWNER, left),
             left(&place, place_width, text),

@@ -70,8 +70,7 @@ impl Steps {
     }
 
     pub fn legend(&self, theme: Theme) -> Line<'static> {
-        let entries = Part::ALL.map(|part| {
-            let (sign, style, words) = part.look(theme);
+        let entries = looks(theme).map(|(sign, style, words)| {
             [Span::styled(format!(" {sign}"), style), Span::styled(format!(" {words}"), theme.dim())]
         });
         let name = Span::styled(format!(" epoch {}:", self.epoch), theme.dim());
@@ -87,14 +86,8 @@ impl Steps {
         let room = width.saturating_sub(FIGURE + name);
         let drawn = phases::cells(&parts, self.longest_ms, room);
         let rest = room - drawn.iter().sum::<usize>();
-        let mut spans: Vec<Span> = Part::ALL
-            .iter()
-            .zip(drawn)
-            .map(|(part, cells)| {
-                let (sign, style, _) = part.look(theme);
-                Span::styled(sign.repeat(cells), style)
-            })
-            .collect();
+        let drawn = looks(theme).into_iter().zip(drawn);
+        let mut spans: Vec<Span> = drawn.map(|((sign, style, _), cells)| Span::styled(sign.repeat(cells), style)).collect();
         spans.push(Span::raw(" ".repeat(rest)));
         if name > 0 {
             spans.push(cells::right(if is_slowest { "slowest" } else { "" }, name, theme.warn()));
@@ -106,24 +99,9 @@ impl Steps {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Part {
-    Computes,
-    Data,
-    Waits,
-}
-
-impl Part {
-    const ALL: [Part; 3] = [Part::Computes, Part::Data, Part::Waits];
-
-    /// Told apart by its sign as well as by colour.
-    fn look(self, theme: Theme) -> (&'static str, Style, &'static str) {
-        match self {
-            Part::Computes => ("█", theme.accent(), "computes"),
-            Part::Data => ("▄", theme.text(), "loads data"),
-            Part::Waits => ("░", theme.dim(), "waits"),
-        }
-    }
+/// The parts of a step in the order of [`MeanStep::parts_ms`]: sign, style and name. The sign tells them apart without colours.
+fn looks(theme: Theme) -> [(&'static str, Style, &'static str); 3] {
+    [("█", theme.accent(), "computes"), ("▄", theme.text(), "loads data"), ("░", theme.dim(), "waits")]
 }
 
 fn in_ms(ms: f64) -> String {

@@ -2,11 +2,10 @@
 //!
 //! The device under the cursor is always in view.
 
-use super::parts::{Segment, View, is_gpu};
+use super::parts::{Segment, View, is_gpu, marked};
 use crate::tui::widgets::fitting;
 use ratatui::text::{Line, Span};
 
-use crate::columns::cut;
 use crate::tui::devices::draw::cells::Cell;
 use crate::tui::devices::draw::{cells, graph, totals};
 use crate::tui::devices::lane::DeviceRow;
@@ -93,7 +92,6 @@ impl Table {
     pub fn lines(&self, view: View, rows: &[DeviceRow], height: usize) -> Vec<Vec<Segment>> {
         let mut head: Vec<Vec<Segment>> = (0..self.lines.len()).map(|line| Segment::line(None, self.head(view, line))).collect();
         let room = height.saturating_sub(head.len());
-        let cursor = view.cursor;
         let (mut body, mut last) = (Vec::new(), 0);
         for (place, row) in rows.iter().enumerate() {
             let is_first = place == 0 || rows[place - 1].sample.host != row.sample.host;
@@ -101,8 +99,8 @@ impl Table {
                 body.push(Segment::line(None, totals::line(view.theme, &[row.sample], None, self.width())));
             }
             let lines = 0..self.lines.len();
-            body.extend(lines.map(|line| Segment::line(Some(place), self.row(view, row, line, place == cursor))));
-            if place <= cursor {
+            body.extend(lines.map(|line| Segment::line(Some(place), self.row(view, row, line, place))));
+            if place <= view.cursor {
                 last = body.len();
             }
         }
@@ -141,19 +139,15 @@ impl Table {
         Line::from(spans)
     }
 
-    fn row(&self, view: View, row: &DeviceRow, line: usize, under_cursor: bool) -> Line<'static> {
+    fn row(&self, view: View, row: &DeviceRow, line: usize, place: usize) -> Line<'static> {
         let (theme, device) = (view.theme, &*row.device);
-        let focused = view.focus.here;
-        let index = match (line, row.slice(), is_gpu(device)) {
-            (0, Some(slice), _) => format!("{}:{slice}", device.index),
-            (0, None, true) => device.index.to_string(),
-            (0, None, false) => "CPU".to_owned(),
-            _ => String::new(),
+        let index = match row.slice() {
+            Some(slice) => format!("{}:{slice} ", device.index),
+            None if is_gpu(device) => format!("{} ", device.index),
+            None => "CPU ".to_owned(),
         };
-        let mark = if under_cursor && focused && line == 0 { "▸" } else { " " };
-        let index = format!("{mark}{index:>3} ");
-        let style = if under_cursor && focused && line == 0 { theme.cursor(true) } else { theme.strong() };
-        let mut spans = vec![Span::styled(cut(&index, INDEX), style)];
+        let index = if line == 0 { marked(view, place, &index, INDEX) } else { Span::raw(" ".repeat(INDEX)) };
+        let mut spans = vec![index];
         match device.lost() {
             Some(why) if line == 0 => spans.push(cells::left(&format!("✗ {why}"), self.width() - INDEX, theme.warn())),
             Some(_) => {}
@@ -184,17 +178,11 @@ fn headings(view: View) -> usize {
 fn grown(columns: Vec<&'static Column>, room: usize) -> Vec<Sized> {
     let mut placed: Vec<Sized> = columns.into_iter().map(|column| (column, column.width)).collect();
     let mut left = room.saturating_sub(placed.iter().map(|(_, width)| width + 1).sum());
-    while left > 0 {
-        let mut grew = false;
-        for (column, width) in &mut placed {
-            if left > 0 && *width < column.most {
-                *width += 1;
-                left -= 1;
-                grew = true;
-            }
-        }
-        if !grew {
-            break;
+    let can_grow = |(column, width): &Sized| *width < column.most;
+    while left > 0 && placed.iter().any(can_grow) {
+        for (_, width) in placed.iter_mut().filter(|column| can_grow(column)).take(left) {
+            *width += 1;
+            left -= 1;
         }
     }
     placed

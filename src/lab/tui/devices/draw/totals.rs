@@ -117,11 +117,7 @@ fn fitted(parts: impl IntoIterator<Item = String>, width: usize) -> String {
 }
 
 /// Used of all, over the devices that tell both.
-fn used_of_all(
-    devices: &[&DeviceSample],
-    figures: impl Fn(&DeviceSample) -> Option<(f64, f64)>,
-    show: impl Fn(f64) -> String,
-) -> String {
+fn used_of_all(devices: &[&DeviceSample], figures: fn(&DeviceSample) -> Option<(f64, f64)>, show: fn(f64) -> String) -> String {
     let (used, all): (Vec<f64>, Vec<f64>) = devices.iter().filter_map(|device| figures(device)).unzip();
     if all.is_empty() { "N/A".to_owned() } else { format!("{}/{}", show(used.iter().sum()), show(all.iter().sum())) }
 }
