@@ -181,6 +181,11 @@ pub(super) fn unique() -> String {
     format!("{}-{}", process::id(), super::secret().unwrap_or_else(|_| count()))
 }
 
+/// The names in a folder that are UTF-8 text; none of a folder that cannot be read.
+pub fn names_in(folder: &Path) -> impl Iterator<Item = String> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok())
+}
+
 fn temporary_name() -> String {
     format!("{PREFIX}{}{SUFFIX}", unique())
 }

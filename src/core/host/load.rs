@@ -41,9 +41,8 @@ impl Load {
     /// The part of the cores that other programs used since then, 0 to 1. `None` where the time was too short to tell, or
     /// the host does not.
     pub fn others_since(&self, before: &Load) -> Option<f64> {
-        let [all, busy, own] =
-            [(self.all, before.all), (self.busy, before.busy), (self.own, before.own)].map(|(now, then)| now.checked_sub(then));
-        let (all, busy, own) = (all?, busy?, own?);
+        let (all, busy) = (self.all.checked_sub(before.all)?, self.busy.checked_sub(before.busy)?);
+        let own = self.own.checked_sub(before.own)?;
         let shortest = MINIMUM_CPU_UPDATE_INTERVAL.as_millis() as u64 * TICKS_PER_SECOND / 1000;
         (all >= shortest.max(1)).then(|| (busy.saturating_sub(own) as f64 / all as f64).min(1.0))
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::cores;
+use super::{cores, files};
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -18,9 +18,7 @@ pub fn nodes() -> Vec<usize> {
 }
 
 fn nodes_in(folder: &Path) -> Vec<usize> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut nodes: Vec<usize> =
-        entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()).collect();
+    let mut nodes: Vec<usize> = files::names_in(folder).filter_map(|name| name.strip_prefix("node")?.parse().ok()).collect();
     nodes.sort_unstable();
     nodes
 }

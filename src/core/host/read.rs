@@ -65,36 +65,19 @@ pub fn small_text_with_mark(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| invalid(format!("it is not UTF-8 text ({}): save it as UTF-8", error.utf8_error())))
 }
 
-/// What a look for the next line found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextLine {
-    /// It is in the buffer, without its end.
-    Whole,
-    /// It was longer than that: what is in the buffer is its start, the rest is skipped.
-    TooLong,
-    /// Nothing is left.
-    End,
-}
-
-/// Takes the next line into `line`, of at most `most` bytes.
+/// Takes the next line into `line`, without its end; false if there is none. Of a line of more than `most` bytes only these are taken, and
+/// the rest is skipped.
 ///
 /// # Errors
 /// The reader's own.
-pub fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<NextLine> {
+pub fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<bool> {
     line.clear();
-    if reader.by_ref().take(most as u64 + 1).read_until(b'\n', line)? == 0 {
-        return Ok(NextLine::End);
+    let bytes = reader.by_ref().take(most as u64 + 1).read_until(b'\n', line)?;
+    if line.pop_if(|last| *last == b'\n').is_none() && bytes > most {
+        line.truncate(most);
+        reader.skip_until(b'\n')?;
     }
-    if line.ends_with(b"\n") {
-        line.pop();
-        return Ok(NextLine::Whole);
-    }
-    if line.len() <= most {
-        return Ok(NextLine::Whole);
-    }
-    line.truncate(most);
-    reader.skip_until(b'\n')?;
-    Ok(NextLine::TooLong)
+    Ok(bytes > 0)
 }
 
 #[cfg(test)]
@@ -128,9 +111,9 @@ mod tests {
         let mut reader = &b"ab\n\nabc\nabcdefgh\nlast"[..];
         let mut line = Vec::new();
         let mut next = || (next_line(&mut reader, &mut line, 4).unwrap(), String::from_utf8(line.clone()).unwrap());
-        let whole = |text: &str| (NextLine::Whole, text.to_owned());
-        assert_eq!([next(), next(), next()], [whole("ab"), whole(""), whole("abc")]);
-        assert_eq!(next(), (NextLine::TooLong, "abcd".into()));
-        assert_eq!([next(), next()], [whole("last"), (NextLine::End, String::new())]);
+        let line = |text: &str| (true, text.to_owned());
+        assert_eq!([next(), next(), next()], [line("ab"), line(""), line("abc")]);
+        assert_eq!(next(), line("abcd"), "the rest is skipped");
+        assert_eq!([next(), next()], [line("last"), (false, String::new())]);
     }
 }

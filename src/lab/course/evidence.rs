@@ -12,7 +12,7 @@ use crate::domain::history::{History, Keep};
 use crate::domain::job::{Job, Resources};
 use crate::domain::nvcnn::NvcnnSpec;
 use crate::domain::training::TrainingSpec;
-use crate::host::read::{self, LONGEST_LINE, NextLine, next_line};
+use crate::host::read::{self, LONGEST_LINE, next_line};
 use crate::runs::{RunFolder, RunRecord, StoreError};
 
 /// All evidence of one run: its history, with what was asked for and what was printed. A run of the trainer has `TrainingSpec` for its
@@ -87,7 +87,7 @@ impl<W: Clone> Evidence<W> {
             if let Ok(log) = read::open(&folder.rank_log(process)) {
                 // Line by line: a log may be larger than all that the screen needs otherwise.
                 let (mut log, mut line) = (BufReader::new(log), Vec::new());
-                while let Ok(NextLine::Whole | NextLine::TooLong) = next_line(&mut log, &mut line, LONGEST_LINE) {
+                while let Ok(true) = next_line(&mut log, &mut line, LONGEST_LINE) {
                     evidence.take_line(process, &String::from_utf8_lossy(&line));
                 }
             }

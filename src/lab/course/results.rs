@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Contrast, Evidence, Outcome, Purpose, Series, Verdict, check, check_all, contrast};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
-use crate::host::read::{self, NextLine, next_line};
+use crate::host::read::{self, next_line};
 use crate::runs::{RunFolder, RunId, RunStore, StoreError, busy_host};
 
 /// Lines of a log that stand for it.
@@ -101,7 +101,7 @@ fn excerpt(folder: &RunFolder) -> Vec<String> {
             let (mut log, mut line, mut told) =
                 (read::open(&folder.rank_log(process)).ok().map(BufReader::new), Vec::new(), Vec::new());
             while let Some(log) = log.as_mut().filter(|_| told.len() < EXCERPT)
-                && let Ok(NextLine::Whole | NextLine::TooLong) = next_line(log, &mut line, LONGEST_TOLD)
+                && let Ok(true) = next_line(log, &mut line, LONGEST_TOLD)
             {
                 let text = String::from_utf8_lossy(&line);
                 told.extend(Some(text.trim_end_matches('\r')).filter(tells).map(|line| format!("[{process}] {line}")));

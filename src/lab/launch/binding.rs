@@ -11,27 +11,20 @@ pub(super) fn words(benchmark: Option<&BenchmarkSpec>, flavour: Flavour, oversub
         (Binding::Package, Flavour::OpenMpi4 | Flavour::Mpich) => Some("socket"),
         (bind, _) => Some(bind.name()),
     };
-    let (open_mpi_5, open_mpi) = (flavour == Flavour::OpenMpi5, flavour != Flavour::Mpich);
-    let words = match unit {
-        None if !open_mpi => vec!["-bind-to".into(), "none".into()],
-        None if oversubscribe && open_mpi_5 => {
-            vec!["--map-by".into(), ":OVERSUBSCRIBE".into(), "--bind-to".into(), "none".into()]
-        }
-        None => vec!["--bind-to".into(), "none".into()],
+    let words = match (unit, flavour) {
+        (None, Flavour::Mpich) => "-bind-to none".to_owned(),
+        (None, Flavour::OpenMpi5) if oversubscribe => "--map-by :OVERSUBSCRIBE --bind-to none".to_owned(),
+        (None, _) => "--bind-to none".to_owned(),
         // As many cores as threads.
-        Some("core") if !open_mpi => vec!["-bind-to".into(), format!("core:{threads}")],
-        Some(unit) if !open_mpi => vec!["-bind-to".into(), unit.into()],
-        Some("core") if threads > 1 => vec!["--map-by".into(), format!("slot:PE={threads}"), "--bind-to".into(), "core".into()],
-        Some(unit) => {
-            let (map, bind) = match oversubscribe {
-                true if open_mpi_5 => (":OVERSUBSCRIBE", ":overload-allowed"),
-                true => ("", ":overload-allowed"),
-                false => ("", ""),
-            };
-            vec!["--map-by".into(), format!("{unit}{map}"), "--bind-to".into(), format!("{unit}{bind}")]
-        }
+        (Some("core"), Flavour::Mpich) => format!("-bind-to core:{threads}"),
+        (Some(unit), Flavour::Mpich) => format!("-bind-to {unit}"),
+        (Some("core"), _) if threads > 1 => format!("--map-by slot:PE={threads} --bind-to core"),
+        (Some(unit), _) if !oversubscribe => format!("--map-by {unit} --bind-to {unit}"),
+        (Some(unit), Flavour::OpenMpi5) => format!("--map-by {unit}:OVERSUBSCRIBE --bind-to {unit}:overload-allowed"),
+        (Some(unit), _) => format!("--map-by {unit} --bind-to {unit}:overload-allowed"),
     };
-    if oversubscribe && flavour == Flavour::OpenMpi4 { [vec!["--oversubscribe".to_owned()], words].concat() } else { words }
+    let first = (oversubscribe && flavour == Flavour::OpenMpi4).then_some("--oversubscribe");
+    first.into_iter().chain(words.split(' ')).map(String::from).collect()
 }
 
 /// Why ranks cannot be bound so, in one sentence: what a core is bound to cannot be shared.

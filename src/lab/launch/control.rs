@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::discovery::Discovery;
-use super::hosts::hosts_of;
+use super::hosts::{hosts_of, unreadable};
 use super::prepare;
 use super::{CommandLine, LaunchError, Setup, command_line, leased, rank_networks};
 use crate::dataset::Location;
@@ -36,17 +36,13 @@ fn plan(mut request: RunRequest, folder: &RunFolder) -> Result<(RunRecord, Comma
     request.data_dir = request.data_dir.map(|folder| Location::from_argument(&folder).into_argument());
     let resources = &mut request.spec.resources;
     resources.hostfile = resources.hostfile.take().map(|file| prepare::absolute(Path::new(&file)).display().to_string());
-    if let Some(problem) = request.spec.problem() {
-        return Err(LaunchError::Spec(problem));
-    }
+    LaunchError::refuse_if(request.spec.problem())?;
     if request.spec.resources.slurm && request.spec.command().is_some() {
         let text = "--slurm starts the lab's own programs: put a program of your own into a script of yours, for sbatch";
         return Err(LaunchError::Spec(text.into()));
     }
-    if let Some((file, error)) =
-        request.spec.resources.hostfile.as_ref().and_then(|file| Some((file, read::open(Path::new(file)).err()?)))
-    {
-        return Err(LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read")));
+    if let Some(file) = &request.spec.resources.hostfile {
+        read::open(Path::new(file)).map_err(|error| unreadable(file, &error))?;
     }
     if request.spec.link_bits().is_some() {
         rank_networks::probe()?;
@@ -55,9 +51,7 @@ fn plan(mut request: RunRequest, folder: &RunFolder) -> Result<(RunRecord, Comma
     if let Some(script) = &mut resources.host_discovery_script {
         *script = prepare::absolute(Path::new(script)).display().to_string();
     }
-    if let Some(Err(problem)) = Discovery::of(resources).map(|discovery| discovery.hosts()) {
-        return Err(LaunchError::Spec(problem));
-    }
+    Discovery::of(resources).map(|discovery| discovery.hosts()).transpose().map_err(LaunchError::Spec)?;
     let setup = Setup::detect(&request.spec, request.program.as_deref())?;
     if request.spec.resources.hostfile.is_some() && !request.force {
         hosts_of(&request.spec.resources, setup.flavour)?;
@@ -74,9 +68,7 @@ fn plan(mut request: RunRequest, folder: &RunFolder) -> Result<(RunRecord, Comma
         leased::check_time_limit(spec)?;
     }
     line.notes.extend(leased::wanted(spec, request.force)?.map(|wanted| wanted.in_words()));
-    if let Some(problem) = too_large(spec).filter(|_| !setup.machine.in_allocation) {
-        return Err(LaunchError::Spec(problem));
-    }
+    LaunchError::refuse_if(too_large(spec).filter(|_| !setup.machine.in_allocation))?;
     // A program that someone is working on may do anything, also never answer.
     let has_own_flags = training.is_some_and(|training| !training.trainer_flags.is_empty());
     if has_own_flags && request.program.is_none() && setup.is_built() {
@@ -103,7 +95,7 @@ pub fn start(store: &RunStore, wanted: RunRequest) -> Result<RunId, LaunchError>
     let (record, _) = plan(wanted, &store.folder(store.next_id()))?;
     let (record, lock) = store.create_claimed(record, &beginning())?;
     let folder = store.folder(record.id);
-    spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))?;
+    spawn_supervisor(&folder, lock)?;
     Ok(record.id)
 }
 
@@ -185,7 +177,7 @@ pub fn continue_run(store: &RunStore, id: RunId, more: MoreWork) -> Result<(), L
     folder.reserve_status()?;
     folder.write_status(&beginning())?;
     store.forget_summary(id);
-    spawn_supervisor(&folder, lock).inspect_err(|error| say_failed(&folder, beginning(), error))
+    spawn_supervisor(&folder, lock)
 }
 
 /// Ask a run to stop; returns once the supervisor has the signal. It ends the ranks, by force after 5 s.
@@ -201,20 +193,18 @@ pub fn stop(store: &RunStore, id: RunId) -> Result<(), LaunchError> {
             Supervision::Over if store.stop_left_job(id)? => return Ok(()),
             Supervision::Over => return Err(LaunchError::NotGoing { id, state: status.state.name() }),
             Supervision::Elsewhere(place) => return Err(StoreError::Elsewhere { id, place }.into()),
-            Supervision::Here { pid, start_ticks } => {
-                if process::signal_proven(pid, start_ticks, store.folder(id).path(), Signal::SIGTERM) {
-                    return if process::look_up(pid).is_some_and(|supervisor| supervisor.suspended) {
-                        Err(LaunchError::Failed(format!(
-                            "run {id} was asked to stop, but its supervisor (process {pid}) is suspended and cannot hear it: wake it \
-                             with `kill -CONT {pid}`, then it stops the run"
-                        )))
-                    } else {
-                        Ok(())
-                    };
-                }
+            Supervision::Here { pid, start_ticks }
+                if process::signal_proven(pid, start_ticks, store.folder(id).path(), Signal::SIGTERM) =>
+            {
+                let is_suspended = process::look_up(pid).is_some_and(|supervisor| supervisor.suspended);
+                let problem = format!(
+                    "run {id} was asked to stop, but its supervisor (process {pid}) is suspended and cannot hear it: wake it with \
+                     `kill -CONT {pid}`, then it stops the run"
+                );
+                return if is_suspended { Err(LaunchError::Failed(problem)) } else { Ok(()) };
             }
             // A supervisor that has just been started needs a moment to say its number.
-            Supervision::Beginning | Supervision::Nobody => {}
+            Supervision::Here { .. } | Supervision::Beginning | Supervision::Nobody => {}
         }
         if begin.elapsed() > START_PATIENCE {
             return Err(LaunchError::Failed(format!(
@@ -231,21 +221,15 @@ fn beginning() -> RunStatus {
     RunStatus { supervisor_place: place, ..RunStatus::new(RunState::Preparing, "starting the supervisor", host::now_s()) }
 }
 
-/// No supervisor will start that could report the error.
-fn say_failed(folder: &RunFolder, status: RunStatus, error: &LaunchError) {
-    // Where it cannot be written, the next look finds a run without a supervisor.
-    let _ = folder.write_status(&RunStatus {
-        state: RunState::Failed,
-        message: error.to_string(),
-        ended_s: Some(status.started_s),
-        ..status
-    });
-}
-
 /// Start this program again as the supervisor of a folder, which gets its lock.
 fn spawn_supervisor(folder: &RunFolder, lock: RunLock) -> Result<(), LaunchError> {
     process::this_program::supervise(folder.path(), &folder.launcher_log(), lock).map_err(|cause| {
         let path = process::this_program::path().unwrap_or_else(|_| "hvd-lab".into());
-        LaunchError::Failed(format!("cannot start the supervisor {}: {cause}", path.display()))
+        let message = format!("cannot start the supervisor {}: {cause}", path.display());
+        // No supervisor will report it. Where it cannot be written, the next look finds a run without a supervisor.
+        let now = beginning();
+        let ended_s = Some(now.started_s);
+        let _ = folder.write_status(&RunStatus { state: RunState::Failed, message: message.clone(), ended_s, ..now });
+        LaunchError::Failed(message)
     })
 }

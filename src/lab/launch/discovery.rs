@@ -23,28 +23,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const COOLDOWN: Duration = Duration::from_secs(60);
 
 /// The program, and the hosts that were lost.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Discovery {
     script: String,
-    /// By its name.
-    lost: BTreeMap<String, Lost>,
+    /// When each host was lost, and why, as a sentence without its end.
+    lost: BTreeMap<String, (Instant, String)>,
     /// Hosts that were looked at and can have ranks.
     fit: BTreeSet<String>,
     /// For which run a host is looked at before it gets a rank, and its folder.
     run: Option<(Box<RunRecord>, PathBuf)>,
-}
-
-#[derive(Clone, Debug)]
-struct Lost {
-    since: Instant,
-    /// As a sentence without its end.
-    why: String,
-}
-
-impl Lost {
-    fn is_over(&self) -> bool {
-        self.since.elapsed() >= COOLDOWN
-    }
 }
 
 /// What the program answers while ranks train.
@@ -76,12 +63,7 @@ impl Wish {
 
 impl Discovery {
     pub fn of(resources: &Resources) -> Option<Discovery> {
-        Some(Discovery {
-            script: resources.host_discovery_script.clone()?,
-            lost: BTreeMap::new(),
-            fit: BTreeSet::new(),
-            run: None,
-        })
+        Some(Discovery { script: resources.host_discovery_script.clone()?, ..Discovery::default() })
     }
 
     /// Look at each host once before it gets a rank, as at hosts that a run names.
@@ -127,10 +109,15 @@ impl Discovery {
         Ok(self.trusted(hosts))
     }
 
+    /// The hosts that count as gone, each with the reason.
+    fn lost(&self) -> impl Iterator<Item = (&String, &String)> {
+        let lost = self.lost.iter().filter(|(_, (since, _))| since.elapsed() < COOLDOWN);
+        lost.map(|(host, (_, why))| (host, why))
+    }
+
     fn trusted(&self, hosts: Vec<Host>) -> Vec<Host> {
         let names = || hosts.iter().map(|host| host.name.as_str());
-        let lost = self.lost.iter().filter(|(_, lost)| !lost.is_over());
-        let left_out: BTreeSet<&str> = lost.filter_map(|(lost, _)| HostName::of(lost).among(names())).collect();
+        let left_out: BTreeSet<&str> = self.lost().filter_map(|(lost, _)| HostName::of(lost).among(names())).collect();
         hosts.iter().filter(|host| !left_out.contains(host.name.as_str())).cloned().collect()
     }
 
@@ -157,13 +144,12 @@ impl Discovery {
         if let Some(known) = HostName::of(host).among(self.fit.iter().map(String::as_str)).map(str::to_owned) {
             self.fit.remove(&known);
         }
-        self.lost.insert(host.to_owned(), Lost { since: Instant::now(), why: why.to_owned() });
+        self.lost.insert(host.to_owned(), (Instant::now(), why.to_owned()));
     }
 
     /// Behind the number of slots that there are: the hosts that are left out, and why. Empty where there are none.
     pub fn left_out(&self) -> String {
-        let lost = self.lost.iter().filter(|(_, lost)| !lost.is_over());
-        lost.map(|(host, lost)| format!("; {host} is left out for {} s: {}", COOLDOWN.as_secs(), lost.why)).collect()
+        self.lost().map(|(host, why)| format!("; {host} is left out for {} s: {why}", COOLDOWN.as_secs())).collect()
     }
 
     /// Ask again and again which hosts there are, until the result is dropped. `is_better` says whether these hosts are worth another

@@ -1,6 +1,7 @@
 //! How a run continues after it has lost ranks: with the remaining ones, from the last checkpoint.
 
 use std::path::Path;
+use std::time::Instant;
 
 use super::discovery::{Discovery, Wish, in_words, slots};
 use super::host_name::HostName;
@@ -17,6 +18,8 @@ pub(super) struct Elastic {
     pub now: Resources,
     most: usize,
     resets: usize,
+    /// When the first launch of this supervisor began.
+    pub began: Instant,
     /// Finds the hosts, if the run does not name them.
     pub discovery: Option<Discovery>,
 }
@@ -32,7 +35,7 @@ impl Elastic {
         let most = resources.max_np.unwrap_or(resources.np);
         // Each launch gets the hosts that are found then.
         let now = Resources { max_np: None, host_discovery_script: None, elastic_timeout_s: None, ..resources.clone() };
-        Elastic { now, most, resets: 0, discovery: Discovery::of(resources) }
+        Elastic { now, most, resets: 0, began: Instant::now(), discovery: Discovery::of(resources) }
     }
 
     /// Hosts that are better than those of the next launch, as they come.

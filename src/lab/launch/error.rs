@@ -48,6 +48,11 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
+    /// The sentence that says why a request makes no sense, if there is one, as an error.
+    pub(super) fn refuse_if(problem: Option<String>) -> Result<(), LaunchError> {
+        problem.map_or(Ok(()), |problem| Err(LaunchError::Spec(problem)))
+    }
+
     /// A path as a word of a recorded command line.
     pub(super) fn text(path: &Path) -> Result<String, LaunchError> {
         path.to_str().map(str::to_owned).ok_or_else(|| {

@@ -67,10 +67,9 @@ impl Faults {
     pub(super) fn new(folder: RunFolder, hub: Option<Hub>) -> Faults {
         // What was asked of a launch before is not for this one.
         let _ = std::fs::remove_file(folder.fault_file());
-        let entries = std::fs::read_dir(folder.path()).into_iter().flatten().flatten();
-        let is_mistake = |name: &str| name.strip_prefix("mistake-").is_some_and(|process| process.parse::<usize>().is_ok());
-        let left = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_mistake));
-        left.for_each(|entry| _ = std::fs::remove_file(entry.path()));
+        let is_mistake = |name: &String| name.strip_prefix("mistake-").is_some_and(|process| process.parse::<usize>().is_ok());
+        let left = files::names_in(folder.path()).filter(is_mistake);
+        left.for_each(|name| _ = std::fs::remove_file(folder.path().join(name)));
         // A supervisor that was killed could not undo it.
         if let Ok(log_dir) = folder.log_dir().metadata()
             && log_dir.permissions().mode() & 0o200 == 0

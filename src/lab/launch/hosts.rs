@@ -28,9 +28,7 @@ pub struct Host {
 /// [`LaunchError::Spec`] if it is not such a list.
 pub(in crate::launch) fn listed(hosts: &str) -> Result<Vec<Host>, LaunchError> {
     let host = |text: &str| {
-        if let Some(problem) = HostName::of(text.trim()).problem() {
-            return Err(LaunchError::Spec(problem));
-        }
+        LaunchError::refuse_if(HostName::of(text.trim()).problem())?;
         let (name, slots) = text.trim().rsplit_once(':').unwrap_or((text.trim(), "1"));
         match (HostName::of(name).is_sound(name), slots.parse::<usize>()) {
             (true, Ok(slots @ 1..=100_000)) => Ok(Host { name: name.to_owned(), slots: Some(slots), port: None }),
@@ -48,13 +46,15 @@ pub fn hosts_of(resources: &Resources, flavour: Flavour) -> Result<Vec<Host>, La
     match (&resources.hosts, &resources.hostfile) {
         (Some(hosts), _) => listed(hosts),
         (None, Some(file)) => {
-            let cannot = |error| {
-                LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read"))
-            };
-            in_file(file, &read::small_text_with_mark(Path::new(file), MOST_BYTES).map_err(cannot)?, flavour)
+            let text = read::small_text_with_mark(Path::new(file), MOST_BYTES).map_err(|error| unreadable(file, &error))?;
+            in_file(file, &text, flavour)
         }
         (None, None) => Ok(Vec::new()),
     }
+}
+
+pub(super) fn unreadable(file: &str, error: &std::io::Error) -> LaunchError {
+    LaunchError::Spec(format!("the host file {file} cannot be read: {error}. Give a file that mpirun can read"))
 }
 
 /// Settings of a host in a host file: those that both versions of Open MPI read, and those of version 4 and of MPICH alone.
@@ -116,9 +116,7 @@ fn host(line: &str, flavour: Flavour) -> Result<Host, String> {
     let spaced = line.replace('=', " = ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let (first, mut rest) = words.split_first().map_or(("", [].as_slice()), |(first, rest)| (*first, rest));
-    if let Some(problem) = HostName::of(first).problem() {
-        return Err(problem);
-    }
+    HostName::of(first).problem().map_or(Ok(()), Err)?;
     let known: &[&[&str]] = match flavour {
         Flavour::OpenMpi5 => &[&SLOTS, &PORT_AND_USER, &MOST_SLOTS],
         Flavour::OpenMpi4 => &[&SLOTS, &PORT_AND_USER, &MOST_SLOTS, &OF_4],

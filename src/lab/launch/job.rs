@@ -100,18 +100,9 @@ pub(super) struct Launch {
 impl Launch {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
-    pub fn start(line: &CommandLine, mut options: JobOptions) -> anyhow::Result<Launch> {
-        let folder = options.folder.clone();
-        let mut writer = RunWriter::open(folder.clone(), options.np, options.secret.clone(), options.limits.log_bytes())?;
-        writer.observations = Observations {
-            work: options.work,
-            epochs_before: options.epochs_before,
-            launcher_name: options.launcher_name,
-            is_alone: options.own.as_ref().is_some_and(|own| own.is_alone),
-            ..writer.observations
-        };
-        // What a single process prints is its own in any case.
-        writer.observations.is_untagged = matches!(options.tags, Tags::No) && !writer.observations.is_alone;
+    pub fn start(line: &CommandLine, mut options: JobOptions, observations: Observations) -> anyhow::Result<Launch> {
+        let (folder, secret) = (options.folder.clone(), options.secret.clone());
+        let mut writer = RunWriter::open(folder.clone(), options.np, secret, options.limits.log_bytes(), observations)?;
         writer.say(&format!("hvd-lab: {}", line.to_shell()))?;
         for note in &line.notes {
             writer.say(&format!("hvd-lab: {note}"))?;
@@ -206,10 +197,7 @@ impl Launch {
                         self.rank_reported(&report, tell);
                     }
                 },
-                Some(sample) = self.samples.recv() => {
-                    let written = self.writer.telemetry(&sample);
-                    self.fail_if_unwritten(written);
-                }
+                Some(sample) = self.samples.recv() => self.write(|writer| writer.telemetry(&sample)),
                 exit = self.child.wait(), if self.state.behind.is_none() => {
                     self.state.behind = exit.as_ref().ok().and_then(|exit| self.left_behind(*exit));
                     if self.state.behind.is_none() {
@@ -225,8 +213,7 @@ impl Launch {
                 }
                 _ = flush.tick() => {
                     self.look_at_ranks();
-                    let written = self.writer.flush();
-                    self.fail_if_unwritten(written);
+                    self.write(RunWriter::flush);
                     self.tell_what_is_unwritten(tell);
                 }
                 _ = look.tick() => {
@@ -270,8 +257,7 @@ impl Launch {
         self.end_what_is_left().await;
         self.tell_what_is_lost();
         self.finish_own_program(exit);
-        let written = self.writer.flush();
-        self.fail_if_unwritten(written);
+        self.write(RunWriter::flush);
         let observations = &self.writer.observations;
         let broken = self.state.broken.take();
         let is_broken = broken.is_some() || self.state.stuck.is_some();
@@ -295,11 +281,8 @@ impl Launch {
         self.judged(&verdict);
         let is_requeued =
             !self.state.asked_to_stop && slurm::ended(self.writer.observations.launcher.iter()) == Some(slurm::Ended::Requeued);
-        let is_left = self.options.is_batch
-            && !self.state.asked_to_stop
-            && !is_requeued
-            && !is_broken
-            && slurm::is_left(&self.options.folder);
+        let is_over = self.state.asked_to_stop || is_requeued || is_broken;
+        let is_left = self.options.is_batch && !is_over && slurm::is_left(&self.options.folder);
         let is_resized = self.state.is_resized && verdict.state == RunState::Failed;
         End { verdict, exit_code, versions, np, others_cpu, is_requeued, is_left, is_resized }
     }
@@ -329,7 +312,7 @@ impl Launch {
                 event
             }
             Err(error) => {
-                self.fail_if_unwritten(Err(error));
+                self.write(|_| Err(error));
                 None
             }
         }
@@ -350,10 +333,10 @@ impl Launch {
         }
     }
 
-    /// A run that cannot be recorded is ended, since its result would be unknown. A program of the user's own keeps running: a log is no
-    /// reason to end a training.
-    fn fail_if_unwritten(&mut self, written: Result<(), WriteError>) {
-        if let Err(error) = written {
+    /// Write to the files of the run. A run that cannot be recorded is ended, since its result would be unknown. A program of the user's
+    /// own keeps running: a log is no reason to end a training.
+    fn write(&mut self, write: impl FnOnce(&mut RunWriter) -> Result<(), WriteError>) {
+        if let Err(error) = write(&mut self.writer) {
             if self.options.own.is_some() {
                 self.state.unwritten.get_or_init(|| error.to_string());
                 return;

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use super::parameters;
 use crate::domain::printable;
+use crate::host::files;
 use crate::host::installation::Installation;
 
 pub(super) const PATH: &str = "LD_LIBRARY_PATH";
@@ -90,8 +91,7 @@ fn own_folders(mpirun: &Path, is_rank: bool) -> Vec<PathBuf> {
 }
 
 fn names_in(folders: &[PathBuf]) -> BTreeSet<String> {
-    let entries = folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let names = folders.iter().flat_map(|folder| files::names_in(folder));
     names.filter(|name| name.starts_with("lib") && name.contains(".so")).collect()
 }
 

@@ -36,9 +36,7 @@ pub fn command_line(
     log_dir: &Path,
     force: bool,
 ) -> Result<CommandLine, LaunchError> {
-    if let Some(problem) = spec.problem() {
-        return Err(LaunchError::Spec(problem));
-    }
+    LaunchError::refuse_if(spec.problem())?;
     let resources = &spec.resources;
     if let Some(command) = spec.command().filter(|command| command.own_launcher().is_some() || spec.starts_alone()) {
         let (argv, notes) = user_program::words(command, setup)?;
@@ -60,9 +58,7 @@ pub fn command_line(
         Workload::Collectives(_) | Workload::Command(_) | Workload::Unknown(_) => None,
     };
     // Of other hosts nothing is known here: there the ranks find out.
-    if let Some(problem) = unbound.or_else(misfit).filter(|_| is_here) {
-        return Err(LaunchError::Spec(problem));
-    }
+    LaunchError::refuse_if(unbound.or_else(misfit).filter(|_| is_here))?;
     let binding = binding::words(benchmark, setup.flavour, oversubscribe);
     let mut env = vec![("CUDA_DEVICE_ORDER".to_owned(), "PCI_BUS_ID".to_owned())];
     if spec.collectives().is_some_and(CollectivesSpec::forces_mpi) && setup.flavour != Flavour::Mpich {
@@ -94,9 +90,7 @@ pub fn command_line(
     let link_bits = spec.link_bits();
     let mut argv = Vec::new();
     if let Some(bits) = link_bits {
-        if let Some(problem) = no_links(spec, setup) {
-            return Err(LaunchError::Spec(problem));
-        }
+        LaunchError::refuse_if(no_links(spec, setup))?;
         env.push(("PMIX_MCA_ptl_base_if_include".to_owned(), rank_networks::HUB.to_owned()));
         notes.push(format!("every rank has a link of {}, made on this machine", units::bits_per_second(bits)));
         argv = rank_networks::around_launcher(resources.np, bits);

@@ -52,15 +52,11 @@ enum Means {
     LauncherSignal,
 }
 
-#[derive(Default, Deserialize)]
-struct Table {
-    notice: Vec<Form>,
-}
-
 // The file is part of the program, and a test reads it.
 static FORMS: LazyLock<Vec<(Regex, Option<Means>)>> = LazyLock::new(|| {
-    let table: Table = toml::from_str(include_str!("../../../assets/launchers/notices.toml")).unwrap_or_default();
-    table.notice.iter().filter_map(|form| Some((Regex::new(&form.pattern).ok()?, form.means))).collect()
+    let text = include_str!("../../../assets/launchers/notices.toml");
+    let tables: BTreeMap<String, Vec<Form>> = toml::from_str(text).unwrap_or_default();
+    tables.values().flatten().filter_map(|form| Some((Regex::new(&form.pattern).ok()?, form.means))).collect()
 });
 
 /// As `strsignal` names the signals in C.
@@ -125,10 +121,8 @@ impl Aborts {
 
     /// Together with what the launcher printed of it.
     pub fn with_launcher<'a>(mut self, launcher: impl Iterator<Item = &'a String>) -> Aborts {
-        for line in launcher {
-            // No process has this number.
-            self.read(usize::MAX, line);
-        }
+        // No process has this number.
+        launcher.for_each(|line| _ = self.read(usize::MAX, line));
         self
     }
 }

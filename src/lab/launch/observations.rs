@@ -7,14 +7,14 @@ use super::printed_errors::PrintedErrors;
 use super::work::Work;
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::event::{ConfigReport, TopologyReport};
-use crate::domain::history::{Fatal, History, Keep, Process, TrainingStep};
+use crate::domain::history::{Fatal, History, Process, TrainingStep};
 
 /// Last lines of each process that are kept for a verdict.
 const TAIL_LINES: usize = 10;
 const LAUNCHER_LINES: usize = 60;
 
 /// What is known about the processes of one attempt.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Observations {
     pub work: Work,
     /// Epochs that a training has its checkpoint of from launches before this one.
@@ -48,30 +48,6 @@ pub struct Observations {
     pub unkept: usize,
     /// Lines that came so far.
     pub lines: u64,
-}
-
-impl Default for Observations {
-    fn default() -> Observations {
-        Observations {
-            work: Work::default(),
-            epochs_before: 0,
-            history: History::new(Keep::Epochs(1)),
-            vanished: None,
-            given_up: BTreeSet::new(),
-            tails: BTreeMap::new(),
-            errors: PrintedErrors::default(),
-            aborts: Aborts::default(),
-            is_alone: false,
-            launcher_name: "mpirun",
-            is_untagged: false,
-            launcher: VecDeque::new(),
-            imitating: BTreeSet::new(),
-            flooding: None,
-            printed: 0,
-            unkept: 0,
-            lines: 0,
-        }
-    }
 }
 
 impl Observations {

@@ -165,25 +165,16 @@ impl Sorter {
     fn next_tag(&self, text: &str) -> Option<(usize, Tag)> {
         let is_start = self.current.is_none();
         match &self.tags {
-            Tags::Of(Flavour::OpenMpi4 | Flavour::OpenMpi5) => {
-                text.match_indices('[').find_map(|(start, _)| Some((start, self.tag(&text[start..])?)))
-            }
             Tags::Of(Flavour::Mpich) => hydra_tag(text).filter(|_| is_start).map(|tag| (0, tag)),
+            Tags::Of(open_mpi) => {
+                text.match_indices('[').find_map(|(start, _)| Some((start, open_mpi_tag(&text[start..], *open_mpi)?)))
+            }
             Tags::By(tags) => {
                 let (start, end, process) = tags.next(text, is_start)?;
                 Some((start, Tag { process, is_error: false, length: end - start }))
             }
             Tags::No => None,
         }
-    }
-
-    fn tag(&self, text: &str) -> Option<Tag> {
-        let mut tag = open_mpi_tag(text)?;
-        // Open MPI 5 puts one blank behind the colon; with 4 a blank there is the rank's own.
-        if matches!(self.tags, Tags::Of(Flavour::OpenMpi5)) && text[tag.length..].starts_with(' ') {
-            tag.length += 1;
-        }
-        Some(tag)
     }
 }
 
@@ -205,7 +196,7 @@ fn without_time(text: &str) -> &str {
 }
 
 /// `[job,rank]<stream>:`, the job perhaps with the launcher's name before it, and `[host:pid]` behind it.
-fn open_mpi_tag(text: &str) -> Option<Tag> {
+fn open_mpi_tag(text: &str, flavour: Flavour) -> Option<Tag> {
     let inside = text.strip_prefix('[')?;
     let close = inside.bytes().take(LONGEST_TAG).position(|byte| matches!(byte, b']' | b'['))?;
     if inside.as_bytes()[close] == b'[' {
@@ -217,10 +208,10 @@ fn open_mpi_tag(text: &str) -> Option<Tag> {
     let behind = &inside[close + 1..];
     let place = behind.bytes().take(LONGEST_TAG).position(|byte| byte == b']').filter(|_| behind.starts_with('['));
     let (close, behind) = place.map_or((close, behind), |end| (close + 1 + end, &behind[end + 1..]));
-    let (stream, length) = ["<stdout>:", "<stderr>:", "<stddiag>:"]
-        .into_iter()
-        .find_map(|name| behind.starts_with(name).then_some((name, name.len())))?;
-    Some(Tag { process: rank.parse().ok()?, is_error: stream != "<stdout>:", length: 1 + close + 1 + length })
+    let stream = ["<stdout>:", "<stderr>:", "<stddiag>:"].into_iter().find(|name| behind.starts_with(name))?;
+    // Open MPI 5 puts one blank behind the colon; with 4 a blank there is the rank's own.
+    let blank = usize::from(flavour == Flavour::OpenMpi5 && behind[stream.len()..].starts_with(' '));
+    Some(Tag { process: rank.parse().ok()?, is_error: stream != "<stdout>:", length: close + 2 + stream.len() + blank })
 }
 
 /// `[rank] text`.

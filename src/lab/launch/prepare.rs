@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::LaunchError;
-use super::user_program::check_patterns;
+use super::adapter::Adapter;
 use crate::dataset::{self, Located, Location, images};
 use crate::domain::job::{RunSpec, Workload};
 use crate::domain::training::DataSource;
@@ -107,7 +107,8 @@ pub fn located(mut spec: RunSpec) -> Result<RunSpec, LaunchError> {
         }
         Workload::Command(of) => {
             of.directory = current_folder()?;
-            check_patterns(of).map_err(LaunchError::Spec)?;
+            // Whether its patterns are regular expressions.
+            Adapter::new(of).map_err(LaunchError::Spec)?;
             if of.own_launcher().is_some() {
                 spec.resources.np = of.own_np(&|name| std::env::var(name).ok()).unwrap_or(1);
             }

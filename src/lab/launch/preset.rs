@@ -2,6 +2,8 @@
 //!
 //! Callers say which devices there are.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use crate::domain::job::TrainingJob;
@@ -26,16 +28,11 @@ pub struct Preset {
     pub spec: TrainingJob,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    preset: Vec<Preset>,
-}
-
 /// All presets, as the table has them.
 pub fn presets() -> Vec<Preset> {
     // The table is part of the program, and a test reads it.
-    toml::from_str::<Table>(TABLE).map(|table| table.preset).unwrap_or_default()
+    let tables: BTreeMap<String, Vec<Preset>> = toml::from_str(TABLE).unwrap_or_default();
+    tables.into_values().flatten().collect()
 }
 
 /// The preset for this machine: `gpu` where there is one, else `cpu`.
@@ -50,10 +47,7 @@ impl Preset {
     /// With one rank for each core or GPU, at least 1 and at most `max_ranks`.
     #[must_use]
     pub fn fitted(mut self, cores: usize, gpus: usize) -> Preset {
-        let there = match self.ranks {
-            Ranks::Cores => cores,
-            Ranks::Gpus => gpus,
-        };
+        let there = if self.ranks == Ranks::Gpus { gpus } else { cores };
         self.spec.resources.np = there.clamp(1, self.max_ranks.max(1));
         self
     }

@@ -87,9 +87,7 @@ pub fn probe() -> Result<(), LaunchError> {
     }
     let namespaces = "the system has to allow user namespaces without root (sysctl kernel.unprivileged_userns_clone, \
                       user.max_user_namespaces, and AppArmor's kernel.apparmor_restrict_unprivileged_userns)";
-    if let Err(cause) = succeeds(Command::new("unshare").args(["-Urnm", "true"])) {
-        return refuse(cause, namespaces);
-    }
+    succeeds(Command::new("unshare").args(["-Urnm", "true"])).or_else(|cause| refuse(cause, namespaces))?;
     let needed = "the kernel needs bridges, veth and the tbf scheduler (modules bridge, veth, sch_tbf)";
     succeeds(Command::new("unshare").args(["-Urnm", "sh", "-c", TRIAL])).or_else(|cause| refuse(cause, needed))
 }

@@ -2,7 +2,8 @@
 //!
 //! Lines are kept in memory for at most 100 ms (the supervisor calls [`RunWriter::flush`]).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::io::ErrorKind;
 
 use super::hearing::Hearing;
@@ -51,8 +52,14 @@ pub struct RunWriter {
 
 impl RunWriter {
     /// Open the files of a folder for another attempt, with a log for each of `np` processes of at most so many bytes. `secret`
-    /// stands in each event line.
-    pub fn open(folder: RunFolder, np: usize, secret: String, log_bytes: u64) -> Result<RunWriter, WriteError> {
+    /// stands in each event line, and `observations` have what is known before the first line.
+    pub fn open(
+        folder: RunFolder,
+        np: usize,
+        secret: String,
+        log_bytes: u64,
+        observations: Observations,
+    ) -> Result<RunWriter, WriteError> {
         let mut writer = RunWriter {
             events: LineFile::open(folder.events_file())?,
             launcher: LineFile::open(folder.launcher_log())?,
@@ -65,7 +72,7 @@ impl RunWriter {
             log_bytes,
             hearing: Hearing::new(np),
             unopened: BTreeSet::new(),
-            observations: Observations::default(),
+            observations,
             folder,
         };
         for process in 0..np {
@@ -74,8 +81,7 @@ impl RunWriter {
                 opened => drop(opened?),
             }
         }
-        let launched = EventLine { time_s: host::now_s(), process: 0, event: Event::Launched { np } };
-        writer.events.line(&launched.to_line())?;
+        writer.events.line(&event_line(0, Event::Launched { np }).to_line())?;
         writer.events.flush()?;
         if writer.arrivals.length() == 0 {
             // The arrival times of what an older lab wrote are unknown.
@@ -95,10 +101,8 @@ impl RunWriter {
 
     fn log(&mut self, process: usize) -> Result<&mut Log, WriteError> {
         match self.logs.entry(process) {
-            std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                Ok(entry.insert(Log { file: LineFile::open(self.folder.rank_log(process))?, written: 0 }))
-            }
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => Ok(entry.insert(Log { file: LineFile::open(self.folder.rank_log(process))?, written: 0 })),
         }
     }
 
@@ -260,7 +264,7 @@ impl RunWriter {
 
     /// What the supervisor itself has seen of a process that reports nothing, as if the process had.
     pub fn note(&mut self, process: usize, event: Event) -> Result<(), WriteError> {
-        let line = EventLine { time_s: host::now_s(), process, event };
+        let line = event_line(process, event);
         if !self.keeps(process, Some(&line.event), 0)? {
             self.thin.skipped(line);
             return Ok(());
@@ -275,8 +279,7 @@ impl RunWriter {
         let keeps = !is_logged || self.thin.keeps(process, event, bytes);
         if let Some(process) = self.thin.newly_cut() {
             let why = "it reports more than a run keeps, and only the first of each kind are kept".to_owned();
-            let event = Event::Inspected(Box::new(InspectorReport::Blind { why }));
-            self.events.line(&EventLine { time_s: host::now_s(), process, event }.to_line())?;
+            self.events.line(&event_line(process, Event::Inspected(Box::new(InspectorReport::Blind { why }))).to_line())?;
         }
         if let Some(process) = self.thin.news() {
             self.say(&format!(
@@ -320,6 +323,11 @@ impl RunWriter {
         }
         done
     }
+}
+
+/// An event that the supervisor itself reports of a process.
+fn event_line(process: usize, event: Event) -> EventLine {
+    EventLine { time_s: host::now_s(), process, event }
 }
 
 #[cfg(test)]

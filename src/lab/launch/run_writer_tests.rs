@@ -9,7 +9,7 @@ const LOG_BYTES: u64 = 200;
 
 fn writer() -> (tempfile::TempDir, RunWriter) {
     let folder = tempfile::tempdir().unwrap();
-    let writer = RunWriter::open(RunFolder::new(folder.path()), 2, "5ec2e7".into(), LOG_BYTES).unwrap();
+    let writer = RunWriter::open(RunFolder::new(folder.path()), 2, "5ec2e7".into(), LOG_BYTES, Observations::default()).unwrap();
     (folder, writer)
 }
 

@@ -3,7 +3,6 @@
 //! Never starts a run; it asks `mpirun` for its version and `hvd-train` whether it knows its flags, and reads /proc and /sys.
 
 use std::ffi::OsString;
-use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +18,7 @@ use crate::domain::job::{RunSpec, Workload};
 use crate::domain::launcher::{LauncherWords, OwnLauncher};
 use crate::host::access::GROUP_VARIABLE;
 use crate::host::installation::Installation;
-use crate::host::{cores, cpu, driver, numa};
+use crate::host::{cores, cpu, driver, files, numa};
 use crate::process::probe_command::{LAUNCHER_PATIENCE, TRAINER_PATIENCE, ask};
 use crate::telemetry::NvmlProbe;
 
@@ -327,10 +326,8 @@ fn is_program(path: &Path) -> bool {
 
 /// Whether a GPU is cut into MIG devices, as the driver lists them.
 fn has_slices() -> bool {
-    let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
-    let gpus = entries("/proc/driver/nvidia/capabilities".into());
-    let mut slices = gpus.flat_map(|gpu| entries(gpu.path().join("mig")));
-    slices.any(|slice| slice.file_name().to_string_lossy().starts_with("gi"))
+    let gpus = Path::new("/proc/driver/nvidia/capabilities");
+    files::names_in(gpus).flat_map(|gpu| files::names_in(&gpus.join(gpu).join("mig"))).any(|slice| slice.starts_with("gi"))
 }
 
 /// GPUs by their device files (a container sees only its own), else as the NVIDIA driver lists them, and where it has neither
@@ -339,18 +336,14 @@ fn gpus() -> usize {
     if driver::nvidia().is_err() {
         return 0;
     }
-    let count = |folder: &str, is_gpu: fn(&str) -> bool| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter(|entry| entry.file_name().to_str().is_some_and(is_gpu)).count()
-    };
-    let numbered = |name: &str| name.strip_prefix("nvidia").is_some_and(|number| number.parse::<usize>().is_ok());
+    let is_gpu = |name: &String| name.strip_prefix("nvidia").is_some_and(|number| number.parse::<usize>().is_ok());
     let choice = driver::visible_devices();
-    let files = || match count("/dev", numbered) {
-        0 => count("/proc/driver/nvidia/gpus", |_| true),
+    let there = match files::names_in(Path::new("/dev")).filter(is_gpu).count() {
+        0 => files::names_in(Path::new("/proc/driver/nvidia/gpus")).count(),
         gpus => gpus,
     };
     // Only NVML knows what is hidden by its UUID, and MIG devices.
-    match (&choice, files()) {
+    match (&choice, there) {
         (None, gpus) if gpus > 0 && !has_slices() => gpus,
         (choice, gpus) => NvmlProbe::open().map_or_else(
             |_| visible(choice.as_deref(), &(0..gpus).map(|index| (index, String::new())).collect::<Vec<_>>()).len(),

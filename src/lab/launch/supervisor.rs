@@ -55,15 +55,9 @@ pub fn supervise(path: &Path, before_end: BeforeEnd) -> anyhow::Result<ExitCode>
         let text = "`supervise` is started by hvd-lab itself, and this run is over: use `hvd-lab run --continue`";
         bail!(LaunchError::Spec(text.into()));
     }
-    // Whoever starts or continues a run leaves the number out: there was a supervisor before this one.
-    let is_resumed = status.supervisor_pid != 0 && slurm::is_left(&folder);
     let record = folder.read_record()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut supervisor = Supervisor::new(folder, record, lock.identity().map_err(StoreError::lock)?, before_end);
-    supervisor.is_resumed = is_resumed;
-    if is_resumed {
-        supervisor.status.started_s = status.started_s;
-    }
+    let supervisor = Supervisor::new(folder, record, &status, lock.identity().map_err(StoreError::lock)?, before_end);
     let result = runtime.block_on(supervisor.run());
     // Nor may a host discovery script that was being asked stay behind.
     process::signal_own_session(Signal::SIGKILL);
@@ -95,16 +89,19 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn new(folder: RunFolder, record: RunRecord, lock: LockIdentity, before_end: BeforeEnd) -> Supervisor {
+    fn new(folder: RunFolder, record: RunRecord, before: &RunStatus, lock: LockIdentity, before_end: BeforeEnd) -> Supervisor {
         let me = process::look_up(std::process::id());
         let work = Work::of(&record.request.spec.workload);
+        // Whoever starts or continues a run leaves the number out: there was a supervisor before this one.
+        let is_resumed = before.supervisor_pid != 0 && slurm::is_left(&folder);
+        let started_s = if is_resumed { before.started_s } else { host::now_s() };
         let status = RunStatus {
             supervisor_pid: std::process::id(),
             supervisor_start_ticks: me.map_or(0, |me| me.start_ticks),
             supervisor_place: Some(host::place()),
-            ..RunStatus::new(RunState::Preparing, work.preparing(), host::now_s())
+            ..RunStatus::new(RunState::Preparing, work.preparing(), started_s)
         };
-        Supervisor { folder, record, status, lock, before_end, is_resumed: false }
+        Supervisor { folder, record, status, lock, before_end, is_resumed }
     }
 
     fn set(&mut self, state: RunState, message: impl Into<String>) -> Result<(), StoreError> {
@@ -199,11 +196,11 @@ impl Supervisor {
     }
 
     /// Fetch the images if need be, telling the status how far that is.
-    async fn prepare(&mut self) -> Result<Images, String> {
+    async fn prepare(&mut self) -> Result<Images, LaunchError> {
         let (sender, mut said) = mpsc::unbounded_channel();
         let record = self.record.clone();
         let Some(source) = record.training().map(|training| training.data) else {
-            return prepare::named(&record.request.spec.workload).map_err(|error| error.to_string());
+            return prepare::named(&record.request.spec.workload);
         };
         let mut fetching = tokio::task::spawn_blocking(move || {
             let mut progress = |message: String| {
@@ -214,11 +211,9 @@ impl Supervisor {
         });
         loop {
             tokio::select! {
-                Some(message) = said.recv() => self.set(RunState::Preparing, message).map_err(|error| error.to_string())?,
+                Some(message) = said.recv() => self.set(RunState::Preparing, message)?,
                 done = &mut fetching => {
-                    let images = done.map_err(|error| format!("fetching the images failed: {error}"))?;
-                    let images = images.map_err(|error| error.to_string())?;
-                    return Ok(images);
+                    return done.map_err(|error| LaunchError::Failed(format!("fetching the images failed: {error}")))?;
                 }
             }
         }

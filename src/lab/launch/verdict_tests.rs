@@ -70,8 +70,8 @@ fn observations(launcher: &str) -> Observations {
 }
 
 fn before_any_reports(launcher: &str) -> Observations {
-    let tails = [(1, ["one", "two"].map(String::from).into())].into();
-    Observations { tails, launcher: launcher.lines().map(String::from).collect(), ..Observations::default() }
+    let (tails, launcher_name) = ([(1, ["one", "two"].map(String::from).into())].into(), "mpirun");
+    Observations { tails, launcher: launcher.lines().map(String::from).collect(), launcher_name, ..Observations::default() }
 }
 
 fn tell(observations: &mut Observations, process: usize, event: Event) {

@@ -17,23 +17,10 @@ pub const JOB_FOLLOWED: &str = "followed";
 /// How long we wait for Slurm to cancel a job.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Of the job that this may be in, and of launchers: the new one gets its own. And what would ask the lab's questions in another way.
-const OF_OTHERS: [&str; 14] = [
-    "SLURM_",
-    "SLURMD_",
-    "SRUN_",
-    "PMI_",
-    "PMI2_",
-    "PMIX_",
-    "OMPI_COMM_",
-    "OMPI_UNIVERSE_",
-    "PRTE_LAUNCHED",
-    "HYDI_",
-    "MPI_LOCAL",
-    "SQUEUE_",
-    "SCANCEL_",
-    "SACCT_",
-];
+/// Of the job that this may be in: the new one gets its own. And what would ask the lab's questions in another way.
+const OF_SLURM: [&str; 6] = ["SLURM_", "SLURMD_", "SRUN_", "SQUEUE_", "SCANCEL_", "SACCT_"];
+/// Of the launcher that this may be started by.
+const OF_LAUNCHERS: [&str; 8] = ["PMI_", "PMI2_", "PMIX_", "OMPI_COMM_", "OMPI_UNIVERSE_", "PRTE_LAUNCHED", "HYDI_", "MPI_LOCAL"];
 /// Where the cluster is, who asks, and what a user wishes of PMIx.
 const STAY: [&str; 4] = ["SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT", "PMIX_MCA_"];
 
@@ -121,7 +108,7 @@ pub fn without_others(command: &mut Command) {
     let is_others = |name: &OsStr| {
         let name = name.to_string_lossy();
         let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-        begins(&OF_OTHERS) && !begins(&STAY)
+        (begins(&OF_SLURM) || begins(&OF_LAUNCHERS)) && !begins(&STAY)
     };
     std::env::vars_os().filter(|(name, _)| is_others(name)).for_each(|(name, _)| _ = command.env_remove(name));
 }

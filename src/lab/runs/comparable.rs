@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::{RunRecord, RunSummary};
-use crate::domain::benchmark::{BenchmarkSpec, Style, UpdateRule};
+use crate::domain::benchmark::{Style, UpdateRule};
 use crate::domain::images::InputShape;
 use crate::domain::job::Workload;
 use crate::domain::model::ModelSpec;
@@ -14,17 +14,8 @@ use crate::domain::speedup::{self, Comparison, Figures};
 use crate::domain::step::Step;
 
 /// Trainer flags that leave the work as it is: they say how it is computed, how gradients travel, and what is written down.
-const SAME_WORK: [&str; 9] = [
-    "--precision",
-    "--fusion-threshold-mb",
-    "--no-overlap",
-    "--compression",
-    "--timeline",
-    "--stall-warning-secs",
-    "--stall-shutdown-secs",
-    "--log-dir",
-    "--seed",
-];
+const SAME_WORK: &str = "--precision --fusion-threshold-mb --no-overlap --compression --timeline --stall-warning-secs \
+                         --stall-shutdown-secs --log-dir --seed";
 
 /// What has to be the same for throughput to be comparable.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,12 +45,7 @@ pub struct ModelWork {
 /// The reason why there is none, as a part of a sentence.
 pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
     let record = run.record.as_ref().ok_or("its record cannot be read")?;
-    if has_changed_size(record) {
-        return Err("its number of ranks changed while it trained");
-    }
-    if let Some([why, _]) = unshared(record) {
-        return Err(why);
-    }
+    unshared(record).map_or(Ok(()), |[why, _]| Err(why))?;
     Work::of(record).ok_or(match record.request.spec.workload {
         Workload::Collectives(_) => "measures collectives and trains nothing",
         Workload::Nvcnn(_) => "tests a checkpoint and trains nothing",
@@ -71,13 +57,6 @@ pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
 /// itself, then the oldest.
 pub fn baseline<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> Option<&'a RunSummary> {
     runs.min_by_key(|run| (run.figures.np == 0, run.figures.np, run.disturbed().is_some(), run.id))
-}
-
-/// Whether its attempts had different numbers of ranks: then its time is no number of ranks' time.
-fn has_changed_size(record: &RunRecord) -> bool {
-    let mut sizes = record.np_of_attempts();
-    let first = sizes.next();
-    sizes.any(|size| Some(size) != first)
 }
 
 /// What `run` gained over `baseline`, or why that cannot be said.
@@ -107,12 +86,7 @@ pub fn gained_so_far(
     if run.id != baseline.id {
         after.same_as(&before)?;
         work(run)?;
-        if has_changed_size(with) {
-            return Err("the baseline's number of ranks changed while it trained");
-        }
-        if let Some([_, why]) = unshared(with) {
-            return Err(why);
-        }
+        unshared(with).map_or(Ok(()), |[_, why]| Err(why))?;
         if before_figures.np == 0 || figures.np == 0 {
             return Err("how many ranks it had is not known");
         }
@@ -128,26 +102,14 @@ pub fn gained_so_far(
 
 /// Why a run that gained something has no scaling efficiency. What stands in parentheses may be left out.
 pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Comparison) -> Option<&'static str> {
-    /// How it was computed, whatever the work was.
-    fn flags(run: &RunSummary) -> Option<Vec<String>> {
-        let spec = &run.record.as_ref()?.request.spec;
-        let of_training = || {
-            let training = spec.training()?;
-            Some([&training.trainer_flags[..], &[training.precision.to_string()]].concat())
-        };
-        let of_benchmark = |spec: &BenchmarkSpec| {
-            let threads = spec.threads.map_or("own".to_owned(), |threads| threads.to_string());
-            vec![
-                spec.precision.to_string(),
-                threads,
-                spec.bind.to_string(),
-                spec.fp16_allreduce.to_string(),
-                spec.no_cuda.to_string(),
-            ]
-        };
-        let of_nvcnn =
-            |spec: &NvcnnSpec| vec![spec.precision.to_string(), format!("{:?}", spec.threads), spec.no_cuda.to_string()];
-        of_training().or_else(|| spec.benchmark().map(of_benchmark)).or_else(|| spec.nvcnn().map(of_nvcnn))
+    /// How it was computed, whatever the work was. The words are only compared.
+    fn flags(run: &RunSummary) -> Option<String> {
+        match &run.record.as_ref()?.request.spec.workload {
+            Workload::Training(of) => Some(format!("{:?}", (of.precision, &of.trainer_flags))),
+            Workload::Benchmark(of) => Some(format!("{:?}", (of.precision, of.threads, of.bind, of.fp16_allreduce, of.no_cuda))),
+            Workload::Nvcnn(of) => Some(format!("{:?}", (of.precision, of.threads, of.no_cuda))),
+            Workload::Collectives(_) | Workload::Command(_) | Workload::Unknown(_) => None,
+        }
     }
     match gained.is_beyond_ideal() {
         false => None,
@@ -157,8 +119,14 @@ pub fn no_efficiency(run: &RunSummary, baseline: &RunSummary, gained: &Compariso
     }
 }
 
-/// The step without which the ranks are several trainings, however many images they count: of a run, and of the baseline.
+/// Why the images of a run are not those of one training on so many ranks, however many it counts: of a run, and of the baseline. If its
+/// attempts had different numbers of ranks, its time is no number of ranks' time; without some steps the ranks are several trainings.
 fn unshared(record: &RunRecord) -> Option<[&'static str; 2]> {
+    let mut sizes = record.np_of_attempts();
+    let first = sizes.next();
+    if sizes.any(|size| Some(size) != first) {
+        return Some(["its number of ranks changed while it trained", "the baseline's number of ranks changed while it trained"]);
+    }
     let lacks = |step| record.np() > 1 && record.training().is_some_and(|training| !training.steps.contains(step));
     let lacking = [Step::InitAndPin, Step::DistributedOptimizer, Step::FewerSteps].map(lacks);
     match lacking {
@@ -284,7 +252,7 @@ fn flags(words: &[String]) -> Vec<String> {
             _ => flags.push(word.to_owned()),
         }
     }
-    flags.retain(|flag| !SAME_WORK.contains(&flag.split(' ').next().unwrap_or_default()));
+    flags.retain(|flag| SAME_WORK.split(' ').all(|same| flag.split(' ').next() != Some(same)));
     flags.sort_unstable();
     flags
 }

@@ -1,6 +1,7 @@
 //! What can be compared, and each reason why not.
 
 use super::*;
+use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::run::RunState;
 use crate::domain::speedup::Figures;
 use crate::domain::training::TrainingSpec;

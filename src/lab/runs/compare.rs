@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::comparable::{gained, no_efficiency};
-use super::{RunId, RunRecord, RunSummary};
+use super::{RunId, RunRecord, RunSummary, Source};
 use crate::domain::benchmark::NumberFormat;
 use crate::domain::job::RunSpec;
 use crate::domain::speedup::Comparison;
@@ -55,6 +55,20 @@ impl Row {
                 _ => Vec::new(),
             },
         }
+    }
+}
+
+/// Runs compared with one of them, and what others published where that is wanted.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    pub baseline: &'a RunSummary,
+    pub runs: Vec<(Row, &'a RunSummary)>,
+    pub published: &'a [Source],
+}
+
+impl<'a> Report<'a> {
+    pub fn new(runs: impl IntoIterator<Item = &'a RunSummary>, baseline: &'a RunSummary, published: &'a [Source]) -> Report<'a> {
+        Report { baseline, runs: runs.into_iter().map(|run| (Row::new(run, baseline), run)).collect(), published }
     }
 }
 
@@ -138,12 +152,8 @@ impl Difference {
 
     /// Which steps went or came, each by its title; nothing for other settings.
     pub fn steps(&self) -> Vec<String> {
-        let (Ok(before), Ok(after)) = (self.baseline.parse::<StepSet>(), self.run.parse::<StepSet>()) else {
-            return Vec::new();
-        };
-        if self.setting != "steps" {
-            return Vec::new();
-        }
+        let steps = |text: &str| text.parse::<StepSet>().ok().filter(|_| self.setting == "steps");
+        let Some((before, after)) = steps(&self.baseline).zip(steps(&self.run)) else { return Vec::new() };
         let changed = Step::ALL.into_iter().filter(|step| before.contains(*step) != after.contains(*step));
         changed
             .map(|step| format!("{} {} {}", if after.contains(step) { "with" } else { "without" }, step.number(), step.title()))

@@ -1,6 +1,5 @@
 //! The paths inside one run folder, reading and writing its two small files, and reading its events.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::records::{self, read_json};
@@ -8,7 +7,7 @@ use super::{Events, RunRecord, StoreError};
 use crate::domain::checkpoint::Progress;
 use crate::domain::job::MAX_RANKS;
 use crate::domain::run::RunStatus;
-use crate::host;
+use crate::host::{files, reserve};
 
 /// One run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,10 +51,9 @@ impl RunFolder {
 
     /// The processes that have a log, in their order: what is there, however many ranks the record names.
     pub fn rank_logs(&self) -> Vec<usize> {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let number = |name: &str| name.strip_prefix("rank-")?.strip_suffix(".log")?.parse().ok();
-        let process = |name: &str| number(name).filter(|process: &usize| *process < MAX_RANKS);
-        let mut processes: Vec<usize> = entries.filter_map(|entry| process(entry.file_name().to_str()?)).collect();
+        let number = |name: String| name.strip_prefix("rank-")?.strip_suffix(".log")?.parse().ok();
+        let processes = files::names_in(&self.path).filter_map(number).filter(|process| *process < MAX_RANKS);
+        let mut processes: Vec<usize> = processes.collect();
         processes.sort_unstable();
         processes
     }
@@ -76,9 +74,9 @@ impl RunFolder {
 
     /// How far the newest of its checkpoints has come, by its name.
     pub fn last_checkpoint(&self) -> Option<Progress> {
-        let entries = std::fs::read_dir(self.log_dir()).into_iter().flatten().flatten();
-        let files = entries.filter(|entry| entry.path().is_file());
-        files.filter_map(|entry| Progress::from_file_name(entry.file_name().to_str()?)).max()
+        let logs = self.log_dir();
+        let names = files::names_in(&logs).filter(|name| logs.join(name).is_file());
+        names.filter_map(|name| Progress::from_file_name(&name)).max()
     }
 
     /// The request to the supervisor to cause a fault.
@@ -131,14 +129,14 @@ impl RunFolder {
         let json = records::json(&path, status)?;
         let written = if status.state.is_over() {
             // There may be no reserve, and it is only room.
-            let _ = host::reserve::release(&self.notice_file());
-            host::reserve::write(&path, &json).map(|()| drop(host::reserve::release(&path)))
+            let _ = reserve::release(&self.notice_file());
+            reserve::write(&path, &json).map(|()| drop(reserve::release(&path)))
         } else {
-            match host::files::write(&path, &json) {
-                Err(error) if host::files::is_full(&error) => {
+            match files::write(&path, &json) {
+                Err(error) if files::is_full(&error) => {
                     let notice = self.notice_file();
                     // What the old status took is kept for the next one, and as much more as there is room for.
-                    host::reserve::exchange(&path, &notice, &json).map(|()| drop(host::reserve::keep(&notice)))
+                    reserve::exchange(&path, &notice, &json).map(|()| drop(reserve::keep(&notice)))
                 }
                 done => done,
             }
@@ -159,7 +157,7 @@ impl RunFolder {
     /// [`StoreError::Io`]: there is none.
     pub fn reserve_status(&self) -> Result<(), StoreError> {
         let path = self.status_file();
-        let reserved = host::reserve::keep(&path).and_then(|()| host::reserve::keep(&self.notice_file()));
+        let reserved = reserve::keep(&path).and_then(|()| reserve::keep(&self.notice_file()));
         reserved.map_err(StoreError::io("cannot write", &path))
     }
 }

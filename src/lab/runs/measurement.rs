@@ -20,7 +20,7 @@ pub fn measured(folder: &RunFolder, record: &RunRecord) -> Option<Measured> {
     let spec = record.request.spec.collectives()?;
     let mut events = folder.events();
     let measured = Measured::from_events(record.np(), spec, events.by_ref());
-    Some(Measured { damaged: events.damaged().in_words(), ..measured })
+    Some(Measured { damaged: events.damaged(), ..measured })
 }
 
 impl Measurement {

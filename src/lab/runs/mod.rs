@@ -47,10 +47,9 @@ mod trash;
 
 pub use accuracy::{AccuracyChange, accuracy_change};
 pub use comparable::{Work, baseline, gained, gained_so_far, no_efficiency, work};
-pub use compare::{Difference, Row, differences};
+pub use compare::{Difference, Report, Row, differences};
 pub use error::{StoreError, remedy};
-pub use events::{Damaged, Events};
-pub use export::Report;
+pub use events::Events;
 pub use folder::RunFolder;
 pub use follower::{Follower, RunUpdate};
 pub use logs::{

@@ -114,9 +114,11 @@ fn end_leftovers(folder: &RunFolder) {
     let begin = Instant::now();
     while left && begin.elapsed() < GRACE * 2 {
         std::thread::sleep(Duration::from_millis(20));
-        left = match begin.elapsed() < GRACE {
-            true => !process::of_run(folder.path()).is_empty(),
-            false => process::signal_run(folder.path(), Signal::SIGKILL),
+        let may_end = begin.elapsed() < GRACE;
+        left = if may_end {
+            !process::of_run(folder.path()).is_empty()
+        } else {
+            process::signal_run(folder.path(), Signal::SIGKILL)
         };
     }
 }

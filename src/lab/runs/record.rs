@@ -23,15 +23,12 @@ pub struct RunId(pub u32);
 /// What a run is asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRequest {
-    #[serde(default)]
     pub name: Option<String>,
-    #[serde(default)]
     pub note: Option<String>,
     /// Name of the preset it began as.
     pub preset: String,
     pub spec: RunSpec,
     /// The data folder of the user's own, if one was named.
-    #[serde(default)]
     pub data_dir: Option<PathBuf>,
     /// The learner's own program, which is run instead of hvd-train.
     #[serde(default, skip_serializing_if = "Option::is_none")]

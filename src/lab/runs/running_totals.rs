@@ -39,7 +39,7 @@ impl RunningTotals {
         });
         so_far.events.is_over = is_over;
         so_far.events.by_ref().for_each(|event| so_far.accountant.take(&event));
-        let tally = Tally { damaged: so_far.events.damaged().in_words(), ..so_far.accountant.tally() };
+        let tally = Tally { damaged: so_far.events.damaged(), ..so_far.accountant.tally() };
         if !is_over {
             while runs.len() >= MOST {
                 runs.pop_first();

@@ -73,22 +73,19 @@ impl Filter {
 
 impl Word {
     fn fits(&self, field: &str, run: &RunSummary) -> bool {
+        let is_named = self.field.is_some();
         match field {
             // A number is meant as a whole: `np:1` is not np 16. Without its field, `2` may well be part of a name.
             "run" => run.id.to_string() == self.text,
-            "np" => self.field.is_some() && run.np_in_words().as_ref() == Some(&self.text),
+            "np" => is_named && run.np_in_words().as_ref() == Some(&self.text),
             "state" => run.status.state.name().contains(&self.text),
             _ => run.record.as_ref().is_some_and(|record| {
                 let has = |text: &str| text.to_lowercase().contains(&self.text);
                 match field {
-                    "steps" => {
-                        self.field.is_some() && record.training().is_some_and(|training| training.steps.to_string() == self.text)
-                    }
+                    "steps" => is_named && record.training().is_some_and(|training| training.steps.to_string() == self.text),
                     "model" => has(&record.request.spec.workload.title()),
                     // Nearly every run computes in fp32: a word such as `32` is about something else.
-                    "precision" => {
-                        self.field.is_some() && record.request.spec.precision().is_some_and(|format| has(format.name()))
-                    }
+                    "precision" => is_named && record.request.spec.precision().is_some_and(|format| has(format.name())),
                     "data" => has(&record.data_label),
                     "preset" => has(&record.request.preset),
                     "host" => has(&record.host),
@@ -142,11 +139,6 @@ impl SortKey {
         &ORDERS[self as usize]
     }
 
-    /// As the verbs take it and the screen shows it.
-    pub fn name(self) -> &'static str {
-        self.order().1
-    }
-
     /// The names of all, between commas.
     pub fn names() -> String {
         ORDERS.map(|(_, name, ..)| name).join(", ")
@@ -177,7 +169,7 @@ pub fn select<'a>(runs: &'a [RunSummary], filter: &Filter, key: SortKey, reverse
 
 impl fmt::Display for SortKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.order().1)
     }
 }
 

@@ -135,20 +135,16 @@ impl RunStore {
         };
         record.id = id;
         // The lock first: a status without a supervisor is taken for that of one that was killed.
-        let made = RunLock::take(folder.path())
-            .map_err(StoreError::lock)
-            .and_then(|lock| lock.ok_or(StoreError::StillGoing { id }))
-            .and_then(|lock| {
-                access::new_folder(&folder.log_dir()).map_err(StoreError::io(StoreError::MAKE_FOLDER, &folder.log_dir()))?;
-                folder.reserve_status()?;
-                folder.write_record(&record)?;
-                folder.write_status(status)?;
-                Ok(lock)
-            });
-        if made.is_err() {
-            let _ = fs::remove_dir_all(folder.path());
-        }
-        made.map(|lock| (record, lock))
+        let fill = || {
+            let lock = RunLock::take(folder.path()).map_err(StoreError::lock)?.ok_or(StoreError::StillGoing { id })?;
+            access::new_folder(&folder.log_dir()).map_err(StoreError::io(StoreError::MAKE_FOLDER, &folder.log_dir()))?;
+            folder.reserve_status()?;
+            folder.write_record(&record)?;
+            folder.write_status(status)?;
+            Ok(lock)
+        };
+        let lock = fill().inspect_err(|_| _ = fs::remove_dir_all(folder.path()))?;
+        Ok((record, lock))
     }
 
     /// The lock of a run that is over: until it is dropped, or handed to a supervisor, nobody else starts, continues or

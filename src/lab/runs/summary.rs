@@ -112,15 +112,7 @@ impl RunSummary {
         let asked = self.record.as_ref().and_then(RunRecord::training).map_or(0, |training| training.epochs);
         epochs_to_go_on_to(asked, self.last_epoch, self.status.state)
     }
-}
 
-/// [`RunSummary::epochs_to_go_on_to`], where more is known than the summary has.
-pub fn epochs_to_go_on_to(asked: usize, done: usize, state: RunState) -> usize {
-    let is_done = done > asked || done == asked && state == RunState::Finished;
-    if is_done { done.saturating_add(MORE_EPOCHS) } else { asked }
-}
-
-impl RunSummary {
     /// Ranks of its last attempt; `?` as long as only its own launcher knows. `None` of a run without a record.
     pub fn np_in_words(&self) -> Option<String> {
         let record = self.record.as_ref()?;
@@ -144,6 +136,12 @@ impl RunSummary {
         let training = self.record.as_ref()?.training()?;
         Some(format!("{}/{}", self.last_epoch, training.epochs))
     }
+}
+
+/// [`RunSummary::epochs_to_go_on_to`], where more is known than the summary has.
+pub fn epochs_to_go_on_to(asked: usize, done: usize, state: RunState) -> usize {
+    let is_done = done > asked || done == asked && state == RunState::Finished;
+    if is_done { done.saturating_add(MORE_EPOCHS) } else { asked }
 }
 
 impl std::ops::Deref for RunSummary {

@@ -5,8 +5,9 @@
 
 use std::fs;
 
-use super::{RunFolder, RunStore, Trial};
+use super::{RunStore, Trial};
 use crate::domain::checkpoint::Progress;
+use crate::host::files;
 
 /// Makes them smaller when it is dropped, however the attempt ended.
 #[must_use]
@@ -22,29 +23,22 @@ impl RunStore {
 impl Drop for Thinning<'_> {
     fn drop(&mut self) {
         // All of them: the attempt before may have been killed.
-        self.0.ids().into_iter().map(|id| self.0.folder(id)).filter(|folder| folder.last_checkpoint().is_some()).for_each(
-            |folder| {
-                let is_further = folder.read_record().is_ok_and(|record| record.request.trial == Some(Trial::Further));
-                if is_further && folder.read_status().is_ok_and(|status| status.state.is_over()) {
-                    remove_checkpoints(&folder);
-                }
-            },
-        );
+        for folder in self.0.ids().into_iter().map(|id| self.0.folder(id)).filter(|folder| folder.last_checkpoint().is_some()) {
+            let is_further = folder.read_record().is_ok_and(|record| record.request.trial == Some(Trial::Further));
+            if is_further && folder.read_status().is_ok_and(|status| status.state.is_over()) {
+                let logs = folder.log_dir();
+                let checkpoints = files::names_in(&logs).filter(|name| Progress::from_file_name(name).is_some());
+                // What cannot be removed now is tried again after the next attempt.
+                checkpoints.for_each(|name| drop(fs::remove_file(logs.join(name))));
+            }
+        }
     }
-}
-
-fn remove_checkpoints(folder: &RunFolder) {
-    let files = fs::read_dir(folder.log_dir()).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_checkpoint = |name: &str| Progress::from_file_name(name).is_some();
-    let checkpoints = files.filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_checkpoint));
-    // What cannot be removed now is tried again after the next attempt.
-    checkpoints.for_each(|path| drop(fs::remove_file(path)));
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{record, store};
-    use super::super::{RunRecord, RunRequest};
+    use super::super::{RunFolder, RunRecord, RunRequest};
     use super::*;
     use crate::domain::run::{RunState, RunStatus};
 

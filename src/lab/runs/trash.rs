@@ -130,11 +130,8 @@ impl RunStore {
 
     /// The numbers of the runs in the trash, and the highest that was ever emptied from it.
     pub(super) fn deleted_numbers(&self) -> impl Iterator<Item = u32> {
-        let in_trash = fs::read_dir(self.trash()).into_iter().flatten().flatten().filter_map(|entry| {
-            let name = entry.file_name();
-            Some(name.to_str()?.split_once('-')?.0.parse::<RunId>().ok()?.0)
-        });
-        in_trash.chain([self.highest_emptied()])
+        let number = |name: String| Some(name.split_once('-')?.0.parse::<RunId>().ok()?.0);
+        files::names_in(&self.trash()).filter_map(number).chain([self.highest_emptied()])
     }
 
     fn highest_emptied(&self) -> u32 {

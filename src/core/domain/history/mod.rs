@@ -38,7 +38,7 @@ const LEAST_EPOCHS: usize = 4;
 const WARNINGS: usize = 50;
 
 /// What a run has reported so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct History {
     keep: Keep,
     /// In their order; the last one may still run. An attempt without events appears once a later one has an event.

@@ -11,11 +11,12 @@ use crate::domain::pipeline::{PipelineReport, TransformsReport};
 use crate::domain::user_metrics::LoggedSoFar;
 
 /// How much of a run's events stays in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
     /// The newest epochs of each process, at most this many, and its last step: enough for a run of any length.
     Epochs(usize),
     /// Every step, digest and checkpoint too.
+    #[default]
     Everything,
 }
 

@@ -12,7 +12,7 @@ use crate::cli::table::render;
 use crate::domain::history::{Attempt, History, Keep};
 use crate::domain::step::Step;
 use crate::domain::units;
-use crate::host::read::{self, LONGEST_LINE, NextLine, next_line};
+use crate::host::read::{self, LONGEST_LINE, next_line};
 use crate::runs::{RunId, RunStore, safe};
 
 /// The ranks that failed with their causes, then all ranks host by host, those in trouble first.
@@ -67,7 +67,7 @@ pub(super) fn log(store: &RunStore, id: RunId, rank: usize) -> anyhow::Result<Ex
     let mut lines = BufReader::new(read::open(&folder.rank_log(rank))?);
     let mut line = Vec::new();
     let mut is_silent = true;
-    while next_line(&mut lines, &mut line, LONGEST_LINE)? != NextLine::End {
+    while next_line(&mut lines, &mut line, LONGEST_LINE)? {
         is_silent = false;
         let text = safe(&String::from_utf8_lossy(&line));
         if !output::print(&format!("{text}\n"))? {

@@ -1,11 +1,12 @@
 //! The families of programs whose lines look alike, and the shapes of those lines, from `assets/adapters.toml`.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 /// A family of programs that print alike.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Family {
     pub name: String,
@@ -15,15 +16,10 @@ pub(super) struct Family {
     pub has_words: bool,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    family: Vec<Family>,
-}
-
 /// A line that two families could read belongs to the first one.
 // The file is part of the program, and tests read it.
 pub(super) static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
-    let table: Table = toml::from_str(include_str!("../../../../assets/adapters.toml")).unwrap_or_default();
-    table.family
+    let tables: BTreeMap<String, Vec<Family>> =
+        toml::from_str(include_str!("../../../../assets/adapters.toml")).unwrap_or_default();
+    tables.into_values().flatten().collect()
 });

@@ -13,7 +13,7 @@ mod words;
 
 use regex::{Captures, Regex};
 
-use self::family::FAMILIES;
+use self::family::{FAMILIES, Family};
 pub(super) use self::name::{Name, Scope, meaning, scope_of};
 use self::number::{compiled, figure};
 pub(super) use self::percents::Percents;
@@ -27,17 +27,11 @@ const LONGEST: usize = 4096;
 /// Reads the lines of one run.
 #[derive(Debug)]
 pub(super) struct Adapter {
-    shapes: Vec<Shape>,
+    /// The shapes of lines, each with its family.
+    shapes: Vec<(&'static Family, Regex)>,
     words: Words,
     patterns: Vec<(Figure, Regex)>,
     percents: Percents,
-}
-
-#[derive(Debug)]
-struct Shape {
-    family: &'static str,
-    has_words: bool,
-    regex: Regex,
 }
 
 impl Adapter {
@@ -49,7 +43,7 @@ impl Adapter {
         let shapes = FAMILIES.iter().flat_map(|family| family.lines.iter().map(move |line| (family, line)));
         let shapes = shapes.map(|(family, line)| {
             let regex = compiled(line).map_err(|error| format!("{}: {error}", family.name))?;
-            Ok(Shape { family: &family.name, has_words: family.has_words, regex })
+            Ok((family, regex))
         });
         let patterns = spec.pattern_fields().map(|(field, expression)| {
             let name = field.name;
@@ -100,9 +94,10 @@ impl Adapter {
     }
 
     fn by_family(&self, line: &str) -> Option<Logged> {
-        let (shape, found) = self.shapes.iter().find_map(|shape| Some((shape, shape.regex.captures(line)?)))?;
-        let logged = named(line, &shape.regex, &found, Logged { by: shape.family.into(), ..Logged::default() });
-        if !shape.has_words {
+        let (family, regex, found) =
+            self.shapes.iter().find_map(|(family, regex)| Some((family, regex, regex.captures(line)?)))?;
+        let logged = named(line, regex, &found, Logged { by: family.name.as_str().into(), ..Logged::default() });
+        if !family.has_words {
             return Some(logged);
         }
         let scope = found.name("val").map(|_| Scope::Validation);

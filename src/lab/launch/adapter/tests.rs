@@ -110,7 +110,7 @@ fn every_family_reads_lines_of_its_own() {
     // What a group is called is a figure, or it would be lost without a word.
     let known =
         |name: &str| Figure::named(name.trim_end_matches("_percent")).is_some() || ["rate", "total_rate", "val"].contains(&name);
-    let groups = || adapter.shapes.iter().flat_map(|shape| shape.regex.capture_names().flatten());
+    let groups = || adapter.shapes.iter().flat_map(|(_, regex)| regex.capture_names().flatten());
     assert_eq!(groups().filter(|name| !known(name)).collect::<Vec<_>>(), [""; 0]);
 }
 

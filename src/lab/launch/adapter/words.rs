@@ -141,7 +141,10 @@ impl Words {
             }
             let validates = own.or(scope) == Some(Scope::Validation);
             // `train loss 0.5 val loss 0.4 acc 0.9` could be either.
-            let may = |other: Option<f64>| own.is_some() || !is_unclear || other.is_some();
+            let put = |training: &mut Option<f64>, validation: &mut Option<f64>, value: Option<f64>| {
+                let (slot, other) = if validates { (validation, training) } else { (training, validation) };
+                *slot = slot.or(value.filter(|_| own.is_some() || !is_unclear || other.is_some()));
+            };
             match name {
                 // MMEngine's `Epoch(test) [3/79]`
                 Name::Epoch if !here.phrase.behind.is_empty() && here.of.is_some() => {
@@ -159,11 +162,7 @@ impl Words {
                 }
                 Name::LearningRate => logged.learning_rate = logged.learning_rate.or(here.value),
                 Name::Loss if here.of.is_none() => {
-                    let value = here.mean.filter(|_| validates).or(here.value);
-                    match validates {
-                        true => logged.val_loss = logged.val_loss.or(value.filter(|_| may(logged.loss))),
-                        false => logged.loss = logged.loss.or(value.filter(|_| may(logged.val_loss))),
-                    }
+                    put(&mut logged.loss, &mut logged.val_loss, here.mean.filter(|_| validates).or(here.value));
                 }
                 Name::Accuracy | Name::Top => {
                     let is_known = here.is_per_cent || name == Name::Top && (logged.by != WORDS || line.contains('@'));
@@ -172,10 +171,7 @@ impl Words {
                     let value =
                         value.and_then(|value| if is_known { Some(value / 100.0) } else { percents.fraction(value, is_unsure) });
                     let value = value.filter(|value| (0.0..=1.0).contains(value));
-                    match validates {
-                        true => logged.val_accuracy = logged.val_accuracy.or(value.filter(|_| may(logged.accuracy))),
-                        false => logged.accuracy = logged.accuracy.or(value.filter(|_| may(logged.val_accuracy))),
-                    }
+                    put(&mut logged.accuracy, &mut logged.val_accuracy, value);
                 }
                 _ => {}
             }

@@ -21,7 +21,7 @@ impl Launch {
 
     /// The processes that a program without a launcher has left running, now that it has ended like this.
     pub(super) fn left_behind(&self, exit: ExitStatus) -> Option<Behind> {
-        let is_alone = self.options.own.as_ref().is_some_and(|own| own.is_alone) && self.state.kill_at.is_none();
+        let is_alone = self.writer.observations.is_alone && self.state.kill_at.is_none();
         (is_alone && !self.processes_behind().is_empty()).then(|| Behind { exit, since: Instant::now(), is_told: false })
     }
 
@@ -43,13 +43,11 @@ impl Launch {
             self.warn(0, &format!("the program has ended and has left {what} in the background: it is ended with the run"));
             return Some(exit);
         }
-        self.warn(
-            0,
-            &format!(
-                "the program has ended, and {what} goes on in the background: the run lasts until that ends. Start it without `&` and \
-                 nohup, and its own exit code counts"
-            ),
+        let words = format!(
+            "the program has ended, and {what} goes on in the background: the run lasts until that ends. Start it without `&` and \
+             nohup, and its own exit code counts"
         );
+        self.warn(0, &words);
         tell(RunState::Running, "what the program has put into the background goes on");
         None
     }

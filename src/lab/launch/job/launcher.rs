@@ -21,7 +21,7 @@ impl Launch {
             // That it could not be cancelled, for instance.
             _ if self.state.asked_to_stop => tell(RunState::Stopping, news),
             _ if self.state.kill_at.is_some() => {}
-            Some(_) if slurm::has_started(news) => tell(RunState::Running, self.writer.observations.work.going()),
+            Some(_) if news.starts_with(slurm::STARTED) => tell(RunState::Running, self.writer.observations.work.going()),
             Some(_) => tell(RunState::Running, news),
             None => tell(RunState::Preparing, news),
         }

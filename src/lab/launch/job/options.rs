@@ -6,7 +6,6 @@ use crate::launch::discovery::Wish;
 use crate::launch::output::Tags;
 use crate::launch::runaway::RunawayLimits;
 use crate::launch::user_program::OwnProgram;
-use crate::launch::work::Work;
 use crate::lease::Lease;
 use crate::process::LockIdentity;
 use crate::runs::RunFolder;
@@ -19,11 +18,6 @@ pub(in crate::launch) struct JobOptions {
     pub np: usize,
     pub tags: Tags,
     pub limits: RunawayLimits,
-    pub work: Work,
-    /// Epochs of a training that the launches before this one have finished.
-    pub epochs_before: usize,
-    /// What people call the program that starts the ranks.
-    pub launcher_name: &'static str,
     /// Reads what a program of the user's own prints: it reports nothing by itself.
     pub own: Option<OwnProgram>,
     /// Devices of a shared machine, kept until nothing of the job is left.

@@ -6,6 +6,7 @@ use super::Launch;
 use crate::domain::event::{Event, MARKER, TopologyReport};
 use crate::domain::run::RunState;
 use crate::launch::output::Line;
+use crate::launch::run_writer::RunWriter;
 use crate::launch::user_program::OwnProgram;
 
 impl Launch {
@@ -17,8 +18,7 @@ impl Launch {
             return;
         }
         for (process, logged) in own.read(line) {
-            let written = self.writer.note(process, Event::Logged(logged));
-            self.fail_if_unwritten(written);
+            self.write(|writer| writer.note(process, Event::Logged(logged)));
         }
     }
 
@@ -36,7 +36,7 @@ impl Launch {
                 written = self.writer.note(0, Event::Logged(logged));
             }
         });
-        self.fail_if_unwritten(written);
+        self.write(|_| written);
         news.iter().for_each(|news| self.warn(0, news));
         reports
     }
@@ -45,13 +45,11 @@ impl Launch {
     /// next run.
     pub(super) fn tell_what_is_lost(&mut self) {
         if let (Some(_), Some(name)) = (&self.options.own, self.scratch.foreign()) {
-            self.warn(
-                0,
-                &format!(
-                    "what the program has put into TMPDIR ({name}) goes with the run, since TMPDIR is a folder of each run under mpirun. \
-                     Where it is a cache, give it a place of its own, such as TORCHINDUCTOR_CACHE_DIR or TRITON_CACHE_DIR"
-                ),
+            let words = format!(
+                "what the program has put into TMPDIR ({name}) goes with the run, since TMPDIR is a folder of each run under mpirun. \
+                 Where it is a cache, give it a place of its own, such as TORCHINDUCTOR_CACHE_DIR or TRITON_CACHE_DIR"
             );
+            self.warn(0, &words);
         }
     }
 
@@ -79,8 +77,8 @@ impl Launch {
                 }
             })
         });
-        let said = said.map_or(Ok(()), |said| self.writer.say(&said));
-        let written = written.and(said).and(self.writer.finish_events());
-        self.fail_if_unwritten(written);
+        self.write(|_| written);
+        said.iter().for_each(|said| self.say(said));
+        self.write(RunWriter::finish_events);
     }
 }

@@ -180,13 +180,11 @@ impl Launch {
     }
 
     pub(super) fn warn(&mut self, process: usize, words: &str) {
-        let written = self.writer.warn(process, words);
-        self.fail_if_unwritten(written);
+        self.write(|writer| writer.warn(process, words));
         self.faults.found(process, words).into_iter().for_each(|line| self.say(&line));
     }
 
     pub(super) fn say(&mut self, line: &str) {
-        let written = self.writer.say(line);
-        self.fail_if_unwritten(written);
+        self.write(|writer| writer.say(line));
     }
 }

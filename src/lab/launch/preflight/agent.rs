@@ -7,31 +7,24 @@ use crate::launch::hosts::Host;
 use crate::launch::parameters::{self, Parameter};
 use crate::launch::{Flavour, setup};
 
-/// Variables and parameters that name the agent, and words for it, in the order in which the launcher looks.
-struct Names {
-    variables: &'static [&'static str],
-    parameters: &'static [&'static str],
-}
+/// Variables, then parameters, that name the agent or words for it, in the order in which the launcher looks.
+type Names = (&'static [&'static str], &'static [&'static str]);
 
-const AGENT_5: Names = Names {
-    variables: &["PRTE_MCA_plm_ssh_agent", "PRTE_MCA_prte_ssh_agent"],
-    parameters: &["plm_ssh_agent", "prte_plm_ssh_agent", "prte_ssh_agent"],
-};
-const ARGS_5: Names = Names { variables: &["PRTE_MCA_plm_ssh_args"], parameters: &["plm_ssh_args", "prte_plm_ssh_args"] };
-const AGENT_4: Names =
-    Names { variables: &["OMPI_MCA_plm_rsh_agent", "OMPI_MCA_orte_rsh_agent"], parameters: &["plm_rsh_agent", "orte_rsh_agent"] };
-const ARGS_4: Names = Names { variables: &["OMPI_MCA_plm_rsh_args"], parameters: &["plm_rsh_args"] };
+const AGENT_5: Names =
+    (&["PRTE_MCA_plm_ssh_agent", "PRTE_MCA_prte_ssh_agent"], &["plm_ssh_agent", "prte_plm_ssh_agent", "prte_ssh_agent"]);
+const ARGS_5: Names = (&["PRTE_MCA_plm_ssh_args"], &["plm_ssh_args", "prte_plm_ssh_args"]);
+const AGENT_4: Names = (&["OMPI_MCA_plm_rsh_agent", "OMPI_MCA_orte_rsh_agent"], &["plm_rsh_agent", "orte_rsh_agent"]);
+const ARGS_4: Names = (&["OMPI_MCA_plm_rsh_args"], &["plm_rsh_args"]);
 /// Neither version hears these.
-const MIXED_AGENT: Names = Names { variables: &["OMPI_MCA_plm_ssh_agent", "PRTE_MCA_plm_rsh_agent"], parameters: &[] };
-const MIXED_ARGS: Names = Names { variables: &["OMPI_MCA_plm_ssh_args", "PRTE_MCA_plm_rsh_args"], parameters: &[] };
-const MPICH: Names = Names { variables: &["HYDRA_LAUNCHER_EXEC"], parameters: &[] };
+const MIXED_AGENT: Names = (&["OMPI_MCA_plm_ssh_agent", "PRTE_MCA_plm_rsh_agent"], &[]);
+const MIXED_ARGS: Names = (&["OMPI_MCA_plm_ssh_args", "PRTE_MCA_plm_rsh_args"], &[]);
+const MPICH: Names = (&["HYDRA_LAUNCHER_EXEC"], &[]);
 
-impl Names {
-    fn find(&self, flavour: Flavour) -> Option<String> {
-        let is_it = |parameter: &Parameter| self.parameters.contains(&parameter.name.as_str());
-        let found = parameters::variable(self.variables).or_else(|| parameters::in_files(flavour).into_iter().find(is_it));
-        found.map(|parameter| parameter.value)
-    }
+/// The value that the user has set for one of these names, as this launcher would find it.
+fn given((variables, names): Names, flavour: Flavour) -> Option<String> {
+    let is_it = |parameter: &Parameter| names.contains(&parameter.name.as_str());
+    let found = parameters::variable(variables).or_else(|| parameters::in_files(flavour).into_iter().find(is_it));
+    found.map(|parameter| parameter.value)
 }
 
 /// `ssh`, or a program that is called as it is: with a host, then a command for the host's shell.
@@ -49,14 +42,16 @@ impl Agent {
     /// # Errors
     /// None of the programs is there: cause and remedy.
     pub fn find(flavour: Flavour) -> Result<Agent, (String, String)> {
-        let (agent, args) = match flavour {
+        let of_4 = |names: Names| given(names, Flavour::OpenMpi4);
+        let (names, agent, args) = match flavour {
             // The names of other versions are translated for version 5: see Agent::variables.
             Flavour::OpenMpi5 => (
-                AGENT_5.find(flavour).or_else(|| AGENT_4.find(Flavour::OpenMpi4)).or_else(|| MIXED_AGENT.find(flavour)),
-                ARGS_5.find(flavour).or_else(|| ARGS_4.find(Flavour::OpenMpi4)).or_else(|| MIXED_ARGS.find(flavour)),
+                AGENT_5,
+                given(AGENT_5, flavour).or_else(|| of_4(AGENT_4)).or_else(|| given(MIXED_AGENT, flavour)),
+                given(ARGS_5, flavour).or_else(|| of_4(ARGS_4)).or_else(|| given(MIXED_ARGS, flavour)),
             ),
-            Flavour::OpenMpi4 => (AGENT_4.find(flavour), ARGS_4.find(flavour)),
-            Flavour::Mpich => (MPICH.find(flavour), None),
+            Flavour::OpenMpi4 => (AGENT_4, of_4(AGENT_4), of_4(ARGS_4)),
+            Flavour::Mpich => (MPICH, given(MPICH, flavour), None),
         };
         let args = args.iter().flat_map(|args| args.split_whitespace()).map(str::to_owned).collect();
         let usual = if flavour == Flavour::Mpich { "ssh" } else { "ssh : rsh" };
@@ -65,12 +60,7 @@ impl Agent {
         let words = choices.split(':').map(|words| words.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
         let there = words.into_iter().find(|words| words.first().is_some_and(|program| setup::is_program_at(program)));
         there.map(|words| Agent { words, args }).ok_or_else(|| {
-            let names = match flavour {
-                Flavour::OpenMpi5 => AGENT_5,
-                Flavour::OpenMpi4 => AGENT_4,
-                Flavour::Mpich => MPICH,
-            };
-            let variable = names.variables[0];
+            let variable = names.0[0];
             let remedy =
                 format!("install ssh (Debian: openssh-client), or point {variable} at what starts commands on other hosts");
             (format!("there is no `{choices}` on this host to reach it by"), remedy)
@@ -81,14 +71,14 @@ impl Agent {
     /// loses the last word of an ssh that it is given with words.
     pub fn variables(flavour: Flavour) -> Vec<(String, String)> {
         let Some(agent) = Agent::find(flavour).ok().filter(|_| flavour == Flavour::OpenMpi5) else { return Vec::new() };
-        let (given, given_args) = (AGENT_5.find(flavour), ARGS_5.find(flavour));
+        let (known, known_args) = (given(AGENT_5, flavour), given(ARGS_5, flavour));
         let more: &[String] = if agent.is_ssh() { &agent.words[1..] } else { &[] };
         let args = [more, &agent.args].concat().join(" ");
         let program = agent.words[..agent.words.len() - more.len()].join(" ");
-        let is_told = !more.is_empty() || given.is_none() && !["ssh", "rsh"].contains(&program.as_str());
-        let program = is_told.then(|| (AGENT_5.variables[0].to_owned(), program));
-        let args = Some((ARGS_5.variables[0].to_owned(), args))
-            .filter(|(_, args)| !args.is_empty() && given_args.as_ref() != Some(args));
+        let is_told = !more.is_empty() || known.is_none() && !["ssh", "rsh"].contains(&program.as_str());
+        let program = is_told.then(|| (AGENT_5.0[0].to_owned(), program));
+        let is_new = !args.is_empty() && known_args.as_ref() != Some(&args);
+        let args = is_new.then(|| (ARGS_5.0[0].to_owned(), args));
         program.into_iter().chain(args).collect()
     }
 

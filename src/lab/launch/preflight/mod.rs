@@ -7,9 +7,9 @@ mod finding;
 mod judge;
 mod probe;
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::host_name::HostName;
 use super::hosts::{Host, hosts_of};
@@ -19,7 +19,7 @@ use crate::host;
 use crate::runs::RunRecord;
 use agent::Agent;
 pub use finding::{Finding, Needs, Weight};
-use probe::{Question, Seen};
+use probe::Question;
 
 /// Hosts that are asked at a time: each takes a process and a thread of this host.
 const AT_ONCE: usize = 32;
@@ -51,21 +51,19 @@ pub fn look_at(hosts: &[Host], needs: &Needs, flavour: Flavour) -> std::io::Resu
         let mut command = agent.command(host, &question.line(&format!("host-{at}")));
         probe::ask(&mut command).map_err(|why| judge::unheard(&host.name, agent, &why))
     };
-    let next = AtomicUsize::new(0);
-    let heard: Mutex<Vec<(usize, Result<Seen, Finding>)>> = Mutex::new(Vec::new());
+    let (waiting, heard) = (Mutex::new(hosts.iter().enumerate()), Mutex::new(BTreeMap::new()));
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
     std::thread::scope(|scope| {
         for _ in 0..hosts.len().min(AT_ONCE) {
             scope.spawn(|| {
-                while let Some((at, host)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, hosts.get(at)?)))
-                {
+                while let Some((at, host)) = next() {
                     let said = ask(at, host);
-                    heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, said));
+                    heard.lock().unwrap_or_else(PoisonError::into_inner).insert(at, said);
                 }
             });
         }
     });
-    let mut heard = heard.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    heard.sort_by_key(|(at, _)| *at);
+    let heard = heard.into_inner().unwrap_or_else(PoisonError::into_inner);
 
     let mut findings = Vec::new();
     let mut answered = Vec::new();

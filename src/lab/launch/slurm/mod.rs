@@ -29,8 +29,8 @@ const OUTPUT: &str = "job.log";
 /// In front of a report on a job that runs or waits, and of one on its end.
 const NEWS: &str = "hvd-lab: slurm: ";
 const END: &str = "hvd-lab: slurm end: ";
-/// The report on a job that has begun.
-const STARTED: &str = "Slurm has started job ";
+/// The beginning of the report on a job that has begun.
+pub(super) const STARTED: &str = "Slurm has started job ";
 /// In front of what the script asks for.
 const ASKED: &str = "#SBATCH ";
 /// Its word for a job that Slurm will start again.
@@ -87,11 +87,6 @@ pub(super) fn submission(
 fn tell(mark: &str, words: &str) -> io::Result<()> {
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     writeln!(io::stderr(), "{mark}{line}")
-}
-
-/// Whether this [`news`] says that the job has started.
-pub(super) fn has_started(news: &str) -> bool {
-    news.starts_with(STARTED)
 }
 
 /// Where a job is, if a line says so.

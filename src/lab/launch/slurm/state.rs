@@ -90,10 +90,8 @@ pub(super) fn parse(number: u32, text: &str) -> Option<Seen> {
     let ours: Vec<&str> = words.next().into_iter().chain(words.take_while(|word| !word.starts_with("JobId="))).collect();
     let field = |name: &str| {
         let mut fields = ours.iter().filter_map(|word| word.split_once('='));
-        fields
-            .find(|(key, _)| *key == name)
-            .map(|(_, value)| value)
-            .filter(|value| !["", "(null)", "None", "Unknown", "N/A"].contains(value))
+        let (_, value) = fields.find(|(key, _)| *key == name)?;
+        Some(value).filter(|value| !["", "(null)", "None", "Unknown", "N/A"].contains(value))
     };
     let ended = |words: &str| State::Ended { words: format!("job {number} {words}"), may_return: false };
     let put_off = |words: &str| State::Ended { words: format!("job {number} {words}"), may_return: true };

@@ -23,21 +23,8 @@ const NAME_PATIENCE: Duration = Duration::from_secs(20);
 /// The same once the user wants the end of the run.
 const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
-/// What the lab itself has to say of each job. All other variables of sbatch are wishes.
-const OF_THE_LAB: [&str; 12] = [
-    "SBATCH_ARRAY_INX",
-    "SBATCH_ERROR",
-    "SBATCH_EXPORT",
-    "SBATCH_GET_USER_ENV",
-    "SBATCH_INPUT",
-    "SBATCH_JOB_NAME",
-    "SBATCH_NO_REQUEUE",
-    "SBATCH_OPEN_MODE",
-    "SBATCH_OUTPUT",
-    "SBATCH_REQUEUE",
-    "SBATCH_WAIT",
-    "SBATCH_WRAP",
-];
+/// What the lab itself has to say of each job, behind `SBATCH_`. All other variables of sbatch are wishes.
+const OF_THE_LAB: &str = "ARRAY_INX ERROR EXPORT GET_USER_ENV INPUT JOB_NAME NO_REQUEUE OPEN_MODE OUTPUT REQUEUE WAIT WRAP";
 /// Other ways to ask for GPUs, which count where the run asks for none.
 const GPUS: [&str; 4] = ["SBATCH_GPUS", "SBATCH_GPUS_PER_NODE", "SBATCH_GPUS_PER_TASK", "SBATCH_GRES"];
 
@@ -114,7 +101,7 @@ fn sbatch(folder: &Path, asked: &[&str], is_asked: &dyn Fn() -> bool) -> Result<
     // Its ranks print their events also on this host: the socket goes with this supervisor, and the job may outlive that.
     sbatch.env(SOCKET_VARIABLE, "");
     without_others(&mut sbatch);
-    OF_THE_LAB.iter().for_each(|name| _ = sbatch.env_remove(name));
+    OF_THE_LAB.split(' ').for_each(|name| _ = sbatch.env_remove(format!("SBATCH_{name}")));
     if asked.iter().any(|word| word.starts_with("--gpus")) {
         GPUS.iter().for_each(|name| _ = sbatch.env_remove(name));
     }

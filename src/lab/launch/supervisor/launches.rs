@@ -2,7 +2,7 @@
 //! batch job was killed.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context;
 use nix::sys::signal::Signal;
@@ -10,15 +10,17 @@ use tokio::signal::unix::Signal as Signals;
 
 use super::{Supervisor, gone};
 use crate::domain::bounds::MAX_VERSIONS;
+use crate::domain::history::{History, Keep};
 use crate::domain::job::{ELASTIC_TIMEOUT_S, Resources, RunSpec};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host;
-use crate::launch::discovery::{self, Wish};
+use crate::launch::discovery;
 use crate::launch::elastic::Elastic;
 use crate::launch::job::{self, JobOptions, Launch};
 use crate::launch::leased;
 use crate::launch::no_progress::PATIENCE;
+use crate::launch::observations::Observations;
 use crate::launch::output::Tags;
 use crate::launch::preflight::variables_of_agent;
 use crate::launch::prepare::Images;
@@ -27,7 +29,7 @@ use crate::launch::slurm;
 use crate::launch::user_program::{self, OwnProgram};
 use crate::launch::verdict::Verdict;
 use crate::launch::work::Work;
-use crate::launch::{CommandLine, Setup, command_line};
+use crate::launch::{CommandLine, LaunchError, Setup, command_line};
 use crate::lease::Lease;
 use crate::process;
 use crate::runs::Attempt;
@@ -42,16 +44,6 @@ fn secret() -> anyhow::Result<String> {
     Ok(SECRET.get_or_init(|| made).clone())
 }
 
-/// How one launch begins.
-struct Beginning {
-    /// Since the first launch of this supervisor.
-    elapsed: Duration,
-    /// Shown until the ranks have started.
-    status: String,
-    /// The hosts that a discovery script wishes for.
-    wish: Option<Wish>,
-}
-
 impl Supervisor {
     /// Launches until the run is over. The head of this file says when there is another launch.
     pub(super) async fn launch_until_over(
@@ -61,7 +53,7 @@ impl Supervisor {
         mut lease: Option<Lease>,
         stop: &mut Signals,
     ) -> anyhow::Result<()> {
-        let (mut elastic, begin) = (Elastic::of(&self.record, self.folder.path()), Instant::now());
+        let mut elastic = Elastic::of(&self.record, self.folder.path());
         let mut why = None::<String>;
         loop {
             match self.gather(&mut elastic, lease.as_mut(), stop).await {
@@ -89,10 +81,9 @@ impl Supervisor {
             });
             let (line, tags) = match self.command(&elastic.now, images, std::mem::take(&mut notes), because, lease.as_ref()) {
                 Ok(command) => command,
-                Err(message) => return self.fail(message, Vec::new()),
+                Err(error) => return self.fail(error.recorded(), Vec::new()),
             };
-            let beginning = Beginning { elapsed: begin.elapsed(), status: starting, wish: elastic.wish() };
-            let (mut end, kept) = match self.launch(&line, tags, lease, beginning, stop).await {
+            let (mut end, kept) = match self.launch(&line, tags, lease, &elastic, starting, stop).await {
                 Ok(ended) => ended,
                 Err(error) => return self.fail(format!("{error:#}"), Vec::new()),
             };
@@ -161,16 +152,14 @@ impl Supervisor {
         notes: Vec<String>,
         because: Option<String>,
         lease: Option<&Lease>,
-    ) -> Result<(CommandLine, Tags), String> {
+    ) -> Result<(CommandLine, Tags), LaunchError> {
         // Before the machine is looked at: of its cores only those count that this run may use.
         let settled = lease.map(leased::settle);
-        let setup = Setup::detect(&self.record.request.spec, self.record.request.program.as_deref())
-            .map_err(|error| error.to_string())?;
+        let setup = Setup::detect(&self.record.request.spec, self.record.request.program.as_deref())?;
         let (record, log_dir) = (&self.record, self.folder.log_dir());
         // An elastic run may go on with fewer ranks than it began with.
         let spec = RunSpec { resources: resources.clone(), workload: record.request.spec.workload.clone() };
-        let mut line = command_line(&spec, &record.request.preset, &setup, &images.argument, &log_dir, record.request.force)
-            .map_err(|error| error.recorded())?;
+        let mut line = command_line(&spec, &record.request.preset, &setup, &images.argument, &log_dir, record.request.force)?;
         line.notes.extend(notes.into_iter().chain(images.in_words()));
         line.env.extend(variables_of_agent(resources, setup.flavour));
         if let Some((env, note)) = settled {
@@ -188,33 +177,33 @@ impl Supervisor {
         };
         let is_resumed = std::mem::take(&mut self.is_resumed);
         // Only these fields: the user may have named the run since it began.
-        let changed = self.folder.change_record(|record| {
+        self.record = self.folder.change_record(|record| {
             record.data_label = images.label.clone();
             if is_resumed {
                 record.attempts.pop();
             }
             record.attempts.push(attempt);
-        });
-        self.record = changed.map_err(|error| error.to_string())?;
+        })?;
         if resources.slurm {
             let run = self.record.id.0 as usize;
-            line = slurm::submission(resources, line, self.folder.path(), run).map_err(|error| error.to_string())?;
+            line = slurm::submission(resources, line, self.folder.path(), run)?;
         }
         let Some(command) = self.record.request.spec.command() else { return Ok((line, Tags::Of(setup.flavour))) };
-        user_program::write_module(command, &self.folder.log_dir())?;
+        user_program::write_module(command, &self.folder.log_dir()).map_err(LaunchError::Failed)?;
         Ok((line, user_program::tags(command, &self.record.request.spec, setup.flavour)))
     }
 
-    /// Start the launcher and stay with it to its end.
+    /// Start the launcher and stay with it to its end. The status is shown until the ranks have started.
     async fn launch(
         &mut self,
         line: &CommandLine,
         tags: Tags,
         lease: Option<Lease>,
-        beginning: Beginning,
+        elastic: &Elastic,
+        status: String,
         stop: &mut Signals,
     ) -> anyhow::Result<(job::End, Option<Lease>)> {
-        self.set(RunState::Running, beginning.status)?;
+        self.set(RunState::Running, status)?;
         let (folder, spec) = (self.folder.clone(), &self.record.request.spec);
         let own = spec
             .command()
@@ -222,23 +211,30 @@ impl Supervisor {
             .transpose()
             .map_err(anyhow::Error::msg)?;
         let is_own = self.record.request.program.is_some();
+        let observations = Observations {
+            work: Work::of(&spec.workload),
+            epochs_before: folder.last_checkpoint().unwrap_or_default().epoch,
+            launcher_name: spec.launcher_name(),
+            is_alone: spec.starts_alone(),
+            // What a single process prints is its own in any case.
+            is_untagged: matches!(tags, Tags::No) && !spec.starts_alone(),
+            history: History::new(Keep::Epochs(1)),
+            ..Observations::default()
+        };
         let mut options = JobOptions {
             secret: secret()?,
             np: self.record.np(),
             tags,
             limits: RunawayLimits { is_own, epochs: self.record.training().map(|training| training.epochs) },
-            work: Work::of(&spec.workload),
-            epochs_before: folder.last_checkpoint().unwrap_or_default().epoch,
-            launcher_name: spec.launcher_name(),
             own,
             lease,
             lock: self.lock.clone(),
             patience: is_own.then_some(PATIENCE),
             start_timeout_s: spec.resources.start_patience_s(),
             time_limit_s: leased::time_limit(spec)?,
-            elapsed: beginning.elapsed,
+            elapsed: elastic.began.elapsed(),
             link_bits: spec.link_bits(),
-            wish: beginning.wish,
+            wish: elastic.wish(),
             is_elastic: spec.resources.min_np.is_some(),
             is_batch: spec.resources.slurm,
             folder,
@@ -246,7 +242,7 @@ impl Supervisor {
         if options.is_batch {
             options.secret = slurm::resume(&options.folder, options.secret, options.np)?;
         }
-        let mut job = Launch::start(line, options)?;
+        let mut job = Launch::start(line, options, observations)?;
         let end = job
             .follow(stop, &mut |state, message| {
                 // A status that cannot be written now is written at the next change, or its error told at the end.

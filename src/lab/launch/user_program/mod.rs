@@ -36,14 +36,6 @@ const BAR_EVERY: Duration = Duration::from_millis(500);
 /// The word that the list of runs shows in place of a preset.
 pub const OWN_PROGRAM: &str = "own";
 
-/// Whether the patterns of a run are regular expressions.
-///
-/// # Errors
-/// The first that is not, in one sentence.
-pub(super) fn check_patterns(spec: &CommandSpec) -> Result<(), String> {
-    Adapter::new(spec).map(|_| ())
-}
-
 /// What is read of one launch.
 pub(super) struct OwnProgram {
     adapter: Adapter,
@@ -53,8 +45,6 @@ pub(super) struct OwnProgram {
     drawn: BTreeMap<usize, Instant>,
     /// It has reported a figure of its training.
     pub has_figures: bool,
-    /// It is one process, without a launcher.
-    pub is_alone: bool,
     /// Messages for the start: that some of its ranks cannot be seen, or not be inspected.
     told: Vec<String>,
     /// The user was told that the program starts ranks which the lab does not see.
@@ -81,7 +71,6 @@ impl OwnProgram {
             ranks,
             drawn: BTreeMap::new(),
             has_figures: false,
-            is_alone,
             is_inside_told: unseen.is_some() && is_alone,
             told: unseen.into_iter().chain(inspector::doubts(run, spec, &command::python_folder(log_dir))).collect(),
             inspects: spec.inspect,

@@ -1,6 +1,6 @@
 //! How the lines of a program that is started without the lab's launcher say which rank printed them.
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use crate::domain::bounds::MAX_RANKS;
 use crate::domain::launcher::OwnLauncher;
@@ -63,10 +63,7 @@ impl RankTags {
     /// The rank, and what it printed; `None` where the line has no tag.
     pub fn read<'a>(&self, line: &'a str) -> Option<(usize, &'a str)> {
         let outer = self.outer.as_ref().and_then(|outer| outer.find(line)).map(|outer| &line[outer.end()..]);
-        if let Some(found) = outer.and_then(|inner| self.read_own(inner)) {
-            return Some(found);
-        }
-        self.read_own(line)
+        outer.and_then(|inner| self.read_own(inner)).or_else(|| self.read_own(line))
     }
 
     /// The next tag: where it begins and ends, and its rank. `is_start`: the text is the start of a line.
@@ -74,18 +71,17 @@ impl RankTags {
         if is_start && let Some((rank, rest)) = self.read(text) {
             return Some((0, text.len() - rest.len(), rank));
         }
-        let found = self.inside.as_ref()?.captures_iter(text).find_map(|found| {
-            let rank = found.iter().skip(1).flatten().next()?.as_str().parse().ok()?;
-            (rank < self.np).then_some((found.get(0)?.range(), rank))
-        });
-        found.map(|(tag, rank)| (tag.start, tag.end, rank))
+        let place = |found: Captures| Some((found.get(0)?.start(), found.get(0)?.end(), self.rank(&found)?));
+        self.inside.as_ref()?.captures_iter(text).find_map(place)
+    }
+
+    fn rank(&self, found: &Captures) -> Option<usize> {
+        found.iter().skip(1).flatten().next()?.as_str().parse().ok().filter(|rank| *rank < self.np)
     }
 
     fn read_own<'a>(&self, line: &'a str) -> Option<(usize, &'a str)> {
         let found = self.regex.captures(line)?;
-        let rank = found.iter().skip(1).flatten().next()?.as_str().parse().ok()?;
-        let end = found.get(0)?.end();
-        (rank < self.np).then_some((rank, &line[end..]))
+        Some((self.rank(&found)?, &line[found.get(0)?.end()..]))
     }
 }
 

@@ -5,12 +5,11 @@
 
 use std::borrow::Cow;
 
-use super::report::Report;
 use crate::domain::device::DeviceKind;
 use crate::domain::training::TrainingSpec;
 use crate::domain::{printable, units};
 use crate::runs::references::Counts;
-use crate::runs::{Published, Row, RunRecord, RunSummary, Source};
+use crate::runs::{Published, Report, Row, RunRecord, RunSummary, Source};
 
 /// A column: its heading, its cell for a measured run, and its cell for a published result.
 type Column = (&'static str, fn(&Row, &RunSummary) -> String, fn(&Source, &Published) -> String);

@@ -2,10 +2,9 @@
 //!
 //! Never lets a name break the table: what means something in LaTeX is escaped.
 
-use super::report::Report;
 use super::{collectives, markdown};
 use crate::domain::markup;
-use crate::runs::Measurements;
+use crate::runs::{Measurements, Report};
 
 /// More columns than this are shrunk to the width of the text.
 const MOST_COLUMNS: usize = 8;

@@ -2,10 +2,9 @@
 //!
 //! Never lets a name break the table: what means something in Markdown is escaped.
 
-use super::report::Report;
 use crate::domain::device::DeviceKind;
 use crate::domain::{markup, units};
-use crate::runs::{Row, RunSummary, busy_host};
+use crate::runs::{Report, Row, RunSummary, busy_host};
 
 pub(super) const HEADING: [&str; 12] =
     ["run", "name", "state", "np", "steps", "img/s", "speed-up", "efficiency", "to target", "sooner", "device-s", "accuracy"];
@@ -60,12 +59,8 @@ pub fn write(report: &Report) -> String {
         text += &markup::table(&PUBLISHED, published(report));
         text.push('\n');
         for source in report.published {
-            text.push_str(&format!(
-                "- {}: {}. {}.\n",
-                markup::markdown(&source.name),
-                markup::markdown(&source.title),
-                markup::markdown(&source.setting)
-            ));
+            let [name, title, setting] = [&source.name, &source.title, &source.setting].map(|text| markup::markdown(text));
+            text += &format!("- {name}: {title}. {setting}.\n");
         }
     }
     text

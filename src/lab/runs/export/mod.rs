@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde_json::json;
 
-use super::{Measurements, StoreError};
+use super::{Measurements, Report, StoreError};
 use crate::host::files;
 
 mod collectives;
@@ -17,12 +17,9 @@ mod drawing;
 mod html;
 mod latex;
 mod markdown;
-mod report;
 mod svg;
 #[cfg(test)]
 mod tests;
-
-pub use report::Report;
 
 /// A format that a report can be written in.
 #[derive(Clone, Copy, Debug)]
@@ -54,11 +51,8 @@ impl Format {
     /// # Errors
     /// What the ends are.
     pub fn of(path: &Path) -> Result<Format, String> {
-        path.extension()
-            .and_then(|end| end.to_str())
-            .unwrap_or_default()
-            .parse()
-            .map_err(|_: String| format!("`{}` names no format: let it end in {}", path.display(), names(", .")))
+        let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+        end.parse().map_err(|_: String| format!("`{}` names no format: let it end in {}", path.display(), names(", .")))
     }
 }
 

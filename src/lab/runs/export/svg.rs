@@ -3,7 +3,7 @@
 //! Runs are not joined by a line: each is a measurement of its own. Published results are hollow, and named as such.
 
 use super::drawing::{Drawing, Frame, GREY};
-use super::report::Report;
+use crate::runs::Report;
 use crate::runs::scaling::{Point, Scaling};
 
 const FRAME: Frame = Frame { left: 70.0, top: 56.0, right: 600.0, bottom: 410.0 };

@@ -4,7 +4,6 @@
 //! had 4096 bytes. Time 0 means unknown, for lines from before times were recorded.
 
 use std::fmt;
-use std::str::FromStr;
 
 use crate::domain::job::MAX_RANKS;
 
@@ -21,17 +20,6 @@ impl fmt::Display for LogSource {
         match self {
             LogSource::Process(process) => process.fmt(f),
             LogSource::Launcher => f.write_str("launcher"),
-        }
-    }
-}
-
-impl FromStr for LogSource {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<LogSource, Self::Err> {
-        match text {
-            "launcher" => Ok(LogSource::Launcher),
-            process => process.parse().map(LogSource::Process),
         }
     }
 }
@@ -55,9 +43,12 @@ impl Arrival {
     pub fn parse(line: &[u8]) -> Option<Arrival> {
         let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
         let mut word = || words.next();
-        let (time_ms, source, end) = (word()?.parse().ok()?, word()?.parse().ok()?, word()?.parse().ok()?);
-        let is_known = !matches!(source, LogSource::Process(process) if process >= MAX_RANKS);
-        is_known.then_some(Arrival { time_ms, source, end })
+        let (time_ms, source, end) = (word()?.parse().ok()?, word()?, word()?.parse().ok()?);
+        let source = match source {
+            "launcher" => LogSource::Launcher,
+            process => LogSource::Process(process.parse().ok().filter(|process| *process < MAX_RANKS)?),
+        };
+        Some(Arrival { time_ms, source, end })
     }
 }
 

@@ -137,13 +137,10 @@ impl LogReader {
         let mut page = LogPage {
             number: request.number,
             query: scan.query.clone(),
-            first: 0,
-            lines: Vec::new(),
             shown,
             found: scan.found,
             done: if settled { 1.0 } else { scan.looked_at as f64 / index.lines.max(scan.looked_at + 1) as f64 },
-            top: None,
-            jumped: None,
+            ..LogPage::default()
         };
         if let Some(jump) = request.jump.filter(|_| settled) {
             let hit = match jump {
@@ -179,14 +176,8 @@ impl LogReader {
     /// # Errors
     /// The last folder's.
     pub fn save(&mut self, query: &LogQuery, name: &str, folders: &[PathBuf]) -> io::Result<(PathBuf, usize)> {
-        let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for folder in folders {
-            match self.save_in(query, name, folder) {
-                Err(error) => last = error,
-                saved => return saved,
-            }
-        }
-        Err(last)
+        let none = Err(io::ErrorKind::NotFound.into());
+        folders.iter().fold(none, |saved, folder| saved.or_else(|_| self.save_in(query, name, folder)))
     }
 
     /// In a file that was not there before: `name.txt`, `name-2.txt` and so on.

@@ -22,18 +22,22 @@ pub fn hide(parts: &mut [(String, Vec<u8>)]) {
             _ => {}
         }
     }
-    let before = parts.to_vec();
+    // Where the lines of each log end, before and after.
+    let mut ends = BTreeMap::new();
     for (name, bytes) in parts.iter_mut() {
         let text = names.hidden(&String::from_utf8_lossy(bytes));
-        *bytes = match name.as_str() {
+        let hidden = match name.as_str() {
             "status.json" => without_place(text).into_bytes(),
             "telemetry.jsonl" => text.lines().map(without_model).collect::<String>().into_bytes(),
             _ => text.into_bytes(),
         };
+        if name.ends_with(".log") {
+            ends.insert(name.clone(), [line_ends(bytes), line_ends(&hidden)]);
+        }
+        *bytes = hidden;
     }
-    let after = parts.to_vec();
     if let Some((_, arrivals)) = parts.iter_mut().find(|(name, _)| name == "arrivals.txt") {
-        *arrivals = recount(arrivals, &before, &after);
+        *arrivals = recount(arrivals, &ends);
     }
 }
 
@@ -124,24 +128,22 @@ fn without_model(line: &str) -> String {
     }
 }
 
+fn line_ends(log: &[u8]) -> Vec<u64> {
+    log.iter().zip(1..).filter(|(byte, _)| **byte == b'\n').map(|(_, end)| end).collect()
+}
+
 /// `arrivals.txt` counts bytes of logs that are shorter now: the same lines, counted again.
-fn recount(arrivals: &[u8], before: &[(String, Vec<u8>)], after: &[(String, Vec<u8>)]) -> Vec<u8> {
-    let ends = |parts: &[(String, Vec<u8>)]| -> BTreeMap<String, Vec<u64>> {
-        let log = |(name, bytes): &(String, Vec<u8>)| {
-            let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(place, _)| place as u64 + 1);
-            (name.clone(), ends.collect())
-        };
-        parts.iter().filter(|(name, _)| name.ends_with(".log")).map(log).collect()
-    };
-    let (before, after) = (ends(before), ends(after));
+fn recount(arrivals: &[u8], ends: &BTreeMap<String, [Vec<u64>; 2]>) -> Vec<u8> {
     let mut recounted = String::new();
     for mut arrival in arrivals.split(|byte| *byte == b'\n').filter_map(Arrival::parse) {
         let log = match arrival.source {
             LogSource::Launcher => "launcher.log".to_owned(),
             LogSource::Process(process) => format!("rank-{process}.log"),
         };
-        let lines = before.get(&log).map_or(0, |ends| ends.partition_point(|end| *end <= arrival.end));
-        let end = lines.checked_sub(1).and_then(|last| after.get(&log)?.get(last).copied());
+        let end = ends.get(&log).and_then(|[before, after]| {
+            let lines = before.partition_point(|end| *end <= arrival.end);
+            after.get(lines.checked_sub(1)?).copied()
+        });
         arrival.end = end.unwrap_or(0);
         recounted.push_str(&format!("{arrival}\n"));
     }

@@ -18,7 +18,7 @@ use super::error::{FORMAT, MOST_BYTES, RecordingError};
 use super::recorded::Recording;
 use crate::domain::job::MAX_RANKS;
 use crate::domain::units;
-use crate::host::read;
+use crate::host::{files, read};
 use crate::process::{Scratch, scratch};
 use crate::runs::{RunFolder, StoreError};
 
@@ -92,12 +92,7 @@ pub fn pack(folder: &RunFolder, hide: bool, progress: &mut dyn FnMut(u64, u64)) 
 
 /// The parts of a run that its folder has.
 fn names(folder: &RunFolder) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder.path())
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| is_part(name))
-        .collect();
+    let mut names: Vec<String> = files::names_in(folder.path()).filter(|name| is_part(name)).collect();
     names.sort();
     names
 }
@@ -154,17 +149,10 @@ impl Recording {
             Ok(_) => {}
         }
         // Only these two, whatever else a newer format changes.
-        #[derive(Deserialize)]
-        struct Kind {
-            what: String,
-            format: u32,
-        }
-        let kind: Kind = serde_json::from_slice(&line).map_err(|_| foreign())?;
-        if kind.what != WHAT {
-            return Err(foreign());
-        }
-        if kind.format > FORMAT {
-            let newer = format!("(format {}, this one reads up to {FORMAT}): update this one", kind.format);
+        let kind: serde_json::Value = serde_json::from_slice(&line).map_err(|_| foreign())?;
+        let format = kind["format"].as_u64().filter(|_| kind["what"] == WHAT).ok_or_else(foreign)?;
+        if format > u64::from(FORMAT) {
+            let newer = format!("(format {format}, this one reads up to {FORMAT}): update this one");
             return Err(RecordingError::bad(path, format!("was recorded by a newer hvd-lab {newer}")));
         }
         let damaged = |cause: &dyn Display| RecordingError::damaged(path, cause);

@@ -79,7 +79,7 @@ fn orders_begin_with_the_best_and_end_with_what_is_not_known() {
 fn every_order_has_a_name_and_a_turn() {
     let mut key = SortKey::default();
     for (expected, ..) in ORDERS {
-        assert_eq!((key, key.name().parse()), (expected, Ok(key)));
+        assert_eq!((key, key.to_string().parse()), (expected, Ok(key)));
         key = key.next();
     }
     assert_eq!(key, SortKey::default());
