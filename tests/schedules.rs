@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hvd_lab::comm::p2p::{Executor, PointToPoint, gather};
+use hvd_lab::comm::p2p::{Plan, PointToPoint, gather};
 use hvd_lab::comm::{Communicator, MpiComm, StallLimits, ThreadComm, ThreadPoint, library_version};
 use hvd_lab::domain::collective::{Algorithm, MessageReport, Schedule, Shape};
 
@@ -31,13 +31,13 @@ fn check(peers: &dyn PointToPoint, comm: &dyn Communicator, algorithm: Algorithm
     let (rank, ranks) = (peers.rank(), peers.size());
     assert_eq!((rank, ranks), (comm.topology().rank.0, comm.topology().size.0));
     let schedule = algorithm.schedule(ranks, elements, shape);
-    let executor = Executor::new(&schedule, rank);
+    let plan = Plan::new(&schedule, rank);
     let what = format!("{algorithm:?} {shape:?} p {ranks} n {elements} rank {rank}");
     let mut scratch = Vec::new();
 
     let mine = |rank: usize, place: usize| (rank * 1000 + place % 1000) as f32;
     let mut data: Vec<f32> = (0..elements).map(|place| mine(rank, place)).collect();
-    let log = executor.run_logged(peers, &mut data, &mut scratch).unwrap();
+    let log = plan.run_logged(peers, &mut data, &mut scratch).unwrap();
     let sum = |place: usize| (ranks * (place % 1000) + 500 * ranks * (ranks - 1)) as f32;
     assert_eq!((0..elements).find(|&place| data[place] != sum(place)), None, "first wrong sum of {what}");
     check_log(&gather(comm, &log, None).unwrap(), &schedule, rank, &what);
@@ -49,7 +49,7 @@ fn check(peers: &dyn PointToPoint, comm: &dyn Communicator, algorithm: Algorithm
         data[0] = if rank == 0 { f32::INFINITY } else { data[0] };
         data[elements - 1] = if rank == ranks - 1 { f32::NAN } else { data[elements - 1] };
     }
-    executor.run(peers, &mut data, &mut scratch).unwrap();
+    plan.run(peers, &mut data, &mut scratch).unwrap();
     if elements >= 2 && ranks >= 2 {
         assert!(data[0] == f32::INFINITY && data[elements - 1].is_nan(), "{what}");
         data[elements - 1] = 0.0;
@@ -104,8 +104,8 @@ fn every_algorithm_sums_on_threads() {
 fn whoever_waits_for_a_thread_that_left_is_told() {
     let mut group = ThreadPoint::group(2);
     drop(group.pop());
-    let executor = Executor::new(&Algorithm::Ring.schedule(2, 4, SHAPES[0]), 0);
-    assert!(executor.run(&group[0], &mut [0.0; 4], &mut Vec::new()).is_err());
+    let plan = Plan::new(&Algorithm::Ring.schedule(2, 4, SHAPES[0]), 0);
+    assert!(plan.run(&group[0], &mut [0.0; 4], &mut Vec::new()).is_err());
     assert!(group[0].barrier().is_err());
 }
 
@@ -134,7 +134,7 @@ fn rank_process() {
             for (algorithm, shape) in cases() {
                 let schedule = algorithm.schedule(peers.size(), COUNTED, shape);
                 let mut data = vec![1.0; COUNTED];
-                Executor::new(&schedule, rank).run(&peers, &mut data, &mut Vec::new()).unwrap();
+                Plan::new(&schedule, rank).run(&peers, &mut data, &mut Vec::new()).unwrap();
                 assert!(data.iter().all(|number| *number == peers.size() as f32));
             }
         }

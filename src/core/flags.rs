@@ -82,10 +82,8 @@ fn set<F: Flagged>(setting: &Setting<F::Spec>, spec: &mut F::Spec, text: &str) -
 /// What the table refuses is refused in its words, and clap names the flag.
 fn args<F: Flagged>(setting: &'static Setting<F::Spec>, defaults: Option<&F::Spec>) -> Vec<Arg> {
     let defaults = defaults.filter(|_| !setting.is_switch() && !setting.help.contains("[default"));
-    let help = match defaults.and_then(|defaults| setting.text(defaults)) {
-        Some(default) => format!("{} [default: {default}]", setting.help),
-        None => setting.help.to_owned(),
-    };
+    let default = defaults.and_then(|defaults| setting.text(defaults));
+    let help = default.map_or(setting.help.to_owned(), |default| format!("{} [default: {default}]", setting.help));
     let mut arg = Arg::new(setting.flag).long(name::<F>(setting)).help(help);
     if let Some(short) = setting.short {
         arg = arg.short(short);
@@ -213,24 +211,8 @@ impl Flagged for MeasuredCollectives {
 }
 
 /// As nvcnn writes its flags, and people expect ours.
-const NVCNN_SPELLING: [&str; 16] = [
-    "image_size",
-    "data_dir",
-    "batch_size",
-    "num_batches",
-    "num_epochs",
-    "log_dir",
-    "display_every",
-    "save_interval",
-    "loss_scale",
-    "larc_eta",
-    "larc_mode",
-    "learning_rate",
-    "shuffle_buffer",
-    "bad_records",
-    "no_distortions",
-    "distort_color",
-];
+const NVCNN_SPELLING: &str = "image_size data_dir batch_size num_batches num_epochs log_dir display_every save_interval loss_scale \
+    larc_eta larc_mode learning_rate shuffle_buffer bad_records no_distortions distort_color";
 
 /// The flags of a training on photos.
 pub enum Photos {}
@@ -247,7 +229,7 @@ impl Flagged for Photos {
     }
 
     fn adjusted(command: Command) -> Command {
-        NVCNN_SPELLING.iter().fold(command, |command, name| command.mut_arg(name.replace('_', "-"), |arg| arg.alias(*name)))
+        NVCNN_SPELLING.split(' ').fold(command, |command, name| command.mut_arg(name.replace('_', "-"), |arg| arg.alias(name)))
     }
 }
 

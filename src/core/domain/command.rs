@@ -142,14 +142,6 @@ impl Bounded for CommandSpec {
     }
 }
 
-impl CommandSpec {
-    /// Of this line, without quotes in it.
-    pub fn sample(line: &str) -> CommandSpec {
-        let argv = line.split(' ').map(String::from).collect();
-        CommandSpec { argv, directory: "/work".into(), patterns: Vec::new(), tensorboard: None, inspect: false }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,17 +24,11 @@ impl<T> Reading<T> {
     }
 
     pub fn value(&self) -> Option<&T> {
-        match self {
-            Reading::Value(value) => Some(value),
-            Reading::Missing { .. } => None,
-        }
+        if let Reading::Value(value) = self { Some(value) } else { None }
     }
 
     pub fn reason(&self) -> Option<&str> {
-        match self {
-            Reading::Value(_) => None,
-            Reading::Missing { missing } => Some(missing),
-        }
+        if let Reading::Missing { missing } = self { Some(missing) } else { None }
     }
 
     /// The figure as something else; a reason stays.

@@ -14,6 +14,11 @@ pub struct InputShape {
 }
 
 impl InputShape {
+    /// A square in colour.
+    pub const fn photo(side: usize) -> InputShape {
+        InputShape { channels: 3, height: side, width: side }
+    }
+
     /// Numbers of one image.
     pub const fn numbers(self) -> usize {
         self.channels * self.height * self.width

@@ -312,12 +312,5 @@ impl<'de> Deserialize<'de> for Workload {
     }
 }
 
-impl TrainingJob {
-    /// A small run on two ranks, for tests in any package.
-    pub fn sample() -> TrainingJob {
-        TrainingJob { resources: Resources::ranks(2), workload: TrainingSpec::sample() }
-    }
-}
-
 #[cfg(test)]
 mod tests;

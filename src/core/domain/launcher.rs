@@ -164,10 +164,7 @@ fn ranks(grammar: &Grammar, flags: &[Flag], variable: &dyn Fn(&str) -> Option<St
 
 /// A host and its slots: `a:2`; one where it names none.
 fn slots(host: &str) -> (&str, Option<usize>) {
-    match host.rsplit_once(':') {
-        Some((name, slots)) => (name, slots.parse().ok()),
-        None => (host, Some(1)),
-    }
+    host.rsplit_once(':').map_or((host, Some(1)), |(name, slots)| (name, slots.parse().ok()))
 }
 
 #[cfg(test)]

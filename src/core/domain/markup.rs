@@ -4,16 +4,22 @@
 
 use super::printable;
 
-/// For a Markdown table or paragraph: no markup, no cell border, no second line.
-pub fn markdown(text: &str) -> String {
+/// One line of plain text, with a backslash before some characters and words in the place of others.
+fn escaped(text: &str, backslashed: &str, words: &[(char, &str)]) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable::line(text).chars() {
-        match c {
-            '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '[' | ']' | '&' | '#' | '~' => escaped.extend(['\\', c]),
-            c => escaped.push(c),
+        match words.iter().find(|(special, _)| *special == c) {
+            Some((_, word)) => escaped += word,
+            None if backslashed.contains(c) => escaped.extend(['\\', c]),
+            None => escaped.push(c),
         }
     }
     escaped
+}
+
+/// For a Markdown table or paragraph: no markup, no cell border, no second line.
+pub fn markdown(text: &str) -> String {
+    escaped(text, r"\`*_|<>[]&#~", &[])
 }
 
 /// A Markdown table, whatever stands in its cells.
@@ -25,39 +31,22 @@ pub fn table(heading: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Strin
 
 /// For HTML and SVG, in text and in attributes.
 pub fn xml(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in printable::line(text).chars() {
-        match c {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    escaped(text, "", &[('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")])
 }
 
 /// For LaTeX, outside of formulas.
 pub fn latex(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in printable::line(text).chars() {
-        match c {
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', c]),
-            '\\' => escaped += "\\textbackslash{}",
-            '~' => escaped += "\\textasciitilde{}",
-            '^' => escaped += "\\textasciicircum{}",
-            '<' => escaped += "\\textless{}",
-            '>' => escaped += "\\textgreater{}",
-            '|' => escaped += "\\textbar{}",
-            // Its own command is missing in LaTeX's oldest encoding, which is the default one.
-            '"' => escaped += "''",
-            '–' => escaped += "--",
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    const WORDS: [(char, &str); 8] = [
+        ('\\', r"\textbackslash{}"),
+        ('~', r"\textasciitilde{}"),
+        ('^', r"\textasciicircum{}"),
+        ('<', r"\textless{}"),
+        ('>', r"\textgreater{}"),
+        ('|', r"\textbar{}"),
+        ('"', "''"),
+        ('–', "--"),
+    ];
+    escaped(text, "&%$#_{}", &WORDS)
 }
 
 #[cfg(test)]

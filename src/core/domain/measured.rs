@@ -134,14 +134,10 @@ impl Measured {
 
     /// The methods in the order of the table, then those that have messages only.
     pub fn methods(&self) -> Vec<&str> {
-        let mut methods: Vec<&str> = Vec::new();
-        let all = self.rows.iter().map(|row| row.report.method.as_str());
-        for method in all.chain(self.logs.iter().map(|log| log.method.as_str())) {
-            if !methods.contains(&method) {
-                methods.push(method);
-            }
-        }
-        methods
+        let mut known = BTreeSet::new();
+        let rows = self.rows.iter().map(|row| row.report.method.as_str());
+        let all = rows.chain(self.logs.iter().map(|log| log.method.as_str()));
+        all.filter(|method| known.insert(*method)).collect()
     }
 
     /// The sizes of the table, smallest first.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::iter::Sum;
-use std::ops::{Add, Index, IndexMut};
+use std::ops::{Index, IndexMut};
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -80,18 +80,11 @@ impl IndexMut<Phase> for PhaseSeconds {
     }
 }
 
-impl Add for PhaseSeconds {
-    type Output = PhaseSeconds;
-
-    fn add(mut self, other: PhaseSeconds) -> PhaseSeconds {
-        Phase::ALL.into_iter().for_each(|phase| self[phase] += other[phase]);
-        self
-    }
-}
-
 impl Sum for PhaseSeconds {
     fn sum<I: Iterator<Item = PhaseSeconds>>(all: I) -> PhaseSeconds {
-        all.fold(PhaseSeconds::default(), Add::add)
+        let mut sums = PhaseSeconds::default();
+        all.for_each(|seconds| Phase::ALL.into_iter().for_each(|phase| sums[phase] += seconds[phase]));
+        sums
     }
 }
 

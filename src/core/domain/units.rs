@@ -70,10 +70,8 @@ pub fn link_speed(bits: u64) -> String {
 
 /// `200 Mbit/s`, `1 Gbit/s`.
 pub fn bits_per_second(bits: u64) -> String {
-    match bits {
-        bits if bits >= 1_000_000_000 => format!("{} Gbit/s", bits as f64 / 1e9),
-        bits => format!("{} Mbit/s", bits as f64 / 1e6),
-    }
+    let (unit, name) = if bits >= 1_000_000_000 { (1e9, "Gbit/s") } else { (1e6, "Mbit/s") };
+    format!("{} {name}", bits as f64 / unit)
 }
 
 /// `850 ns`, `12.3 us`, `4.56 ms`, `7.89 s`: three digits of a time that is measured.
@@ -107,10 +105,7 @@ pub fn figure(value: f64) -> String {
 pub fn clock(seconds: f64) -> String {
     let whole = if seconds.is_finite() { seconds.max(0.0) as u64 } else { 0 };
     let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
-    match hours {
-        0 => format!("{minutes}:{seconds:02}"),
-        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
-    }
+    if hours == 0 { format!("{minutes}:{seconds:02}") } else { format!("{hours}:{minutes:02}:{seconds:02}") }
 }
 
 /// `now`, `7 min ago`, `3 h ago`, `2 days ago`, for a number of seconds.

@@ -87,8 +87,7 @@ pub trait Communicator {
     ///
     /// # Collective
     /// All ranks, once, each with its GPU if it computes on one.
-    fn connect_gpus(&self, gpu: Option<Gpu>) -> Result<Option<Transport>, CommError> {
-        drop(gpu);
+    fn connect_gpus(&self, _gpu: Option<Gpu>) -> Result<Option<Transport>, CommError> {
         Ok(None)
     }
 
@@ -104,9 +103,7 @@ pub trait Communicator {
 
     /// From now on, [`Self::start_allreduce`] of parts of this memory, from this rank's own numbers to the averages, copies nothing from
     /// process to process. No communication: what is shared, and whether, all ranks must know.
-    fn share(&self, memory: SharedRegions) {
-        drop(memory);
-    }
+    fn share(&self, _memory: SharedRegions) {}
 
     /// Starts to average `source` over the ranks into `target`, which may be the same region. This is for a bucket of
     /// gradients, while backward computes the next one. It is over when [`Self::finish_allreduces`] returns.

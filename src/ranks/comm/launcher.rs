@@ -58,15 +58,13 @@ impl Launched {
     /// # Errors
     /// [`CommError::Apart`].
     pub(super) fn check(&self, found: WorldSize) -> Result<(), CommError> {
-        let (launched, remedy) = match (self.open_mpi, self.pmi, self.srun) {
-            (Some(size), ..) => (size, "start it with the mpirun of the MPI library that it was built with"),
-            (None, _, Some(size)) => {
-                (size, "with srun, add --mpi=pmix (srun --mpi=list shows whether this Slurm has it); or use mpirun")
-            }
-            (None, Some(size), None) => (size, "start it with the mpirun of the MPI library that it was built with"),
-            (None, None, None) => return Ok(()),
-        };
-        if found.0 == 1 && launched > 1 { Err(CommError::Apart { launched, remedy }) } else { Ok(()) }
+        let with_pmix = "with srun, add --mpi=pmix (srun --mpi=list shows whether this Slurm has it); or use mpirun";
+        let with_own_mpirun = "start it with the mpirun of the MPI library that it was built with";
+        let launchers = [(self.open_mpi, with_own_mpirun), (self.srun, with_pmix), (self.pmi, with_own_mpirun)];
+        match launchers.into_iter().find_map(|(size, remedy)| Some((size?, remedy))) {
+            Some((launched, remedy)) if found.0 == 1 && launched > 1 => Err(CommError::Apart { launched, remedy }),
+            _ => Ok(()),
+        }
     }
 
     /// The topology with the local rank that srun gave. Where the name of a node in Slurm is not the name of its host, MPI finds nobody

@@ -53,7 +53,7 @@ pub use nccl::{Gpu, nccl_version};
 pub use observed::Observed;
 pub use observer::{Activity, Collective, Observer};
 pub use region::Region;
-pub use stall::{Stall, StallLimits, Starved};
+pub use stall::{Stall, StallLimits};
 pub use testing::{ThreadComm, ThreadPoint};
 
 /// The communicator of this process: MPI when `distributed` (step 1), else rank 0 of 1.

@@ -42,11 +42,12 @@ impl<O: Observer> Observed<O> {
         self.calls.replace(self.calls.get() + 1)
     }
 
-    /// Runs one blocking collective. `collective` returns its result, and its size in bytes.
-    fn observe<T>(&self, kind: Collective, collective: impl FnOnce() -> Result<(T, usize), CommError>) -> Result<T, CommError> {
-        self.observe_as(kind.over(self.inner.name()), kind, collective)
+    /// Runs one blocking collective of so many bytes.
+    fn observe<T>(&self, kind: Collective, bytes: usize, call: impl FnOnce() -> Result<T, CommError>) -> Result<T, CommError> {
+        self.observe_as(kind.over(self.inner.name()), kind, || Ok((call()?, bytes)))
     }
 
+    /// The same under this name. `collective` returns its result, and its size in bytes.
     fn observe_as<T>(
         &self,
         name: &'static str,
@@ -89,13 +90,11 @@ impl<O: Observer> Communicator for Observed<O> {
     }
 
     fn allreduce(&self, buffer: &mut [f32], op: ReduceOp) -> Result<(), CommError> {
-        let bytes = size_of_val(buffer);
-        self.observe(Collective::Allreduce, || Ok((self.inner.allreduce(buffer, op)?, bytes)))
+        self.observe(Collective::Allreduce, size_of_val(buffer), || self.inner.allreduce(buffer, op))
     }
 
     fn allreduce_f64(&self, buffer: &mut [f64], op: ReduceOp) -> Result<(), CommError> {
-        let bytes = size_of_val(buffer);
-        self.observe(Collective::Allreduce, || Ok((self.inner.allreduce_f64(buffer, op)?, bytes)))
+        self.observe(Collective::Allreduce, size_of_val(buffer), || self.inner.allreduce_f64(buffer, op))
     }
 
     fn start_allreduce(&self, source: Region, target: Region, compression: Compression) -> Result<(), CommError> {
@@ -122,8 +121,7 @@ impl<O: Observer> Communicator for Observed<O> {
     }
 
     fn broadcast(&self, buffer: &mut [f32], root: Rank) -> Result<(), CommError> {
-        let bytes = size_of_val(buffer);
-        self.observe(Collective::Broadcast, || Ok((self.inner.broadcast(buffer, root)?, bytes)))
+        self.observe(Collective::Broadcast, size_of_val(buffer), || self.inner.broadcast(buffer, root))
     }
 
     fn broadcast_region(&self, region: Region, root: Rank) -> Result<(), CommError> {
@@ -133,15 +131,17 @@ impl<O: Observer> Communicator for Observed<O> {
     }
 
     fn broadcast_bytes(&self, bytes: &mut Vec<u8>, root: Rank) -> Result<(), CommError> {
-        self.observe(Collective::Broadcast, || Ok((self.inner.broadcast_bytes(bytes, root)?, bytes.len())))
+        // Ranks other than the root know the length only afterwards.
+        let name = Collective::Broadcast.over(self.inner.name());
+        self.observe_as(name, Collective::Broadcast, || Ok((self.inner.broadcast_bytes(bytes, root)?, bytes.len())))
     }
 
     fn allgather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, CommError> {
-        self.observe(Collective::Allgather, || Ok((self.inner.allgather(bytes)?, bytes.len())))
+        self.observe(Collective::Allgather, bytes.len(), || self.inner.allgather(bytes))
     }
 
     fn barrier(&self) -> Result<(), CommError> {
-        self.observe(Collective::Barrier, || Ok((self.inner.barrier()?, 0)))
+        self.observe(Collective::Barrier, 0, || self.inner.barrier())
     }
 }
 

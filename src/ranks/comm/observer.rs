@@ -33,31 +33,28 @@ pub enum Collective {
 }
 
 impl Collective {
+    /// Horovod's words: for the time until the last rank has called, and for the call over MPI, NCCL and any other communicator.
+    fn words(self) -> [&'static str; 4] {
+        match self {
+            Collective::Allreduce => ["NEGOTIATE_ALLREDUCE", "MPI_ALLREDUCE", "NCCL_ALLREDUCE", "ALLREDUCE"],
+            Collective::Broadcast => ["NEGOTIATE_BROADCAST", "MPI_BCAST", "NCCL_BCAST", "BROADCAST"],
+            Collective::Allgather => ["NEGOTIATE_ALLGATHER", "MPI_ALLGATHER", "NCCL_ALLGATHER", "ALLGATHER"],
+            Collective::Barrier => ["NEGOTIATE_BARRIER", "MPI_BARRIER", "NCCL_BARRIER", "BARRIER"],
+        }
+    }
+
     /// Horovod's word for the time from a rank's call until the last rank has called.
     pub fn negotiation(self) -> &'static str {
-        match self {
-            Collective::Allreduce => "NEGOTIATE_ALLREDUCE",
-            Collective::Broadcast => "NEGOTIATE_BROADCAST",
-            Collective::Allgather => "NEGOTIATE_ALLGATHER",
-            Collective::Barrier => "NEGOTIATE_BARRIER",
-        }
+        self.words()[0]
     }
 
     /// The activity over the communicator of this name.
     pub(super) fn over(self, communicator: &str) -> &'static str {
-        match (communicator, self) {
-            ("mpi", Collective::Allreduce) => "MPI_ALLREDUCE",
-            ("mpi", Collective::Broadcast) => "MPI_BCAST",
-            ("mpi", Collective::Allgather) => "MPI_ALLGATHER",
-            ("mpi", Collective::Barrier) => "MPI_BARRIER",
-            ("nccl", Collective::Allreduce) => "NCCL_ALLREDUCE",
-            ("nccl", Collective::Broadcast) => "NCCL_BCAST",
-            ("nccl", Collective::Allgather) => "NCCL_ALLGATHER",
-            ("nccl", Collective::Barrier) => "NCCL_BARRIER",
-            (_, Collective::Allreduce) => "ALLREDUCE",
-            (_, Collective::Broadcast) => "BROADCAST",
-            (_, Collective::Allgather) => "ALLGATHER",
-            (_, Collective::Barrier) => "BARRIER",
+        let [_, mpi, nccl, other] = self.words();
+        match communicator {
+            "mpi" => mpi,
+            "nccl" => nccl,
+            _ => other,
         }
     }
 }

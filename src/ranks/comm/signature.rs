@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use clap::ValueEnum as _;
+
 use super::communicator::ReduceOp;
 use super::compression::Compression;
 use super::error::CommError;
@@ -65,6 +67,7 @@ impl Signature {
 
     pub(super) fn from_words([kind, length, detail]: [u64; WORDS]) -> Signature {
         let (length, root) = (length as usize, Rank(detail as usize));
+        let compression = Compression::value_variants().get(detail as usize).copied().unwrap_or_default();
         let op = if detail == ReduceOp::Sum as u64 { ReduceOp::Sum } else { ReduceOp::Average };
         match kind {
             0 => Signature::Allreduce { length, op },
@@ -73,16 +76,11 @@ impl Signature {
             3 => Signature::BroadcastBytes { root },
             4 => Signature::Allgather,
             5 => Signature::Barrier,
-            6 => Signature::Start { length, compression: compression_of(detail) },
+            6 => Signature::Start { length, compression },
             7 => Signature::Leave,
             _ => Signature::Finish { buckets: kind as usize - 8, numbers: length, digest: detail },
         }
     }
-}
-
-fn compression_of(word: u64) -> Compression {
-    let all = [Compression::None, Compression::Fp16, Compression::Bf16];
-    all.into_iter().find(|compression| *compression as u64 == word).unwrap_or_default()
 }
 
 /// An error that names rank 0 and the first rank that differs from it, and the calls of their programs that they are in, where those

@@ -11,39 +11,20 @@ use crate::domain::topology::Rank;
 /// `HOROVOD_STALL_CHECK_TIME_SECONDS` and `HOROVOD_STALL_SHUTDOWN_TIME_SECONDS`.
 ///
 /// On a machine that other programs keep busy a rank may be late because it gets no core: that time does not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct StallLimits {
     /// Wait before the first warning about the missing ranks. It is repeated after twice the time, and so on.
     pub warning: Duration,
     /// Wait before the collective fails with [`CommError::Stalled`](super::CommError::Stalled).
     pub shutdown: Duration,
-    pub starved: Starved,
+    /// Asks for how long processes of this host, which one may be waiting for, wanted a core and got none. It only grows.
+    pub starved: fn() -> Duration,
 }
-
-/// Asks for how long processes of this host, which one may be waiting for, wanted a core and got none. It only grows.
-#[derive(Clone, Copy, Debug)]
-pub struct Starved(pub fn() -> Duration);
-
-impl Default for Starved {
-    /// Every wait counts whole.
-    fn default() -> Starved {
-        Starved(|| Duration::ZERO)
-    }
-}
-
-impl PartialEq for Starved {
-    /// Limits are compared by their times.
-    fn eq(&self, _: &Starved) -> bool {
-        true
-    }
-}
-
-impl Eq for Starved {}
 
 impl Default for StallLimits {
-    /// A warning after 10 s, and no shutdown.
+    /// A warning after 10 s, and no shutdown. Every wait counts whole.
     fn default() -> StallLimits {
-        StallLimits { warning: Duration::from_secs(10), shutdown: Duration::ZERO, starved: Starved::default() }
+        StallLimits { warning: Duration::from_secs(10), shutdown: Duration::ZERO, starved: || Duration::ZERO }
     }
 }
 

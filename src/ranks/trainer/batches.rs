@@ -42,10 +42,14 @@ pub struct Batch {
 }
 
 impl Images {
+    fn new(source: Source, normalization: Normalization, device: Device) -> Images {
+        Images { source, normalization, device, ahead: Mutex::default() }
+    }
+
     /// The training set; its own mean and deviation are what all sets are normalised with.
     pub fn training(split: Split, device: Device) -> Images {
         let normalization = Normalization::of(&split.images);
-        Images { source: Source::Split(Arc::new(split)), normalization, device, ahead: Mutex::default() }
+        Images::new(Source::Split(Arc::new(split)), normalization, device)
     }
 
     /// The same images with every pixel divided by 255, and not normalised otherwise.
@@ -55,12 +59,7 @@ impl Images {
 
     /// Another split, normalised like this one.
     pub fn like(&self, split: Split) -> Images {
-        Images {
-            source: Source::Split(Arc::new(split)),
-            normalization: self.normalization,
-            device: self.device,
-            ahead: Mutex::default(),
-        }
+        Images::new(Source::Split(Arc::new(split)), self.normalization, self.device)
     }
 
     /// One batch of noise with random labels, as the model takes them. It stays on the device and stands for `len` images: a
@@ -82,8 +81,7 @@ impl Images {
         let pixels: Vec<f32> = (0..batch_size * shape.numbers()).map(|_| normal(rng)).collect();
         let labels: Vec<i64> = (0..batch_size).map(|_| i64::from(rng.next_u32() % classes)).collect();
         let batch = Batch::on(device, shape, &pixels, &labels);
-        let normalization = Normalization { mean: 0.0, std: 1.0 };
-        Images { source: Source::Fixed { batch, len }, normalization, device, ahead: Mutex::default() }
+        Images::new(Source::Fixed { batch, len }, Normalization { mean: 0.0, std: 1.0 }, device)
     }
 
     /// Where the batches are.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha8Rng;
 
-use super::checkpoint::{self, Checkpoint, SaveError, Written};
+use super::checkpoint::{self, Checkpoint, SaveError};
 use super::config::Config;
 use super::model::{Dropout, Model};
 use super::optimizer::Optimizer;
@@ -160,7 +160,7 @@ impl<'a> Commits<'a> {
 struct Writer {
     /// `None` while it is ended.
     commits: Option<SyncSender<Checkpoint>>,
-    written: Receiver<Result<Written, SaveError>>,
+    written: Receiver<Result<CheckpointReport, SaveError>>,
     is_busy: bool,
     /// For how long the root stopped for the commit that is being written.
     stopped: Duration,
@@ -200,10 +200,10 @@ impl Writer {
         self.stopped = begin.elapsed();
     }
 
-    fn tell(&mut self, news: Result<Written, SaveError>, report: &Reporter) -> Result<(), SaveError> {
+    fn tell(&mut self, news: Result<CheckpointReport, SaveError>, report: &Reporter) -> Result<(), SaveError> {
         self.is_busy = false;
         let stopped_seconds = Some(self.stopped.as_secs_f64());
-        report.checkpoint(CheckpointReport { stopped_seconds, ..news?.report(CheckpointAction::Committed) });
+        report.checkpoint(CheckpointReport { action: CheckpointAction::Committed, stopped_seconds, ..news? });
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use super::mistake;
 use super::optimizer::OptimizerChoice;
 use super::sampler::Shuffle;
 use super::timeline;
-use crate::comm::{self, Compression, StallLimits, Starved};
+use crate::comm::{self, Compression, StallLimits};
 use crate::dataset::Location;
 use crate::domain::benchmark::NumberFormat;
 use crate::domain::job::{Resources, TrainingJob};
@@ -216,7 +216,7 @@ impl Config {
     pub fn stall_limits(&self) -> StallLimits {
         let seconds = Duration::from_secs;
         let (warning, shutdown) = (seconds(self.stall_warning_secs), seconds(self.stall_shutdown_secs));
-        StallLimits { warning, shutdown, starved: Starved(starved::of_this_session) }
+        StallLimits { warning, shutdown, starved: starved::of_this_session }
     }
 
     /// The same checks as the lab makes, in the same words, and those that need this machine.

@@ -227,8 +227,5 @@ pub fn keep_freed_memory() {}
 
 /// `cpu` or `cuda:0`, as in events.
 pub fn name(device: Device) -> String {
-    match device {
-        Device::Cuda(index) => format!("cuda:{index}"),
-        _ => "cpu".to_owned(),
-    }
+    if let Device::Cuda(index) = device { format!("cuda:{index}") } else { "cpu".to_owned() }
 }

@@ -20,13 +20,6 @@ pub struct GpuMarks {
     phases: Vec<Phase>,
 }
 
-/// A phase as the GPU saw it: how long before the end of its step it began and ended.
-pub struct Passed {
-    pub phase: Phase,
-    pub began: Duration,
-    pub ended: Duration,
-}
-
 impl GpuMarks {
     /// # Errors
     /// What CUDA said.
@@ -49,14 +42,14 @@ impl GpuMarks {
         self.mark(self.phases.len())
     }
 
-    /// Waits for the last phase, and tells all of the step.
-    pub fn take(&mut self) -> Result<Vec<Passed>, DriverError> {
+    /// Waits for the last phase, and tells all of the step as the GPU saw them: how long before the step's end each began and ended.
+    pub fn take(&mut self) -> Result<Vec<(Phase, [Duration; 2])>, DriverError> {
         let before_the_end = |event: &CudaEvent| {
             let milliseconds = event.elapsed_ms(&self.events[self.phases.len()])?;
             Ok(Duration::from_secs_f64(f64::from(milliseconds).max(0.0) / 1e3))
         };
         let ago = self.events[..=self.phases.len()].iter().map(before_the_end).collect::<Result<Vec<_>, DriverError>>()?;
-        let passed = |(&phase, ends): (&Phase, &[Duration])| Passed { phase, began: ends[0], ended: ends[1] };
+        let passed = |(&phase, ends): (&Phase, &[Duration])| (phase, [ends[0], ends[1]]);
         Ok(self.phases.iter().zip(ago.windows(2)).map(passed).collect())
     }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use super::config::Stop;
 use super::report::Reporter;
 use super::{device, shortage, startup};
-use crate::comm::{self, CommError, Communicator, StallLimits, Starved};
+use crate::comm::{self, CommError, Communicator, StallLimits};
 use crate::domain::event::Event;
 use crate::host::starved;
 
@@ -57,7 +57,7 @@ impl Launch {
     /// What the process ends with, once it has said why.
     pub fn connect(&self) -> Result<Box<dyn Communicator>, ExitCode> {
         let warnings = Reporter::new(comm::launched_index(), self.events);
-        let limits = StallLimits { starved: Starved(starved::of_this_session), ..StallLimits::default() };
+        let limits = StallLimits { starved: starved::of_this_session, ..StallLimits::default() };
         comm::connect(true, limits, move |message| warnings.event(Event::Warning { message: message.to_owned() }))
             .map_err(|error| startup::refuse_as(self.program, &error))
     }

@@ -10,7 +10,7 @@ use clap::Parser;
 use super::config::{Stop, read_flags};
 use super::model::Model;
 use super::optimizer::Optimizer;
-use crate::comm::{self, StallLimits, Starved};
+use crate::comm::{self, StallLimits};
 use crate::domain::event::ConfigReport;
 use crate::domain::nvcnn::{NvcnnSpec, Schedule};
 use crate::domain::step::StepSet;
@@ -66,7 +66,7 @@ impl Args {
 /// For a program under development: a rank warns after waiting 5 seconds for another one, and gives up after 12.
 pub fn stall_limits() -> StallLimits {
     let [warning, shutdown] = [5, 12].map(Duration::from_secs);
-    StallLimits { warning, shutdown, starved: Starved(starved::of_this_session) }
+    StallLimits { warning, shutdown, starved: starved::of_this_session }
 }
 
 /// What the program prints and exits with instead of training.

@@ -19,7 +19,7 @@ use super::params::{FlatTensors, Segment, set, to_vec};
 use super::report::Reporter;
 use crate::comm::{CommError, Communicator, allgather_json, allgather_numbers, from_bytes, launched_index};
 use crate::domain::bounds::MAX_RANKS;
-use crate::domain::event::{CheckpointAction, CheckpointReport, EpochReport, Event, Observation, ProcessEpoch};
+use crate::domain::event::{CheckpointReport, EpochReport, Event, Observation, ProcessEpoch};
 use crate::domain::step::StepSet;
 use crate::domain::topology::{ROOT_RANK, Topology};
 
@@ -191,7 +191,7 @@ pub fn load_from(
         }
         return ResumeState::default();
     };
-    report.checkpoint(file.report(CheckpointAction::Loaded));
+    report.checkpoint(file);
     // It fits, so every tensor is there and of the right size.
     let line = |name: &str| Tensor::from_slice(&loaded.tensors[name].1);
     for (group, flat) in [("model", model.params()), ("buffer", model.buffers())] {
@@ -262,7 +262,7 @@ pub fn save_to(
 ) -> Result<CheckpointReport, checkpoint::SaveError> {
     let written = checkpoint::save(folder, &contents(by, so_far, model, optimizer))?;
     evidence::tell(|| Observation::Saved { epoch: written.epoch });
-    Ok(written.report(CheckpointAction::Written))
+    Ok(written)
 }
 
 /// A copy of the state that a file holds. `by` is as in [`save_to`].

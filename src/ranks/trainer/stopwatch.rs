@@ -56,9 +56,9 @@ impl Clock {
         match &mut self.gpu {
             Some(gpu) if phase.is_of_step() => {
                 let told = gpu.lap(phase).and_then(|()| if phase == ENDS_STEP { gpu.take() } else { Ok(Vec::new()) });
-                for passed in told.unwrap_or_default() {
-                    let end = self.step;
-                    self.keep(passed.phase, end - passed.began, end - passed.ended);
+                for (phase, ends) in told.unwrap_or_default() {
+                    let [began, ended] = ends.map(|before| self.step - before);
+                    self.keep(phase, began, ended);
                 }
             }
             _ => self.keep(phase, began, now),

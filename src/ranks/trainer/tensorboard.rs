@@ -71,10 +71,6 @@ impl EventWriter {
         Ok(events)
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Appends values of one step, each under its tag.
     ///
     /// # Errors
@@ -160,10 +156,10 @@ mod tests {
             ..EpochReport::sample()
         };
         events.epoch(&report).unwrap();
-        let name = events.path().file_name().unwrap().to_str().unwrap();
+        let name = events.path.file_name().unwrap().to_str().unwrap();
         assert!(name.starts_with("events.out.tfevents."), "{name}");
 
-        let records = records(&std::fs::read(events.path()).unwrap());
+        let records = records(&std::fs::read(&events.path).unwrap());
         assert_eq!(records.len(), 2);
         let first = fields(&records[0]);
         assert_eq!((first[1].0, first[1].1.as_slice()), (3, b"brain.Event:2".as_slice()));

@@ -98,22 +98,6 @@ impl Bounded for PlacementReport {
     }
 }
 
-impl IterationReport {
-    /// 128 images of this rank in a second, for tests in any package.
-    pub fn sample(iteration: usize) -> IterationReport {
-        IterationReport {
-            iteration,
-            of: 10,
-            batches: 2,
-            images: 128,
-            seconds: 1.0,
-            images_per_sec: 256.0,
-            loss: 2.3,
-            phases: PhaseSeconds::from([(Phase::Training, 1.0), (Phase::AllreduceExposed, 0.25)]),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -150,19 +150,6 @@ impl Bounded for BenchmarkSpec {
     }
 }
 
-impl BenchmarkSpec {
-    /// A short one, for tests in any package.
-    pub fn sample() -> BenchmarkSpec {
-        BenchmarkSpec {
-            batch_size: 64,
-            warmup_batches: 1,
-            batches_per_iteration: 2,
-            iterations: 3,
-            ..BenchmarkSpec::of_style(Style::Horovod, ModelSpec::wrn(10, 1))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

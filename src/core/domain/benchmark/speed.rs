@@ -59,7 +59,13 @@ impl Iterations {
 
     /// The same for one rank: the mean over the ranks.
     pub fn per_rank(&self) -> Option<Spread> {
-        Some(self.total()?.divided_by(self.ranks() as f64))
+        let (all, ranks) = (self.total()?, self.ranks() as f64);
+        Some(Spread {
+            mean: all.mean / ranks,
+            uncertainty: all.uncertainty.map(|uncertainty| uncertainty / ranks),
+            jitter: all.jitter / ranks,
+            within_95: all.within_95 / ranks,
+        })
     }
 
     /// As nvcnn: with the deviation of a sample, which three rates or more have.
@@ -103,15 +109,6 @@ impl Spread {
             jitter: DEVIATION_BY_MAD * median(&away)?,
             within_95: NORMAL_95 * deviation(0),
         })
-    }
-
-    fn divided_by(self, ranks: f64) -> Spread {
-        Spread {
-            mean: self.mean / ranks,
-            uncertainty: self.uncertainty.map(|uncertainty| uncertainty / ranks),
-            jitter: self.jitter / ranks,
-            within_95: self.within_95 / ranks,
-        }
     }
 }
 

@@ -156,10 +156,7 @@ impl Curves {
             let is_both_ways = work.sent > 0 && work.received > 0;
             // Several messages of a rank share its way; each of them has to be begun.
             let more = work.messages_in.max(work.messages_out).saturating_sub(1) as f64;
-            let way = match is_both_ways {
-                true => self.at(most, |row| row.exchange_s),
-                false => self.at(most, |row| row.one_way_s),
-            };
+            let way = self.at(most, |row| if is_both_ways { row.exchange_s } else { row.one_way_s });
             way + more * self.at(0.0, |row| row.one_way_s) + self.at_work(bytes(work.added), |row| row.sum_s)
         };
         let busy = work.iter().filter(|work| work.messages_in + work.messages_out > 0);

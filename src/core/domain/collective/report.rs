@@ -135,28 +135,3 @@ impl Bounded for LinkReport {
         self.rows.iter().flat_map(times).find_map(|time| seconds("seconds of a message", time))
     }
 }
-
-impl MessageReport {
-    /// A message of a schedule as it should be logged, after a microsecond. Used by tests.
-    pub fn of((round, sent): (usize, &super::schedule::Message)) -> MessageReport {
-        let (std::ops::Range { start, end }, operation) = (sent.range.clone(), sent.operation);
-        MessageReport { round, from: sent.from, to: sent.to, start, end, operation, began_s: 0.0, ended_s: 1e-6 }
-    }
-}
-
-impl AllreduceReport {
-    /// One that took a millisecond, for tests in any package.
-    pub fn sample() -> AllreduceReport {
-        AllreduceReport {
-            method: "ring".into(),
-            bytes: 1024,
-            elements: 256,
-            iterations: 20,
-            mean_s: 1e-3,
-            median_s: 1e-3,
-            min_s: 9e-4,
-            max_s: 2e-3,
-            wrong: Some(0),
-        }
-    }
-}

@@ -176,19 +176,6 @@ impl Bounded for CollectivesSpec {
     }
 }
 
-impl CollectivesSpec {
-    /// Two methods at three sizes, for tests in any package.
-    pub fn sample() -> CollectivesSpec {
-        CollectivesSpec {
-            methods: vec!["ring".into(), "mpi".into()],
-            max_bytes: 1 << 20,
-            factor: 32,
-            log_bytes: Some(1 << 10),
-            ..CollectivesSpec::usual(2)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

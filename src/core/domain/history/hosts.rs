@@ -2,7 +2,7 @@
 //!
 //! Never reads a clock: a host is silent compared with the newest report of the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Attempt, Process, TrainingStep};
 use crate::domain::units;
@@ -46,13 +46,9 @@ impl HostRanks<'_> {
 impl Attempt {
     /// The processes that failed, each once: the one that the run blames, then in the order in which they said so.
     pub fn failed(&self, blamed: Option<usize>) -> Vec<usize> {
-        let mut failed: Vec<usize> = Vec::new();
-        for process in blamed.into_iter().chain(self.fatal.iter().map(|fatal| fatal.process)) {
-            if !failed.contains(&process) {
-                failed.push(process);
-            }
-        }
-        failed
+        let mut known = BTreeSet::new();
+        let failed = blamed.into_iter().chain(self.fatal.iter().map(|fatal| fatal.process));
+        failed.filter(|process| known.insert(*process)).collect()
     }
 
     /// The host of a process, where it has introduced itself.

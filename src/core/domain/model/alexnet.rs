@@ -4,8 +4,7 @@ use super::builder::{Builder, Definition};
 use super::network::{Value, side};
 use crate::domain::images::InputShape;
 
-pub const ALEXNET: Definition =
-    Definition { name: "alexnet", input: InputShape { channels: 3, height: 227, width: 227 }, classes: 1000, features: alexnet };
+pub const ALEXNET: Definition = Definition { name: "alexnet", input: InputShape::photo(227), classes: 1000, features: alexnet };
 
 fn alexnet(net: &mut Builder, images: Value) -> Value {
     let x = net.conv(images, 64, side(11).stride(4).valid());

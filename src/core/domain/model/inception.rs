@@ -4,12 +4,8 @@ use super::builder::{Builder, Definition};
 use super::network::{Value, side, sides};
 use crate::domain::images::InputShape;
 
-pub const INCEPTION3: Definition = Definition {
-    name: "inception3",
-    input: InputShape { channels: 3, height: 299, width: 299 },
-    classes: 1000,
-    features: inception3,
-};
+pub const INCEPTION3: Definition =
+    Definition { name: "inception3", input: InputShape::photo(299), classes: 1000, features: inception3 };
 
 fn inception3(net: &mut Builder, images: Value) -> Value {
     net.use_batch_norm = true;

@@ -1,12 +1,10 @@
 //! The models by name, as the command line spells them, and what each takes and gives.
 //!
 //! Never computes with one: the trainer does. A new model is a file here that writes its layers down with [`builder::Builder`],
-//! and a row in `named`. A new family of models with sizes in their names is a type that implements [`Family`], and a line in
-//! `families!`.
+//! and a row in `named`.
 
 mod alexnet;
 pub mod builder;
-mod family;
 mod inception;
 mod lenet;
 mod mnist_cnn;
@@ -22,7 +20,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::family::Family;
 pub use self::named::NamedSpec;
 pub use self::wide_resnet::WideResNetSpec;
 use super::images::InputShape;
@@ -30,66 +27,10 @@ use super::images::InputShape;
 /// Weights, gradients and the state of an optimizer would take ten times as many bytes and more: no machine holds that.
 const MAX_PARAMETERS: u64 = 10_000_000_000;
 
-/// Makes [`ModelSpec`] of all families, so that none can be forgotten in its names, its laws, or `trainer::model::build`.
-macro_rules! families {
-    ($($(#[$doc:meta])* $name:ident($spec:ident),)+) => {
-        /// A model by its family and sizes. As text: its name, such as `wrn-16-10`.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub enum ModelSpec {
-            $($(#[$doc])* $name($spec),)+
-        }
-
-        impl ModelSpec {
-            /// The smallest model of each family: what holds for all models is tested on these.
-            pub const SMALLEST: &'static [ModelSpec] = &[$(ModelSpec::$name($spec::SMALLEST)),+];
-
-            /// The images that it is made for.
-            pub fn input(self) -> InputShape {
-                match self { $(ModelSpec::$name(spec) => spec.input(),)+ }
-            }
-
-            /// The numbers that it learns from images of this shape; nothing if they are too small for its layers.
-            pub fn parameters_at(self, input: InputShape) -> Option<u64> {
-                match self { $(ModelSpec::$name(spec) => spec.parameters(input),)+ }
-            }
-
-            /// The classes that it tells apart.
-            pub fn classes(self) -> usize {
-                match self { $(ModelSpec::$name(spec) => spec.classes(),)+ }
-            }
-        }
-
-        impl fmt::Display for ModelSpec {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self { $(ModelSpec::$name(spec) => spec.fmt(f),)+ }
-            }
-        }
-
-        impl crate::domain::setting::Named for ModelSpec {}
-
-        impl FromStr for ModelSpec {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<ModelSpec, String> {
-                $(if let Some(spec) = $spec::parse(text) {
-                    let model = ModelSpec::$name(spec);
-                    return match model.parameters() {
-                        0..=MAX_PARAMETERS => Ok(model),
-                        many => Err(format!(
-                            "`{text}` would have {} billion parameters, more than the {} billion that a machine may hold: use a \
-                             smaller one, such as {}",
-                            many / 1_000_000_000, MAX_PARAMETERS / 1_000_000_000, $spec::SMALLEST
-                        )),
-                    };
-                })+
-                Err(format!("`{text}` is not a model: use {}", [$($spec::FORM),+].join("; or ")))
-            }
-        }
-    };
-}
-
-families! {
+/// A model by its family and sizes. As text: its name, such as `wrn-16-10`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum ModelSpec {
     /// The lab's Wide ResNet.
     WideResNet(WideResNetSpec),
     /// Models with a fixed name.
@@ -100,6 +41,8 @@ families! {
 pub(super) const MAX_IMAGE_SIZE: usize = 4096;
 
 impl ModelSpec {
+    /// The smallest model of each family: what holds for all models is tested on these.
+    pub const SMALLEST: [ModelSpec; 2] = [ModelSpec::wrn(10, 1), ModelSpec::MNIST_CNN];
     /// Keras' and Horovod's CNN for handwritten digits.
     pub const MNIST_CNN: ModelSpec = ModelSpec::Named(NamedSpec::MNIST_CNN);
     /// nvcnn's AlexNet.
@@ -108,6 +51,30 @@ impl ModelSpec {
     /// The Wide ResNet of this depth and width.
     pub const fn wrn(depth: usize, width: usize) -> ModelSpec {
         ModelSpec::WideResNet(WideResNetSpec { depth, width })
+    }
+
+    /// The images that it is made for.
+    pub fn input(self) -> InputShape {
+        match self {
+            ModelSpec::WideResNet(spec) => spec.input(),
+            ModelSpec::Named(spec) => spec.0.input,
+        }
+    }
+
+    /// The numbers that it learns from images of this shape; nothing if they are too small for its layers.
+    pub fn parameters_at(self, input: InputShape) -> Option<u64> {
+        match self {
+            ModelSpec::WideResNet(spec) => spec.parameters(input),
+            ModelSpec::Named(spec) => spec.network(input).map(|network| network.parameters()),
+        }
+    }
+
+    /// The classes that it tells apart.
+    pub fn classes(self) -> usize {
+        match self {
+            ModelSpec::WideResNet(spec) => spec.classes(),
+            ModelSpec::Named(spec) => spec.0.classes,
+        }
     }
 
     /// All models with a fixed name, from small to large.
@@ -152,6 +119,37 @@ impl ModelSpec {
     }
 }
 
+impl fmt::Display for ModelSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ModelSpec::WideResNet(WideResNetSpec { depth, width }) => write!(f, "wrn-{depth}-{width}"),
+            ModelSpec::Named(spec) => spec.fmt(f),
+        }
+    }
+}
+
+impl crate::domain::setting::Named for ModelSpec {}
+
+impl FromStr for ModelSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ModelSpec, String> {
+        let sized = WideResNetSpec::parse(text).map(ModelSpec::WideResNet);
+        let model = sized.or_else(|| NamedSpec::parse(text).map(ModelSpec::Named));
+        match model.map(|model| (model, model.parameters())) {
+            Some((model, 0..=MAX_PARAMETERS)) => Ok(model),
+            Some((_, many)) => Err(format!(
+                "`{text}` would have {} billion parameters, more than the {} billion that a machine may hold: use a smaller one, such \
+                 as {}",
+                many / 1_000_000_000,
+                MAX_PARAMETERS / 1_000_000_000,
+                ModelSpec::SMALLEST[0]
+            )),
+            None => Err(format!("`{text}` is not a model: use {}; or {}", WideResNetSpec::FORM, NamedSpec::FORM)),
+        }
+    }
+}
+
 super::named::as_text!(ModelSpec);
 
 #[cfg(test)]
@@ -178,7 +176,7 @@ mod tests {
 
     #[test]
     fn every_name_is_read_back() {
-        for spec in ModelSpec::SMALLEST.iter().copied().chain(ModelSpec::named()) {
+        for spec in ModelSpec::SMALLEST.into_iter().chain(ModelSpec::named()) {
             assert_eq!(spec.to_string().parse(), Ok(spec));
             assert!(spec.input().numbers() > 0 && spec.classes() > 1, "{spec}");
             assert_eq!(serde_json::to_value(spec).unwrap(), spec.to_string());

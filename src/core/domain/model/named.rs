@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::builder::{Builder, Definition};
-use super::family::Family;
 use super::network::Network;
 use super::{alexnet, inception, lenet, mnist_cnn, resnet, trivial, vgg};
 use crate::domain::images::InputShape;
@@ -21,9 +20,11 @@ static DEFINITIONS: [&Definition; 8] = [
 
 /// A row of `DEFINITIONS`.
 #[derive(Clone, Copy)]
-pub struct NamedSpec(&'static Definition);
+pub struct NamedSpec(pub(super) &'static Definition);
 
 impl NamedSpec {
+    /// Their names, for messages.
+    pub(super) const FORM: &'static str = "mnist-cnn, lenet, trivial, alexnet, resnet50, resnet101, inception3 or vgg16";
     pub const MNIST_CNN: NamedSpec = NamedSpec(&mnist_cnn::MNIST_CNN);
     pub const ALEXNET: NamedSpec = NamedSpec(&alexnet::ALEXNET);
 
@@ -41,26 +42,9 @@ impl NamedSpec {
     pub fn network(self, input: InputShape) -> Option<Network> {
         Builder::build(input, self.0.classes, self.0.features)
     }
-}
 
-impl Family for NamedSpec {
-    const FORM: &'static str = "mnist-cnn, lenet, trivial, alexnet, resnet50, resnet101, inception3 or vgg16";
-    const SMALLEST: NamedSpec = NamedSpec::MNIST_CNN;
-
-    fn parse(name: &str) -> Option<NamedSpec> {
+    pub(super) fn parse(name: &str) -> Option<NamedSpec> {
         NamedSpec::all().find(|spec| spec.0.name == name)
-    }
-
-    fn input(self) -> InputShape {
-        self.0.input
-    }
-
-    fn classes(self) -> usize {
-        self.0.classes
-    }
-
-    fn parameters(self, input: InputShape) -> Option<u64> {
-        self.network(input).map(|network| network.parameters())
     }
 }
 
@@ -87,6 +71,7 @@ impl fmt::Display for NamedSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::model::ModelSpec;
 
     #[test]
     fn every_name_is_in_the_message_that_lists_them() {
@@ -108,7 +93,7 @@ mod tests {
             ("vgg16", 138_357_544),
         ];
         for (spec, (name, parameters)) in NamedSpec::all().zip(published) {
-            assert_eq!((spec.to_string().as_str(), spec.parameters(spec.input())), (name, Some(parameters)));
+            assert_eq!((spec.to_string().as_str(), ModelSpec::Named(spec).parameters()), (name, parameters));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::builder::{Builder, Definition};
 use super::network::{Value, side};
 use crate::domain::images::InputShape;
 
-const IMAGENET: InputShape = InputShape { channels: 3, height: 224, width: 224 };
+const IMAGENET: InputShape = InputShape::photo(224);
 
 pub const RESNET50: Definition =
     Definition { name: "resnet50", input: IMAGENET, classes: 1000, features: |net, images| resnet(net, images, [3, 4, 6, 3]) };

@@ -4,8 +4,7 @@ use super::builder::{Builder, Definition};
 use super::network::Value;
 use crate::domain::images::InputShape;
 
-pub const TRIVIAL: Definition =
-    Definition { name: "trivial", input: InputShape { channels: 3, height: 224, width: 224 }, classes: 1000, features: trivial };
+pub const TRIVIAL: Definition = Definition { name: "trivial", input: InputShape::photo(224), classes: 1000, features: trivial };
 
 fn trivial(net: &mut Builder, images: Value) -> Value {
     let x = net.flatten(images);

@@ -4,8 +4,7 @@ use super::builder::{Builder, Definition};
 use super::network::{Value, side};
 use crate::domain::images::InputShape;
 
-pub const VGG16: Definition =
-    Definition { name: "vgg16", input: InputShape { channels: 3, height: 224, width: 224 }, classes: 1000, features: vgg16 };
+pub const VGG16: Definition = Definition { name: "vgg16", input: InputShape::photo(224), classes: 1000, features: vgg16 };
 
 fn vgg16(net: &mut Builder, images: Value) -> Value {
     let groups: [&[usize]; 5] = [&[64, 64], &[128, 128], &[256, 256, 256], &[512, 512, 512], &[512, 512, 512]];

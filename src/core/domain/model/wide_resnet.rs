@@ -1,8 +1,5 @@
 //! The lab's Wide ResNets, by depth and width.
 
-use std::fmt;
-
-use super::family::Family;
 use crate::domain::images::{FASHION_MNIST, InputShape};
 
 /// A Wide ResNet: depth 6n+4, and the factor on its filters.
@@ -12,28 +9,30 @@ pub struct WideResNetSpec {
     pub width: usize,
 }
 
-impl Family for WideResNetSpec {
-    const FORM: &'static str =
+impl WideResNetSpec {
+    /// How the names look, with examples, for messages.
+    pub(super) const FORM: &'static str =
         "wrn-DEPTH-WIDTH with a depth of 6n+4 up to 1000 and a width up to 64, such as wrn-10-1 or wrn-16-10";
-    const SMALLEST: WideResNetSpec = WideResNetSpec { depth: 10, width: 1 };
 
-    fn parse(name: &str) -> Option<WideResNetSpec> {
+    pub(super) fn parse(name: &str) -> Option<WideResNetSpec> {
         let (depth, width) = name.strip_prefix("wrn-")?.split_once('-')?;
         let (depth, width): (usize, usize) = (depth.parse().ok()?, width.parse().ok()?);
         let fits = (10..=1000).contains(&depth) && (depth - 4).is_multiple_of(6) && (1..=64).contains(&width);
         fits.then_some(WideResNetSpec { depth, width })
     }
 
-    fn input(self) -> InputShape {
+    /// The images that it is made for.
+    pub fn input(self) -> InputShape {
         FASHION_MNIST
     }
 
-    fn classes(self) -> usize {
+    /// The classes that it tells apart.
+    pub fn classes(self) -> usize {
         10
     }
 
     /// Each convolution has a bias, and a batch norm behind it that scales and shifts; none is behind those of the shortcuts.
-    fn parameters(self, input: InputShape) -> Option<u64> {
+    pub(super) fn parameters(self, input: InputShape) -> Option<u64> {
         /// Two poolings halve height and width each.
         const LEAST: usize = 4;
         let (blocks, width) = ((self.depth as u64 - 4) / 6, self.width as u64);
@@ -45,11 +44,5 @@ impl Family for WideResNetSpec {
         let (last, classes) = (64 * width, self.classes() as u64);
         let convolutions = conv_norm(input.channels as u64, 16) + groups.map(of_group).iter().sum::<u64>();
         (input.height.min(input.width) >= LEAST).then_some(convolutions + last * classes + classes)
-    }
-}
-
-impl fmt::Display for WideResNetSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "wrn-{}-{}", self.depth, self.width)
     }
 }

@@ -4,7 +4,7 @@
 use crate::domain::benchmark::table::precision;
 use crate::domain::bounds::{MAX_BATCH_SIZE, MAX_EPOCHS, MAX_RANKS};
 use crate::domain::job::TrainingJob;
-use crate::domain::setting::{Setting, Unit, Values};
+use crate::domain::setting::{Setting, Unit, Value, Values};
 use crate::domain::step::Step;
 use crate::domain::units;
 
@@ -59,6 +59,16 @@ fn commit_problem(job: &TrainingJob) -> Option<String> {
 }
 
 type Row = Setting<TrainingJob>;
+
+/// What a run gets only if it is asked for: its launcher is told, and not the trainer.
+const fn resource(
+    flag: &'static str,
+    value_name: &'static str,
+    help: &'static str,
+    field: fn(&mut TrainingJob) -> &mut dyn Value,
+) -> Row {
+    Row::new(flag, value_name, help, field).or("none").for_launcher()
+}
 
 pub static SETTINGS: [Row; 34] = [
     Row::new("np", "N", "Number of ranks", |job| &mut job.resources.np)
@@ -149,65 +159,49 @@ pub static SETTINGS: [Row; 34] = [
         .labelled("checkpoints", "on or off")
         .with_off("no-checkpointing", "Keep none: the run cannot be continued")
         .program("use-checkpointing"),
-    Row::new("hosts", "HOSTS", "Hosts, as mpirun takes them: host:slots,...", |job| &mut job.resources.hosts)
-        .labelled("hosts", "host:slots,..., or none")
-        .or("none")
-        .for_launcher(),
-    Row::new("hostfile", "FILE", "An mpirun host file", |job| &mut job.resources.hostfile)
-        .labelled("host file", "a file, or none")
-        .or("none")
-        .for_launcher(),
-    Row::new(
+    resource("hosts", "HOSTS", "Hosts, as mpirun takes them: host:slots,...", |job| &mut job.resources.hosts)
+        .labelled("hosts", "host:slots,..., or none"),
+    resource("hostfile", "FILE", "An mpirun host file", |job| &mut job.resources.hostfile)
+        .labelled("host file", "a file, or none"),
+    resource(
         "network-interface",
         "NAMES",
         "The way from host to host: interfaces such as eth0, or networks such as 10.0.0.0/8, separated by commas",
         |job| &mut job.resources.network_interface,
     )
-    .labelled("network", "such as eth0 or 10.0.0.0/8, or none")
-    .or("none")
-    .for_launcher(),
-    Row::new(
+    .labelled("network", "such as eth0 or 10.0.0.0/8, or none"),
+    resource(
         "start-timeout",
         "H:MM:SS",
         "End the run if not every rank has reported after this time [default: 2 minutes where hosts are named, else none]",
         |job| &mut job.resources.start_timeout_s,
     )
     .labelled("start timeout", "such as 0:00:30, or none")
-    .or("none")
-    .written_in(Unit::SECONDS)
-    .for_launcher(),
-    Row::new("time-limit", "H:MM:SS", "Stop the run after this time, such as 0:10:00 or 600 (seconds)", |job| {
+    .written_in(Unit::SECONDS),
+    resource("time-limit", "H:MM:SS", "Stop the run after this time, such as 0:10:00 or 600 (seconds)", |job| {
         &mut job.resources.time_limit_s
     })
     .labelled("time limit", "such as 0:10:00, or none")
-    .or("none")
-    .written_in(Unit::SECONDS)
-    .for_launcher(),
-    Row::new(
+    .written_in(Unit::SECONDS),
+    resource(
         "min-np",
         "N",
         "If ranks are lost, go on from the last checkpoint with those that are left, down to this number (elastic)",
         |job| &mut job.resources.min_np,
     )
     .labelled("min np (elastic)", "ranks to go on with, or none")
-    .or("none")
-    .checked(min_np_problem)
-    .for_launcher(),
-    Row::new(
+    .checked(min_np_problem),
+    resource(
         "max-np",
         "N",
         "With --host-discovery-script: go on with more ranks, up to this number, when there are more slots [default: np]",
         |job| &mut job.resources.max_np,
     )
-    .labelled("max np (elastic)", "ranks at most, or none")
-    .or("none")
-    .for_launcher(),
-    Row::new("reset-limit", "N", "How often a run with --min-np may go on after it lost ranks [default: 10]", |job| {
+    .labelled("max np (elastic)", "ranks at most, or none"),
+    resource("reset-limit", "N", "How often a run with --min-np may go on after it lost ranks [default: 10]", |job| {
         &mut job.resources.reset_limit
     })
-    .labelled("reset limit", "resets, or none for 10")
-    .or("none")
-    .for_launcher(),
+    .labelled("reset limit", "resets, or none for 10"),
     Row::new(
         "commit-every",
         "N",
@@ -217,52 +211,40 @@ pub static SETTINGS: [Row; 34] = [
     .labelled("commit every", "steps, or none")
     .or("none")
     .checked(commit_problem),
-    Row::new(
+    resource(
         "host-discovery-script",
         "FILE",
         "A program that prints the hosts that there are now, a line `host:slots` each. It is asked again while the run goes on",
         |job| &mut job.resources.host_discovery_script,
     )
-    .labelled("host discovery", "a program, or none")
-    .or("none")
-    .for_launcher(),
-    Row::new(
+    .labelled("host discovery", "a program, or none"),
+    resource(
         "elastic-timeout",
         "TIME",
         "With --host-discovery-script: wait so long for --min-np slots [default: 10:00]",
         |job| &mut job.resources.elastic_timeout_s,
     )
     .labelled("elastic timeout", "H:MM:SS or seconds, or none")
-    .or("none")
-    .written_in(Unit::SECONDS)
-    .for_launcher(),
+    .written_in(Unit::SECONDS),
     Row::switch("slurm", "Submit it to Slurm as a batch job, and follow it through the queue", |job| &mut job.resources.slurm)
         .labelled("Slurm job", "on or off")
         .with_off("no-slurm", "Start it here, or in the allocation that this is in")
         .for_launcher(),
-    Row::new("nodes", "N", "With --slurm: on how many nodes [default: as Slurm likes]", |job| &mut job.resources.nodes)
-        .labelled("Slurm nodes", "nodes, or none")
-        .or("none")
-        .for_launcher(),
-    Row::new("gpus-per-node", "N", "With --slurm: GPUs on each node [default: none is asked for]", |job| {
+    resource("nodes", "N", "With --slurm: on how many nodes [default: as Slurm likes]", |job| &mut job.resources.nodes)
+        .labelled("Slurm nodes", "nodes, or none"),
+    resource("gpus-per-node", "N", "With --slurm: GPUs on each node [default: none is asked for]", |job| {
         &mut job.resources.gpus_per_node
     })
-    .labelled("Slurm GPUs/node", "GPUs, or none")
-    .or("none")
-    .for_launcher(),
-    Row::new("partition", "NAME", "With --slurm: the partition, as `sinfo` lists them [default: Slurm's own]", |job| {
+    .labelled("Slurm GPUs/node", "GPUs, or none"),
+    resource("partition", "NAME", "With --slurm: the partition, as `sinfo` lists them [default: Slurm's own]", |job| {
         &mut job.resources.partition
     })
-    .labelled("Slurm partition", "a partition, or none")
-    .or("none")
-    .for_launcher(),
-    Row::new("account", "NAME", "With --slurm: the account that the job is booked on [default: Slurm's own]", |job| {
+    .labelled("Slurm partition", "a partition, or none"),
+    resource("account", "NAME", "With --slurm: the account that the job is booked on [default: Slurm's own]", |job| {
         &mut job.resources.account
     })
-    .labelled("Slurm account", "an account, or none")
-    .or("none")
-    .for_launcher(),
-    Row::new(
+    .labelled("Slurm account", "an account, or none"),
+    resource(
         "link",
         "SPEED",
         "Give each rank a network of this speed, made on this machine without root, such as 200mbit or 1gbit",
@@ -270,9 +252,7 @@ pub static SETTINGS: [Row; 34] = [
     )
     .labelled("link per rank", "such as 1gbit, or none")
     .stepped(Values::Names(SPEEDS))
-    .or("none")
-    .written_in(Unit::SPEED)
-    .for_launcher(),
+    .written_in(Unit::SPEED),
 ];
 
 /// The row of this flag, which a test proves to be there.

@@ -38,10 +38,7 @@ fn named(word: &str) -> String {
     };
     let (flag, after) = flag.split_at(flag.find(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).unwrap_or(flag.len()));
     // Flags of other programs are left alone: torchrun's `--nproc-per-node` is no setting of ours.
-    match known(&flag.replace('_', "-")) {
-        Some(label) => format!("{before}{label}{after}"),
-        None => word.to_owned(),
-    }
+    known(&flag.replace('_', "-")).map_or(word.to_owned(), |label| format!("{before}{label}{after}"))
 }
 
 /// Settings of the other workloads that no learner would guess from the flag or from the name in the record.

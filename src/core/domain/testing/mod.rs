@@ -1,10 +1,20 @@
-//! Sample reports for the tests of every package.
+//! Sample reports and settings for the tests of every package.
 
+use std::ops::Range;
+
+use serde_json::Map;
+
+use super::benchmark::{BenchmarkSpec, IterationReport, NumberFormat, Style};
+use super::collective::{AllreduceReport, CollectivesSpec, Message, MessageReport};
+use super::command::CommandSpec;
 use super::event::{ConfigReport, EpochReport, Metrics, TopologyReport};
+use super::job::{Resources, TrainingJob};
+use super::model::ModelSpec;
 use super::phase::{Phase, PhaseSeconds};
 use super::pipeline::PipelineReport;
 use super::step::StepSet;
 use super::topology::Topology;
+use super::training::{DataSource, TrainingSpec};
 
 impl TopologyReport {
     /// Of a process on a CPU.
@@ -84,6 +94,115 @@ impl PipelineReport {
             threads_waited,
             mirrored: 0,
             accurate: 0,
+        }
+    }
+}
+
+impl TrainingJob {
+    /// A small run on two ranks.
+    pub fn sample() -> TrainingJob {
+        TrainingJob { resources: Resources::ranks(2), workload: TrainingSpec::sample() }
+    }
+}
+
+impl TrainingSpec {
+    /// A small training.
+    pub fn sample() -> TrainingSpec {
+        TrainingSpec {
+            steps: StepSet::ALL,
+            epochs: 3,
+            batch_size: 64,
+            base_lr: 0.01,
+            momentum: 0.9,
+            wd: 5e-6,
+            target_accuracy: 0.85,
+            patience: 2,
+            warmup_epochs: 5.0,
+            model: ModelSpec::wrn(10, 1),
+            data: DataSource::Auto,
+            train_images: Some(12_000),
+            validation_images: Some(1_000),
+            checkpointing: true,
+            commit_every: None,
+            seed: 1,
+            precision: NumberFormat::default(),
+            trainer_flags: Vec::new(),
+            newer: Map::new(),
+        }
+    }
+}
+
+impl CommandSpec {
+    /// Of this line, without quotes in it.
+    pub fn sample(line: &str) -> CommandSpec {
+        let argv = line.split(' ').map(String::from).collect();
+        CommandSpec { argv, directory: "/work".into(), patterns: Vec::new(), tensorboard: None, inspect: false }
+    }
+}
+
+impl CollectivesSpec {
+    /// Two methods at three sizes.
+    pub fn sample() -> CollectivesSpec {
+        CollectivesSpec {
+            methods: vec!["ring".into(), "mpi".into()],
+            max_bytes: 1 << 20,
+            factor: 32,
+            log_bytes: Some(1 << 10),
+            ..CollectivesSpec::usual(2)
+        }
+    }
+}
+
+impl AllreduceReport {
+    /// One that took a millisecond.
+    pub fn sample() -> AllreduceReport {
+        AllreduceReport {
+            method: "ring".into(),
+            bytes: 1024,
+            elements: 256,
+            iterations: 20,
+            mean_s: 1e-3,
+            median_s: 1e-3,
+            min_s: 9e-4,
+            max_s: 2e-3,
+            wrong: Some(0),
+        }
+    }
+}
+
+impl MessageReport {
+    /// A message of a schedule as it should be logged, after a microsecond.
+    pub fn of((round, sent): (usize, &Message)) -> MessageReport {
+        let (Range { start, end }, operation) = (sent.range.clone(), sent.operation);
+        MessageReport { round, from: sent.from, to: sent.to, start, end, operation, began_s: 0.0, ended_s: 1e-6 }
+    }
+}
+
+impl BenchmarkSpec {
+    /// A short one.
+    pub fn sample() -> BenchmarkSpec {
+        BenchmarkSpec {
+            batch_size: 64,
+            warmup_batches: 1,
+            batches_per_iteration: 2,
+            iterations: 3,
+            ..BenchmarkSpec::of_style(Style::Horovod, ModelSpec::wrn(10, 1))
+        }
+    }
+}
+
+impl IterationReport {
+    /// 128 images of this rank in a second.
+    pub fn sample(iteration: usize) -> IterationReport {
+        IterationReport {
+            iteration,
+            of: 10,
+            batches: 2,
+            images: 128,
+            seconds: 1.0,
+            images_per_sec: 256.0,
+            loss: 2.3,
+            phases: PhaseSeconds::from([(Phase::Training, 1.0), (Phase::AllreduceExposed, 0.25)]),
         }
     }
 }

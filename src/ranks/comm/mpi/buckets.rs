@@ -10,7 +10,6 @@ use ::mpi::collective::{SystemOperation, UnsafeUserOperation};
 use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::CommunicatorCollectives as _;
 
-use super::chunks::{CACHED, MESSAGE};
 use super::operation::Operations;
 use super::request::{Memory, Request};
 use super::shared_average::SharedAverage;
@@ -21,6 +20,13 @@ use crate::comm::nccl::Nccl;
 use crate::comm::region::Region;
 use crate::comm::signature::Signature;
 
+/// Elements in one MPI call, which counts in i32. Long enough that the cost of a call is nothing beside its transfer.
+pub(super) const MESSAGE: usize = 4 << 20;
+
+/// Elements summed in one go. Short enough that the sum is still in the core's cache when it is copied back, which makes
+/// long sums twice as fast as chunks of 16 MiB. Long enough that a message's latency is little beside it.
+pub(super) const CACHED: usize = 128 << 10;
+
 /// All buckets between two calls of `finish_allreduces`.
 pub(super) struct Buckets {
     operations: Operations,
@@ -28,7 +34,7 @@ pub(super) struct Buckets {
     /// What all ranks started before they last finished.
     agreed: Vec<Terms>,
     /// What this rank has started since.
-    started: Vec<Terms>,
+    pub(super) started: Vec<Terms>,
     /// Memory for buckets that need no message.
     pub(super) shared: Option<SharedAverage>,
     /// Buckets that wait for the end. First, the part of `started` that departs from `agreed`: other ranks may have started
@@ -36,21 +42,21 @@ pub(super) struct Buckets {
     /// nothing. Second, the last bucket, which has nothing left to overlap with: once all ranks are there, MPI's blocking
     /// call is faster. Third, those in shared memory, which are the work of the ranks themselves: there is nothing to send meanwhile.
     deferred: Vec<(Region, Region, Compression)>,
-    in_flight: VecDeque<InFlight>,
+    pub(super) in_flight: VecDeque<InFlight>,
     /// Buffers to reuse.
     spare: Vec<Vec<u16>>,
 }
 
 /// What the ranks must agree on of a bucket.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Terms {
+pub(super) struct Terms {
     length: usize,
     compression: Compression,
     is_shared: bool,
 }
 
 /// A bucket in flight, or one message of a long bucket.
-struct InFlight {
+pub(super) struct InFlight {
     /// Its place among those that were started.
     bucket: usize,
     target: Region,
@@ -161,14 +167,6 @@ impl Buckets {
         self.in_flight.clear();
     }
 
-    pub(super) fn are_started(&self) -> bool {
-        !self.started.is_empty()
-    }
-
-    pub(super) fn are_in_flight(&self) -> bool {
-        !self.in_flight.is_empty()
-    }
-
     /// Makes progress. One test moves all requests as far as MPI can, and they complete in order.
     pub(super) fn progress(&mut self) {
         while self.in_flight.front_mut().is_some_and(InFlight::test) {
@@ -228,7 +226,7 @@ impl Buckets {
 
     /// Of two ranks, the operation by which MPI's results are averages already.
     pub(super) fn mean_of_two(&self) -> Option<&'static UnsafeUserOperation> {
-        (self.ranks == 2).then(|| self.operations.mean_of_two())
+        (self.ranks == 2).then_some(self.operations.mean_of_two)
     }
 
     /// The first request is complete: write the average to where the caller wants it.

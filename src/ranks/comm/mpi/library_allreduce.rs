@@ -12,6 +12,7 @@ use ::mpi::ffi::{
 use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::{Communicator as _, CommunicatorCollectives as _};
 
+use super::MpiComm;
 use crate::domain::collective::MpiAlgorithm;
 
 /// Numbers in one call, which counts in i32.
@@ -27,31 +28,27 @@ pub struct LibraryAllreduce<'a> {
     _connected: PhantomData<&'a ()>,
 }
 
-impl<'a> LibraryAllreduce<'a> {
-    /// With the algorithm that the library picks.
+impl MpiComm {
+    /// MPI_Allreduce without a negotiation, with the algorithm that the library picks, or with this one.
     ///
     /// # Collective
-    /// All ranks (MPI_Comm_dup).
-    pub(super) fn new(world: &'a SimpleCommunicator) -> LibraryAllreduce<'a> {
-        LibraryAllreduce { comm: world.duplicate(), _connected: PhantomData }
-    }
-
-    /// With this algorithm.
-    ///
-    /// # Collective
-    /// All ranks, which run the same library and so succeed or fail together.
+    /// All ranks (MPI_Comm_dup), which run the same library and so succeed or fail together.
     ///
     /// # Errors
-    /// Why the library cannot be told, in one sentence.
-    pub(super) fn forced(world: &'a SimpleCommunicator, algorithm: MpiAlgorithm) -> Result<LibraryAllreduce<'a>, String> {
+    /// Why the library cannot be told its algorithm, in one sentence.
+    pub fn library_allreduce(&self, forced: Option<MpiAlgorithm>) -> Result<LibraryAllreduce<'_>, String> {
+        let make = || LibraryAllreduce { comm: self.world.duplicate(), _connected: PhantomData };
+        let Some(algorithm) = forced else { return Ok(make()) };
         let tools = Tools::start()?;
         tools.set(DYNAMIC_RULES, 1)?;
         tools.set(ALGORITHM, algorithm.number())?;
-        let made = LibraryAllreduce::new(world);
+        let made = make();
         tools.set(ALGORITHM, 0)?;
         Ok(made)
     }
+}
 
+impl LibraryAllreduce<'_> {
     /// The sum of all ranks' `source`, into `target`.
     ///
     /// # Collective

@@ -4,7 +4,6 @@
 //! That is the right answer here, because no collective can go on without one of its ranks.
 
 mod buckets;
-mod chunks;
 mod gpu_allreduce;
 mod gpu_transport;
 mod library_allreduce;
@@ -27,8 +26,7 @@ use ::mpi::environment::{self, Universe};
 use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::{Communicator as _, CommunicatorCollectives as _, Equivalence, Root as _};
 
-use self::buckets::Buckets;
-use self::chunks::{CACHED, MESSAGE};
+use self::buckets::{Buckets, CACHED, MESSAGE};
 pub use self::gpu_allreduce::GpuAllreduce;
 pub use self::library_allreduce::LibraryAllreduce;
 use self::negotiation::Negotiation;
@@ -45,7 +43,6 @@ use super::nccl::{Gpu, Nccl};
 use super::region::Region;
 use super::signature::Signature;
 use super::stall::StallLimits;
-use crate::domain::collective::MpiAlgorithm;
 use crate::domain::topology::{LocalRank, Rank, Topology, WorldSize};
 
 /// All processes of one mpirun. Dropping it finalizes MPI, which waits for the other ranks to do so too.
@@ -133,43 +130,19 @@ impl MpiComm {
         })
     }
 
-    /// For messages from rank to rank, which no other call gets in the way of.
-    ///
-    /// # Collective
-    /// All ranks.
-    pub fn point_to_point(&self) -> MpiPoint<'_> {
-        MpiPoint::new(&self.world)
-    }
-
-    /// MPI_Allreduce without a negotiation, with the algorithm that the library picks, or with this one.
-    ///
-    /// # Collective
-    /// All ranks.
-    ///
-    /// # Errors
-    /// Why the library cannot be told its algorithm, in one sentence.
-    pub fn library_allreduce(&self, forced: Option<MpiAlgorithm>) -> Result<LibraryAllreduce<'_>, String> {
-        match forced {
-            Some(algorithm) => LibraryAllreduce::forced(&self.world, algorithm),
-            None => Ok(LibraryAllreduce::new(&self.world)),
-        }
-    }
-
     /// [`Negotiation::agree`]. After a mismatch, buckets in flight will never arrive, and that is a failure for good.
     fn negotiate(&self, signature: Signature) -> Result<Wait, CommError> {
-        let error = match self.negotiation.agree(signature) {
-            Ok(wait) => return Ok(wait),
-            Err(error) => error,
-        };
-        let mut buckets = self.buckets.borrow_mut();
-        let is_final = self.negotiation.failure().is_some() || buckets.are_in_flight();
-        buckets.abandon();
-        Err(if is_final { self.fail(error) } else { error })
+        self.negotiation.agree(signature).map_err(|error| {
+            let mut buckets = self.buckets.borrow_mut();
+            let is_final = self.negotiation.failure().is_some() || !buckets.in_flight.is_empty();
+            buckets.abandon();
+            if is_final { self.fail(error) } else { error }
+        })
     }
 
     /// [`Self::negotiate`], for a collective of its own: not between the start of buckets and their end.
     fn enter(&self, signature: Signature) -> Result<(), CommError> {
-        if self.buckets.borrow().are_started() {
+        if !self.buckets.borrow().started.is_empty() {
             return Err(CommError::Mismatch(format!("rank {} {signature} before finish_allreduces", self.topology.rank)));
         }
         self.negotiate(signature).map(|_| ())
@@ -296,10 +269,7 @@ impl Communicator for MpiComm {
             gpu.make_compute_wait().map_err(|error| self.fail(error))?;
         }
         // Sync point: the host waits for the other ranks. For the GPU it waits only if that is a whole step behind.
-        self.wait_for_data(&mut wait, || match self.gpu.get() {
-            Some(gpu) => Ok(buckets.have_arrived() && gpu.is_previous_done()?),
-            None => Ok(buckets.have_arrived()),
-        })
+        self.wait_for_data(&mut wait, || Ok(buckets.have_arrived() && self.gpu.get().map_or(Ok(true), Nccl::is_previous_done)?))
     }
 
     fn broadcast(&self, buffer: &mut [f32], root: Rank) -> Result<(), CommError> {

@@ -69,7 +69,7 @@ impl Negotiation {
         }
         let mut inspector = self.inspector.borrow_mut();
         self.number.set(self.number.get() + 1);
-        let mut wait = inspector.begin(self.number.get(), signature);
+        let mut wait = Wait::new(self.number.get(), signature, inspector.limits.warning);
 
         let words = signature.to_words();
         let mut message = Vec::with_capacity(2 * WORDS + 1);
@@ -85,10 +85,8 @@ impl Negotiation {
         if answer[2 * WORDS] != 0 {
             inspector.receive();
         }
-        match (0..WORDS).all(|at| answer[at] == !answer[WORDS + at]) {
-            true => Ok(wait),
-            false => Err(self.mismatch(signature)),
-        }
+        let are_equal = (0..WORDS).all(|at| answer[at] == !answer[WORDS + at]);
+        if are_equal { Ok(wait) } else { Err(self.mismatch(signature)) }
     }
 
     /// Which ranks are about to do what, where they disagree. All ranks come here together.

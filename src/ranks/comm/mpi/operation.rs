@@ -14,7 +14,9 @@ use crate::comm::compression::Half;
 pub(super) struct Operations {
     fp16: &'static UnsafeUserOperation,
     bf16: &'static UnsafeUserOperation,
-    mean: &'static UnsafeUserOperation,
+    /// The mean over exactly two ranks. Whatever algorithm MPI picks, it combines two numbers once, so the mean needs no pass
+    /// of its own. The bits are those of the sum, halved.
+    pub(super) mean_of_two: &'static UnsafeUserOperation,
 }
 
 impl Operations {
@@ -22,14 +24,8 @@ impl Operations {
     pub(super) fn register() -> Operations {
         // SAFETY: all commute. The first two are used with MPI_UINT16_T alone (`sum` is for u16), the third with MPI_FLOAT.
         let operations = unsafe { [add_fp16, add_bf16, halve_sum].map(|function| UnsafeUserOperation::commutative(function)) };
-        let [fp16, bf16, mean] = operations.map(|operation| &*Box::leak(Box::new(operation)));
-        Operations { fp16, bf16, mean }
-    }
-
-    /// The mean over exactly two ranks. Whatever algorithm MPI picks, it combines two numbers once, so the mean needs no pass
-    /// of its own. The bits are those of the sum, halved.
-    pub(super) fn mean_of_two(self) -> &'static UnsafeUserOperation {
-        self.mean
+        let [fp16, bf16, mean_of_two] = operations.map(|operation| &*Box::leak(Box::new(operation)));
+        Operations { fp16, bf16, mean_of_two }
     }
 
     /// The sum of numbers in this format, each one u16.

@@ -13,6 +13,7 @@ use ::mpi::ffi::{
 use ::mpi::topology::SimpleCommunicator;
 use ::mpi::traits::{AsRaw as _, Communicator as _, CommunicatorCollectives as _};
 
+use super::MpiComm;
 use crate::comm::error::CommError;
 use crate::comm::p2p::{Part, PointToPoint, Round, Times, now};
 use crate::domain::collective::Operation;
@@ -32,13 +33,17 @@ struct Requests {
     copies: Vec<MPI_Request>,
 }
 
-impl<'a> MpiPoint<'a> {
+impl MpiComm {
+    /// For messages from rank to rank, which no other call gets in the way of.
+    ///
     /// # Collective
     /// All ranks (MPI_Comm_dup).
-    pub(super) fn new(world: &'a SimpleCommunicator) -> MpiPoint<'a> {
-        MpiPoint { comm: world.duplicate(), requests: RefCell::default(), _connected: PhantomData }
+    pub fn point_to_point(&self) -> MpiPoint<'_> {
+        MpiPoint { comm: self.world.duplicate(), requests: RefCell::default(), _connected: PhantomData }
     }
+}
 
+impl MpiPoint<'_> {
     /// Starts to send the numbers from `start` on.
     // SAFETY: the caller keeps them there, and unchanged, until the request is complete.
     unsafe fn send(&self, part: &Part, start: *const f32) -> MPI_Request {

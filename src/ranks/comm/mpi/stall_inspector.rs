@@ -16,7 +16,7 @@ use super::request::Request;
 use crate::comm::call;
 use crate::comm::error::CommError;
 use crate::comm::signature::{Signature, WORDS, mismatch_of};
-use crate::comm::stall::{Stall, StallLimits, Starved};
+use crate::comm::stall::{Stall, StallLimits};
 use crate::domain::topology::{Rank, Topology};
 
 /// Time for the others to answer. They look every millisecond and messages take less, but a core may be busy.
@@ -28,7 +28,7 @@ pub(super) struct StallInspector {
     /// A communicator of its own, so that its messages are not taken for anything else.
     messages: SimpleCommunicator,
     rank: Rank,
-    limits: StallLimits,
+    pub(super) limits: StallLimits,
     pub(super) on_warning: Box<dyn Fn(&str)>,
     /// The last collective that each rank said it waits in, and its number.
     heard: Vec<Option<(u64, Signature)>>,
@@ -52,7 +52,8 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    fn new(number: u64, signature: Signature, warning: Duration) -> Wait {
+    /// The `number`th collective of all ranks is about to begin, and warns of ranks that are missing for so long.
+    pub(super) fn new(number: u64, signature: Signature, warning: Duration) -> Wait {
         Wait {
             number,
             signature,
@@ -66,10 +67,10 @@ impl Wait {
     }
 
     /// What counts of the time that has passed: it asks once a second, and not at all in a short wait.
-    fn fair(&mut self, passed: Duration, starved: Starved) -> Duration {
+    fn fair(&mut self, passed: Duration, starved: fn() -> Duration) -> Duration {
         if passed >= self.next_look {
             self.next_look = passed + LOOK_EVERY;
-            let total = (starved.0)();
+            let total = starved();
             self.starved = total.saturating_sub(*self.starved_before.get_or_insert(total));
         }
         passed.saturating_sub(self.starved)
@@ -87,11 +88,6 @@ impl StallInspector {
     ) -> StallInspector {
         let heard = vec![None; topology.size.0];
         StallInspector { messages: world.duplicate(), rank: topology.rank, limits, on_warning, heard, sent: Vec::new() }
-    }
-
-    /// The `number`th collective of all ranks is about to begin. No communication.
-    pub(super) fn begin(&self, number: u64, signature: Signature) -> Wait {
-        Wait::new(number, signature, self.limits.warning)
     }
 
     /// Checks a wait in which so much time has `passed`: receives, tells the others, and warns when it is time.
@@ -206,10 +202,10 @@ mod tests {
     #[test]
     fn time_in_which_others_were_starved_does_not_count_as_a_wait() {
         let mut wait = Wait::new(1, Signature::from_words([0; WORDS]), Duration::from_secs(5));
-        let mut fair = |milliseconds| wait.fair(Duration::from_millis(milliseconds), Starved(half_of_each_second)).as_millis();
+        let mut fair = |milliseconds| wait.fair(Duration::from_millis(milliseconds), half_of_each_second).as_millis();
         let passed = [999, 1000, 1999, 2000, 2500, 3000, 12_000];
         assert_eq!(passed.map(&mut fair), [999, 1000, 1999, 1500, 2000, 2000, 10_500], "it looks once a second");
         let mut quiet = Wait::new(1, Signature::from_words([0; WORDS]), Duration::from_secs(5));
-        assert_eq!(quiet.fair(Duration::from_secs(12), Starved::default()), Duration::from_secs(12));
+        assert_eq!(quiet.fair(Duration::from_secs(12), || Duration::ZERO), Duration::from_secs(12));
     }
 }

@@ -5,7 +5,6 @@ mod log;
 mod plan;
 mod point;
 
-pub use self::executor::Executor;
 pub use self::log::{Log, gather};
 pub use self::plan::{Part, Plan, Round};
 pub use self::point::{PointToPoint, Times, now};

@@ -111,7 +111,9 @@ impl Round {
             ..Round::default()
         };
         round.sends_what_it_adds = overlap(&round.sends, &round.reduces);
-        round.window = window(round.sends_what_it_adds, round.reduces.len());
+        // A server has one message in flight while it adds another, and so never needs memory for all of them. But what is also
+        // sent cannot be added before it has left: then all are in flight, or two ranks might wait for each other.
+        round.window = if round.sends_what_it_adds { round.reduces.len() } else { round.reduces.len().min(2) };
         round.slots = (0..round.reduces.len()).map(|index| slot(&round.reduces, round.window, index)).collect();
         for (place, copy) in round.copies.iter().enumerate() {
             let copy = std::slice::from_ref(copy);
@@ -120,12 +122,6 @@ impl Round {
         }
         round
     }
-}
-
-/// A server has one message in flight while it adds another, and so never needs memory for all of them. But what is also sent
-/// cannot be added before it has left: then all are in flight, or two ranks might wait for each other.
-fn window(sends_what_it_adds: bool, reduces: usize) -> usize {
-    if sends_what_it_adds { reduces } else { reduces.min(2) }
 }
 
 /// Slots follow each other, each as long as the longest message that it is for.

@@ -4,23 +4,18 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// Held as long as it lives; it goes with the process, however that ends.
-pub struct Claim {
-    _lock: File,
-}
-
-impl Claim {
-    /// # Errors
-    /// The folder cannot be opened, or another training holds it.
-    pub fn take(folder: &Path) -> io::Result<Claim> {
-        let folder = File::open(folder)?;
-        match folder.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                Err(io::Error::other("another training writes to it: wait for its end, or give another one"))
-            }
-            // Not held where the file system has no locks.
-            _ => Ok(Claim { _lock: folder }),
+/// Claims a folder. It is held as long as the file lives, which goes with the process, however that ends.
+///
+/// # Errors
+/// The folder cannot be opened, or another training holds it.
+pub fn claim(folder: &Path) -> io::Result<File> {
+    let folder = File::open(folder)?;
+    match folder.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::other("another training writes to it: wait for its end, or give another one"))
         }
+        // Not held where the file system has no locks.
+        _ => Ok(folder),
     }
 }
 
@@ -31,12 +26,12 @@ mod tests {
     #[test]
     fn a_folder_has_one_owner_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
-        let first = Claim::take(folder.path()).unwrap();
-        let second = Claim::take(folder.path()).err().unwrap();
+        let first = claim(folder.path()).unwrap();
+        let second = claim(folder.path()).err().unwrap();
         assert!(second.to_string().contains("another training writes to it"), "{second}");
         drop(first);
-        assert!(Claim::take(folder.path()).is_ok());
-        assert!(Claim::take(&folder.path().join("gone")).is_err());
+        assert!(claim(folder.path()).is_ok());
+        assert!(claim(&folder.path().join("gone")).is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "it leaves nothing there");
     }
 }

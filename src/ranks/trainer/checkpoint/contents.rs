@@ -29,18 +29,6 @@ pub struct Checkpoint {
     pub metadata: BTreeMap<String, String>,
 }
 
-/// A file that is complete: it was written or read to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    pub path: PathBuf,
-    pub epoch: usize,
-    /// As in [`Checkpoint`].
-    pub images: usize,
-    pub bytes: u64,
-    /// [`Checkpoint::parameters_digest`].
-    pub digest: String,
-}
-
 /// A file that is not taken, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
@@ -80,18 +68,16 @@ impl Checkpoint {
         weights.for_each(|(_, (_, values))| digester.add(values));
         digester.short()
     }
-}
 
-impl Written {
-    /// As an event: `action` says whether it was written or loaded.
-    pub fn report(&self, action: CheckpointAction) -> CheckpointReport {
+    /// Of a file with so many bytes that is complete: it was written or read to its end.
+    pub(super) fn report(&self, action: CheckpointAction, path: &Path, bytes: u64) -> CheckpointReport {
         CheckpointReport {
             action,
-            path: self.path.display().to_string(),
+            path: path.display().to_string(),
             epoch: self.epoch,
             images: self.images,
-            bytes: Some(self.bytes),
-            digest: Some(self.digest.clone()),
+            bytes: Some(bytes),
+            digest: Some(self.parameters_digest()),
             note: None,
             stopped_seconds: None,
         }

@@ -9,8 +9,9 @@ use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
 use serde::Deserialize;
 use zerocopy::IntoBytes as _;
 
-use super::contents::{Checkpoint, Reason, Written};
+use super::contents::{Checkpoint, Reason};
 use super::temporary::Temporary;
+use crate::domain::event::{CheckpointAction, CheckpointReport};
 use crate::domain::units;
 use crate::host::read;
 use crate::trainer::digest::Digester;
@@ -46,7 +47,7 @@ pub struct SaveError {
 ///
 /// # Errors
 /// [`SaveError`] for a full disk, a folder that may not be written to, and the like.
-pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<Written, SaveError> {
+pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<CheckpointReport, SaveError> {
     let path = folder.join(checkpoint.place().file_name());
     let bytes = checkpoint.tensors.values().map(|(_, values)| values.len() as u64 * 4).sum();
     let fail = |cause| SaveError { path: path.clone(), bytes, cause };
@@ -56,8 +57,7 @@ pub fn save(folder: &Path, checkpoint: &Checkpoint) -> Result<Written, SaveError
     let bytes = write(&temporary.path, checkpoint).map_err(fail)?;
     std::fs::rename(&temporary.path, &path).map_err(fail)?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(fail)?;
-    let digest = checkpoint.parameters_digest();
-    Ok(Written { path, epoch: checkpoint.epoch, images: checkpoint.images, bytes, digest })
+    Ok(checkpoint.report(CheckpointAction::Written, &path, bytes))
 }
 
 fn write(path: &Path, checkpoint: &Checkpoint) -> io::Result<u64> {
@@ -129,7 +129,7 @@ struct Place {
 ///
 /// # Errors
 /// The [`Reason`] for which the file is no checkpoint, or no longer one.
-pub fn load(path: &Path) -> Result<(Checkpoint, Written), Reason> {
+pub fn load(path: &Path) -> Result<(Checkpoint, CheckpointReport), Reason> {
     if path.is_dir() {
         return Err(Reason::Folder);
     }
@@ -192,7 +192,6 @@ pub fn load(path: &Path) -> Result<(Checkpoint, Written), Reason> {
         metadata: extra.collect(),
         tensors,
     };
-    let digest = checkpoint.parameters_digest();
-    let written = Written { path: path.to_owned(), epoch: checkpoint.epoch, images: checkpoint.images, bytes: length, digest };
-    Ok((checkpoint, written))
+    let report = checkpoint.report(CheckpointAction::Loaded, path, length);
+    Ok((checkpoint, report))
 }

@@ -17,9 +17,9 @@ mod tests;
 
 use std::path::Path;
 
-pub use claim::Claim;
+pub use claim::claim;
 use contents::place_of;
-pub use contents::{Checkpoint, Reason, Refused, Written, path};
+pub use contents::{Checkpoint, Reason, Refused, path};
 pub use file::{SaveError, load, save};
 pub use temporary::sweep;
 
@@ -40,7 +40,7 @@ pub fn latest(
     up_to_epoch: usize,
     most_bytes: u64,
     mut fits: impl FnMut(&Checkpoint) -> Result<(), Reason>,
-) -> (Option<(Checkpoint, Written)>, Vec<Refused>) {
+) -> (Option<(Checkpoint, CheckpointReport)>, Vec<Refused>) {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (None, Vec::new()),
@@ -96,16 +96,11 @@ fn small_enough(path: &Path, most_bytes: u64) -> Result<(), Reason> {
 /// rank's; the others' work is gone. `digest` tells whose it is.
 pub fn inspect(folder: &Path, epoch: usize) -> CheckpointReport {
     let path = path(folder, epoch);
-    match load(&path) {
-        Ok((_, written)) => {
-            let note = format!(
-                "whole, with the weights {}: of several ranks that write it, the last to rename its file wins",
-                written.digest
-            );
-            CheckpointReport { note: Some(note), ..written.report(CheckpointAction::Inspected) }
-        }
-        Err(reason) => {
-            CheckpointReport { action: CheckpointAction::Inspected, epoch, images: 0, ..Refused { path, reason }.report() }
-        }
-    }
+    let report = load(&path).map(|(_, found)| {
+        let digest = found.digest.as_deref().unwrap_or_default();
+        let note = format!("whole, with the weights {digest}: of several ranks that write it, the last to rename its file wins");
+        CheckpointReport { note: Some(note), ..found }
+    });
+    let report = report.unwrap_or_else(|reason| CheckpointReport { epoch, images: 0, ..Refused { path, reason }.report() });
+    CheckpointReport { action: CheckpointAction::Inspected, ..report }
 }

@@ -25,7 +25,8 @@ fn defaults_are_the_original_scripts() {
     assert_eq!((config.steps, config.model), (StepSet::ALL, ModelSpec::wrn(16, 10)));
     assert!(!config.use_checkpointing && !config.events && !config.build_info && !config.synthetic);
     assert_eq!((config.train_images, config.validation_images), (None, None));
-    assert_eq!(config.stall_limits(), StallLimits::default());
+    let times = |limits: StallLimits| (limits.warning, limits.shutdown);
+    assert_eq!(times(config.stall_limits()), times(StallLimits::default()));
 }
 
 #[test]

@@ -63,19 +63,11 @@ impl Conv {
         Conv { kernel, bias: Some(state.params.get(&format!("{name}.bias"))), stride: 1, padding: [padding, padding] }
     }
 
-    /// The convolution of a network under this name.
+    /// The convolution of a network under this name. Without `bias` there is none, or it is left to whoever comes behind it.
     pub fn windowed(state: &ModelState, name: &str, window: Window, bias: bool) -> Conv {
-        Conv {
-            kernel: state.params.get(&format!("{name}.kernel")),
-            bias: bias.then(|| state.params.get(&format!("{name}.bias"))),
-            stride: window.stride as i64,
-            padding: window.padding().map(|zeros| zeros as i64),
-        }
-    }
-
-    /// Its bias, which from now on is left to whoever comes behind it.
-    pub fn take_bias(&mut self) -> Option<Tensor> {
-        self.bias.take()
+        let bias = bias.then(|| state.params.get(&format!("{name}.bias")));
+        let kernel = state.params.get(&format!("{name}.kernel"));
+        Conv::new(kernel, bias, window.stride as i64, window.padding().map(|zeros| zeros as i64))
     }
 
     /// Of its bias no gradient is computed.

@@ -30,34 +30,8 @@ struct Step {
     done_with: Vec<usize>,
 }
 
-enum Operation {
-    Images,
-    Conv(Conv),
-    /// The sum is with its second input.
-    BatchNorm {
-        norm: BatchNorm,
-        relu: bool,
-    },
-    Relu {
-        in_place: bool,
-    },
-    /// The bias that the convolution before it leaves to it, and the ReLU.
-    BiasRelu(Tensor),
-    MaxPool(Window),
-    AveragePool(Window),
-    SpatialAverage,
-    Flatten,
-    Dense(Dense),
-    /// In float32 whatever the model computes in.
-    Scores(Dense),
-    Add {
-        in_place: bool,
-    },
-    Concatenate,
-    Dropout {
-        rate: f64,
-    },
-}
+/// What a step makes of its inputs; that of the images has them.
+type Operation = Box<dyn Fn(&[&Tensor], &mut Mode<'_>) -> Tensor>;
 
 impl NetworkModel {
     pub fn new(spec: NamedSpec, network: &Network, rng: &mut ChaCha8Rng, device: Device) -> NetworkModel {
@@ -73,12 +47,11 @@ impl Model for NetworkModel {
         let places = self.steps.last().map_or(0, |last| last.result + 1);
         let mut results: Vec<Option<Tensor>> = (0..places).map(|_| None).collect();
         for step in &self.steps {
-            let inputs: Vec<&Tensor> = step.inputs.iter().filter_map(|&input| results[input].as_ref()).collect();
-            let result = match inputs[..] {
-                [] => images.shallow_clone(),
-                [x] => step.operation.of_one(x, &mut mode),
-                _ => step.operation.of_many(&inputs, &mode),
-            };
+            let mut inputs: Vec<&Tensor> = step.inputs.iter().filter_map(|&input| results[input].as_ref()).collect();
+            if inputs.is_empty() {
+                inputs.push(&images);
+            }
+            let result = (step.operation)(&inputs, &mut mode);
             for &index in &step.done_with {
                 results[index] = None;
             }
@@ -93,42 +66,6 @@ impl Model for NetworkModel {
 
     fn state_mut(&mut self) -> &mut ModelState {
         &mut self.state
-    }
-}
-
-impl Operation {
-    fn of_one(&self, x: &Tensor, mode: &mut Mode<'_>) -> Tensor {
-        let (stride, sides) =
-            (|window: &Window| [window.stride as i64; 2], |window: &Window| [window.height as i64, window.width as i64]);
-        let padding = |window: &Window| window.padding().map(|zeros| zeros as i64);
-        match self {
-            Operation::Conv(conv) => conv.forward(x),
-            Operation::BatchNorm { norm, relu } => norm.forward(x, mode, 1.0, if *relu { After::Relu } else { After::Nothing }),
-            Operation::BiasRelu(bias) => bias_relu(x, bias),
-            Operation::Relu { in_place: true } => x.shallow_clone().relu_(),
-            Operation::Relu { in_place: false } => x.relu(),
-            Operation::MaxPool(Window { height: 2, width: 2, stride: 2, .. }) => max_pool(x),
-            Operation::MaxPool(window) => x.max_pool2d(sides(window), stride(window), padding(window), [1, 1], false),
-            Operation::AveragePool(window) => x.avg_pool2d(sides(window), stride(window), padding(window), false, true, None),
-            Operation::SpatialAverage => global_mean(x),
-            Operation::Flatten => x.flatten(1, -1),
-            Operation::Dense(dense) => dense.forward(x),
-            Operation::Scores(dense) => dense.forward(&x.to_kind(Kind::Float)),
-            Operation::Dropout { rate } => match mode {
-                Mode::Training(dropout) => dropout.drop(x, *rate),
-                Mode::Evaluation => x.shallow_clone(),
-            },
-            Operation::Images | Operation::Add { .. } | Operation::Concatenate => x.shallow_clone(),
-        }
-    }
-
-    fn of_many(&self, inputs: &[&Tensor], mode: &Mode<'_>) -> Tensor {
-        match self {
-            Operation::BatchNorm { norm, .. } => norm.forward(inputs[0], mode, 1.0, After::AddRelu(inputs[1])),
-            Operation::Add { in_place: true } => inputs[0].shallow_clone().g_add_(inputs[1]),
-            Operation::Add { in_place: false } => inputs[0] + inputs[1],
-            _ => Tensor::cat(inputs, 1),
-        }
     }
 }
 
@@ -180,8 +117,9 @@ fn steps(network: &Network, state: &ModelState) -> Vec<Step> {
                     absorbed = vec![normed, before];
                     (step.operation, step.inputs) = (norm(state, name, true), vec![x, other]);
                 }
-            } else if let Some(bias) = biased_conv(network, before).and_then(|conv| take_bias(&mut steps, conv)) {
-                step.operation = Operation::BiasRelu(bias);
+            } else if let Some(Layer::Conv { name, .. }) = biased_conv(network, before).map(|conv| &network.nodes[conv].layer) {
+                let bias = state.params.get(&format!("{name}.bias"));
+                step.operation = Box::new(move |x, _| bias_relu(x[0], &bias));
             }
         }
         steps.retain(|step| !absorbed.contains(&step.result));
@@ -206,13 +144,28 @@ fn biased_conv(network: &Network, index: usize) -> Option<usize> {
     }
 }
 
-fn take_bias(steps: &mut [Step], conv: usize) -> Option<Tensor> {
-    let step = steps.iter_mut().find(|step| step.result == conv)?;
-    if let Operation::Conv(conv) = &mut step.operation { conv.take_bias() } else { None }
+/// Whether a ReLU behind this convolution adds its bias.
+fn leaves_its_bias(network: &Network, conv: usize) -> bool {
+    let takes_it = |node: &Node| node.layer == Layer::Relu && biased_conv(network, node.inputs[0]) == Some(conv);
+    network.nodes.iter().any(takes_it)
 }
 
+/// A batch norm, and the ReLU behind it if there is one. Of two inputs, the second is added to the norm's result before the ReLU.
 fn norm(state: &ModelState, name: &str, relu: bool) -> Operation {
-    Operation::BatchNorm { norm: BatchNorm::of(state, name), relu }
+    let norm = BatchNorm::of(state, name);
+    Box::new(move |x, mode| {
+        let after = match x {
+            [_, other] => After::AddRelu(other),
+            _ if relu => After::Relu,
+            _ => After::Nothing,
+        };
+        norm.forward(x[0], mode, 1.0, after)
+    })
+}
+
+/// Height and width of a pooling's window, its strides, and the zeros around the image.
+fn lengths(window: &Window) -> [[i64; 2]; 3] {
+    [[window.height, window.width], [window.stride; 2], window.padding()].map(|pair| pair.map(|length| length as i64))
 }
 
 fn operation(network: &Network, index: usize, state: &ModelState) -> Operation {
@@ -227,19 +180,40 @@ fn operation(network: &Network, index: usize, state: &ModelState) -> Operation {
         is_free && uses(network, first) == 1
     });
     match &node.layer {
-        Layer::Images => Operation::Images,
-        Layer::Conv { name, window, bias, .. } => Operation::Conv(Conv::windowed(state, name, *window, *bias)),
+        Layer::Images => Box::new(|x, _| x[0].shallow_clone()),
+        Layer::Conv { name, window, bias, .. } => {
+            let conv = Conv::windowed(state, name, *window, *bias && !leaves_its_bias(network, index));
+            Box::new(move |x, _| conv.forward(x[0]))
+        }
         Layer::BatchNorm { name } => norm(state, name, false),
-        Layer::Relu => Operation::Relu { in_place },
-        Layer::MaxPool(window) => Operation::MaxPool(*window),
-        Layer::AveragePool(window) => Operation::AveragePool(*window),
-        Layer::SpatialAverage => Operation::SpatialAverage,
-        Layer::Flatten => Operation::Flatten,
-        Layer::FullyConnected { name, .. } if index + 1 == network.nodes.len() => Operation::Scores(Dense::of(state, name)),
-        Layer::FullyConnected { name, .. } => Operation::Dense(Dense::of(state, name)),
-        Layer::Add => Operation::Add { in_place },
-        Layer::Concatenate => Operation::Concatenate,
-        Layer::Dropout { rate } => Operation::Dropout { rate: *rate },
+        Layer::Relu if in_place => Box::new(|x, _| x[0].shallow_clone().relu_()),
+        Layer::Relu => Box::new(|x, _| x[0].relu()),
+        Layer::MaxPool(Window { height: 2, width: 2, stride: 2, .. }) => Box::new(|x, _| max_pool(x[0])),
+        Layer::MaxPool(window) => {
+            let [sides, strides, zeros] = lengths(window);
+            Box::new(move |x, _| x[0].max_pool2d(sides, strides, zeros, [1, 1], false))
+        }
+        Layer::AveragePool(window) => {
+            let [sides, strides, zeros] = lengths(window);
+            Box::new(move |x, _| x[0].avg_pool2d(sides, strides, zeros, false, true, None))
+        }
+        Layer::SpatialAverage => Box::new(|x, _| global_mean(x[0])),
+        Layer::Flatten => Box::new(|x, _| x[0].flatten(1, -1)),
+        Layer::FullyConnected { name, .. } => {
+            let dense = Dense::of(state, name);
+            // The scores are in float32 whatever the model computes in.
+            if index + 1 == network.nodes.len() {
+                return Box::new(move |x, _| dense.forward(&x[0].to_kind(Kind::Float)));
+            }
+            Box::new(move |x, _| dense.forward(x[0]))
+        }
+        Layer::Add if in_place => Box::new(|x, _| x[0].shallow_clone().g_add_(x[1])),
+        Layer::Add => Box::new(|x, _| x[0] + x[1]),
+        Layer::Concatenate => Box::new(|x, _| Tensor::cat(x, 1)),
+        &Layer::Dropout { rate } => Box::new(move |x, mode| match mode {
+            Mode::Training(dropout) => dropout.drop(x[0], rate),
+            Mode::Evaluation => x[0].shallow_clone(),
+        }),
     }
 }
 

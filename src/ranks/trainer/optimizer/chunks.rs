@@ -35,10 +35,8 @@ impl Chunk {
 
 /// All parameters, chunk by chunk.
 pub fn chunks(params: &FlatTensors) -> impl Iterator<Item = Chunk> + use<> {
-    let numbers = match params.flat.device().is_cuda() {
-        true => NUMBERS_ON_GPU,
-        false => NUMBERS.max(NUMBERS_PER_THREAD * i64::from(tch::get_num_threads())),
-    };
+    let on_cpu = NUMBERS.max(NUMBERS_PER_THREAD * i64::from(tch::get_num_threads()));
+    let numbers = if params.flat.device().is_cuda() { NUMBERS_ON_GPU } else { on_cpu };
     split(params.flat.numel() as i64 / BLOCK, numbers / BLOCK)
 }
 

@@ -42,7 +42,7 @@ pub use worker::{Operations, VALIDATION_PART, View};
 use crate::dataset::images::{BadImage, BadRecords, ImageSource};
 use clocks::Totals;
 use error::MOST_BAD;
-use queue::{Guard, Next, Queue, Task};
+use queue::{Guard, Queue, Task};
 use worker::{Draw, Worker};
 
 /// How images are prepared, and by how many.
@@ -126,13 +126,9 @@ pub fn threads_for(cores: usize, ranks_on_host: usize, bound: bool) -> usize {
 /// # Errors
 /// There are fewer images.
 pub fn check_size(order: &Order) -> Result<(), PipelineError> {
-    match order.steps_per_epoch() {
-        0 => {
-            let Order { images, ranks, batch_size, .. } = *order;
-            Err(PipelineError::FewerThanABatch { images, ranks, batch_size })
-        }
-        _ => Ok(()),
-    }
+    let Order { images, ranks, batch_size, .. } = *order;
+    let has_a_batch = order.steps_per_epoch() > 0;
+    if has_a_batch { Ok(()) } else { Err(PipelineError::FewerThanABatch { images, ranks, batch_size }) }
 }
 
 impl Pipeline {
@@ -174,7 +170,7 @@ impl Pipeline {
     /// # Errors
     /// A bad image where those end the run, or nothing but bad images.
     pub fn next_batch(&mut self) -> Result<Option<Batch>, PipelineError> {
-        while let Some(Next { epoch, places, prepared }) = self.queue.next()? {
+        while let Some((epoch, places, prepared)) = self.queue.next()? {
             let (images, labels) = places.into_parts();
             let mut batch = Batch { images, labels, side: self.side, epoch, prepared, queue: self.queue.clone() };
             batch.close_gaps();

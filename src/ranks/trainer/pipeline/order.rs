@@ -1,5 +1,7 @@
 //! Which images come when: training images shuffled by epochs, validation images as they are kept.
 
+use std::ops::Range;
+
 use rand_chacha::ChaCha8Rng;
 use rand_core::Rng;
 
@@ -46,20 +48,14 @@ impl Order {
     /// Shuffled batches of `epochs` from the one with this number on.
     pub fn train(self, first: usize, epochs: usize) -> impl Iterator<Item = Planned> + Send {
         (first..first + epochs).flat_map(move |epoch| {
-            let images: Vec<Vec<u32>> = match self.shuffle_buffer >= self.images {
-                true => {
-                    let sampler = Sampler::own(self.seed, self.rank, self.images, Purpose::Shuffle);
-                    sampler.shard(Rank(self.rank), self.ranks, Shuffle::Shared).batches(
-                        epoch,
-                        self.steps_per_epoch(),
-                        self.batch_size,
-                    )
-                }
-                false => {
-                    let rng = stream(self.seed, self.rank, epoch, Purpose::Shuffle);
-                    let drawn: Vec<u32> = Buffer::new(self.share(), self.shuffle_buffer, rng).collect();
-                    drawn.chunks_exact(self.batch_size).take(self.steps_per_epoch()).map(<[u32]>::to_vec).collect()
-                }
+            let images: Vec<Vec<u32>> = if self.shuffle_buffer >= self.images {
+                let whole = Sampler::own(self.seed, self.rank, self.images, Purpose::Shuffle);
+                let own = whole.shard(Rank(self.rank), self.ranks, Shuffle::Shared);
+                own.batches(epoch, self.steps_per_epoch(), self.batch_size)
+            } else {
+                let rng = stream(self.seed, self.rank, epoch, Purpose::Shuffle);
+                let drawn: Vec<u32> = shuffled(self.share(), self.shuffle_buffer, rng).collect();
+                drawn.chunks_exact(self.batch_size).take(self.steps_per_epoch()).map(<[u32]>::to_vec).collect()
             };
             plan(epoch, images)
         })
@@ -72,7 +68,7 @@ impl Order {
     }
 
     /// Neighbours, so that a rank reads its files from the beginning to the end.
-    fn share(&self) -> std::ops::Range<u32> {
+    fn share(&self) -> Range<u32> {
         let at = |rank: usize| (self.images * rank / self.ranks) as u32;
         at(self.rank)..at(self.rank + 1)
     }
@@ -87,33 +83,19 @@ fn plan(epoch: usize, batches: Vec<Vec<u32>>) -> impl Iterator<Item = Planned> +
     })
 }
 
-/// Draws from a few that wait; the next one in line takes the place of what was drawn.
-struct Buffer<I> {
-    line: I,
-    waiting: Vec<u32>,
-    rng: ChaCha8Rng,
-}
-
-impl<I: Iterator<Item = u32>> Buffer<I> {
-    fn new(mut line: I, size: usize, rng: ChaCha8Rng) -> Buffer<I> {
-        let waiting = line.by_ref().take(size.max(1)).collect();
-        Buffer { line, waiting, rng }
-    }
-}
-
-impl<I: Iterator<Item = u32>> Iterator for Buffer<I> {
-    type Item = u32;
-
-    fn next(&mut self) -> Option<u32> {
-        if self.waiting.is_empty() {
+/// Draws from `size` that wait; the next one in line takes the place of what was drawn.
+fn shuffled(mut line: Range<u32>, size: usize, mut rng: ChaCha8Rng) -> impl Iterator<Item = u32> {
+    let mut waiting: Vec<u32> = line.by_ref().take(size.max(1)).collect();
+    std::iter::from_fn(move || {
+        if waiting.is_empty() {
             return None;
         }
-        let at = ((u64::from(self.rng.next_u32()) * self.waiting.len() as u64) >> 32) as usize;
-        Some(match self.line.next() {
-            Some(next) => std::mem::replace(&mut self.waiting[at], next),
-            None => self.waiting.swap_remove(at),
+        let at = ((u64::from(rng.next_u32()) * waiting.len() as u64) >> 32) as usize;
+        Some(match line.next() {
+            Some(next) => std::mem::replace(&mut waiting[at], next),
+            None => waiting.swap_remove(at),
         })
-    }
+    })
 }
 
 #[cfg(test)]

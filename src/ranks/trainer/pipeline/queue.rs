@@ -33,21 +33,16 @@ impl std::ops::Deref for Numbered {
     }
 }
 
-/// The batch whose turn it is.
-pub(super) struct Next {
-    pub(super) epoch: usize,
-    pub(super) places: Places,
-    pub(super) prepared: Prepared,
-}
-
 struct Begun {
     batch: Arc<Numbered>,
     planned: Arc<Planned>,
     next: usize,
 }
 
+#[derive(Default)]
 struct State {
-    order: Box<dyn Iterator<Item = Planned> + Send>,
+    /// `None` once it has come to its end.
+    order: Option<Box<dyn Iterator<Item = Planned> + Send>>,
     begun: Option<Begun>,
     /// Batches begun so far.
     begun_count: u64,
@@ -57,7 +52,6 @@ struct State {
     ready: BTreeMap<u64, (Arc<Numbered>, Instant)>,
     /// Memory of batches that the model is done with.
     memory: Vec<Vec<f32>>,
-    at_end: bool,
     stopped: bool,
     failed: Option<PipelineError>,
     left_out: BTreeMap<usize, BadImage>,
@@ -76,18 +70,7 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(order: Box<dyn Iterator<Item = Planned> + Send>, prefetch: usize, image: usize) -> Queue {
-        let state = State {
-            order,
-            begun: None,
-            begun_count: 0,
-            turn: 0,
-            ready: BTreeMap::new(),
-            memory: Vec::new(),
-            at_end: false,
-            stopped: false,
-            failed: None,
-            left_out: BTreeMap::new(),
-        };
+        let state = State { order: Some(order), ..State::default() };
         let (room, ready) = (Condvar::new(), Condvar::new());
         Queue { state: Mutex::new(state), room, ready, clocks: Clocks::default(), prefetch, image }
     }
@@ -112,9 +95,7 @@ impl Queue {
                 return Some(Task { batch, at: begun.next - 1, planned });
             }
             state.begun = None;
-            if state.at_end {
-                return None;
-            }
+            state.order.as_ref()?;
             // Beside those that are ready for the model, one is being filled.
             if state.begun_count - state.turn > self.prefetch as u64 {
                 let since = Instant::now();
@@ -122,7 +103,7 @@ impl Queue {
                 self.clocks.thread_waited(since);
                 continue;
             }
-            match state.order.next() {
+            match state.order.as_mut().and_then(Iterator::next) {
                 Some(planned) if !planned.images.is_empty() => {
                     let memory = state.memory.pop().unwrap_or_default();
                     let places = Places::new(memory, planned.images.len(), self.image);
@@ -133,7 +114,7 @@ impl Queue {
                 }
                 Some(_) => {}
                 None => {
-                    state.at_end = true;
+                    state.order = None;
                     self.ready.notify_all();
                     self.room.notify_all();
                 }
@@ -147,8 +128,8 @@ impl Queue {
         self.ready.notify_all();
     }
 
-    /// The batch whose turn it is; none at the end.
-    pub(super) fn next(&self) -> Result<Option<Next>, PipelineError> {
+    /// The batch whose turn it is, and its epoch; none at the end.
+    pub(super) fn next(&self) -> Result<Option<(usize, Places, Prepared)>, PipelineError> {
         let mut state = self.lock();
         let (since, ready) = (Instant::now(), state.ready.len());
         let (batch, ended) = loop {
@@ -159,7 +140,7 @@ impl Queue {
             if let Some(batch) = state.ready.remove(&turn) {
                 break batch;
             }
-            if state.at_end && state.begun_count == state.turn {
+            if state.order.is_none() && state.begun_count == state.turn {
                 return Ok(None);
             }
             state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -176,8 +157,7 @@ impl Queue {
             // The thread that filled the place before the last may be about to let go of it.
             match Arc::try_unwrap(batch) {
                 Ok(Numbered { epoch, began, places, .. }) => {
-                    let prepared = Prepared { began, ended, ready, asked: since };
-                    return Ok(Some(Next { epoch, places, prepared }));
+                    return Ok(Some((epoch, places, Prepared { began, ended, ready, asked: since })));
                 }
                 Err(held) => batch = held,
             }

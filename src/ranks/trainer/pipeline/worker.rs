@@ -126,11 +126,9 @@ impl Worker {
             }
         };
         let times = if self.operations.scaled { smaller(window, self.operations.side as u32) } else { 1 };
-        let pixels = match self.operations.partial {
-            true => self.decoder.decode(bytes, window, times),
-            false => self.decoder.decode(bytes, Window::whole(head), times).map(|all| all.part(window.smaller(times))),
-        };
-        let pixels = pixels.map_err(bad)?;
+        let Operations { partial, .. } = self.operations;
+        let pixels = self.decoder.decode(bytes, if partial { window } else { Window::whole(head) }, times).map_err(bad)?;
+        let pixels = if partial { pixels } else { pixels.part(window.smaller(times)) };
         clocks.spent(Stage::Decode, &mut since);
 
         // Colours are distorted where white is 1; the model sees -1 to 1, as in nvcnn.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
+use hvd_lab::comm::launched_index;
 use hvd_lab::dataset::images::{self, BadRecords, Part};
 use hvd_lab::dataset::{self, SplitKind};
 use hvd_lab::domain::benchmark::style::Data;
@@ -15,39 +16,32 @@ use hvd_lab::trainer::pipeline::{self, Operations, Order, Pipeline, SHUFFLE_BUFF
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::sampler::{Sampler, Shuffle};
 
-use crate::feed::{Epochs, Feed, Source, check_classes};
+use crate::feed::{Epochs, Source, check_classes};
 
 /// No result of this training is ever looked at, so one seed will do.
 pub const SEED: u64 = 1;
 /// Batches of photos that may be ready before the model asks.
 const PREFETCH: usize = 2;
 
-/// A feed, what it feeds, and what of a folder of photos is not used, in a sentence each.
-pub type Opened = (Feed, Data, Vec<String>);
+/// Where the batches come from, what they are, and what of a folder of photos is not used, in a sentence each.
+pub type Opened = (Source, Data, Vec<String>);
 
 /// # Errors
 /// Why there are no such images.
-pub fn open(spec: &BenchmarkSpec, process: usize, topology: &Topology, placement: &Placement) -> Result<Opened, String> {
-    let (source, data, notes) = match &spec.data_dir {
-        Some(folder) if spec.takes_photos() => photos(spec, folder, process, topology, placement)?,
-        Some(folder) => small(spec, folder, process, topology, placement)?,
+pub fn open(spec: &BenchmarkSpec, topology: &Topology, placement: &Placement) -> Result<Opened, String> {
+    match &spec.data_dir {
+        Some(folder) if spec.takes_photos() => photos(spec, folder, topology, placement),
+        Some(folder) => small(spec, folder, topology, placement),
         None => {
-            let noise = stream(SEED, process, 0, Purpose::Synthetic);
+            let noise = stream(SEED, launched_index(), 0, Purpose::Synthetic);
             let source = Source::synthetic(spec.model, spec.input(), spec.batch_size, noise, placement.device);
-            (source, Data::synthetic(), Vec::new())
+            Ok((source, Data::synthetic(), Vec::new()))
         }
-    };
-    Ok((Feed::new(source), data, notes))
+    }
 }
 
 /// Garments or digits.
-fn small(
-    spec: &BenchmarkSpec,
-    folder: &str,
-    process: usize,
-    topology: &Topology,
-    placement: &Placement,
-) -> Result<(Source, Data, Vec<String>), String> {
+fn small(spec: &BenchmarkSpec, folder: &str, topology: &Topology, placement: &Placement) -> Result<Opened, String> {
     let said = |error: dataset::DatasetError| error.to_string();
     let located = dataset::locate(DataSource::Auto, Some(Path::new(folder)), true).map_err(said)?;
     let label = located.label.clone();
@@ -70,6 +64,7 @@ fn small(
     if steps == 0 {
         return Err(too_few(count));
     }
+    let process = launched_index();
     let sampler = Sampler::own(SEED, process, count, Purpose::Shuffle).shard(topology.rank, ranks, Shuffle::Shared);
     let augmentation = stream(SEED, process, 0, Purpose::Augmentation);
     let epochs = Box::new(Epochs { sampler, batch_size, steps, epoch: 0, batches: VecDeque::new(), augmentation });
@@ -78,13 +73,7 @@ fn small(
 }
 
 /// TFRecord files, or a folder of JPEGs for each class. The first bad one ends the benchmark.
-fn photos(
-    spec: &BenchmarkSpec,
-    folder: &str,
-    process: usize,
-    topology: &Topology,
-    placement: &Placement,
-) -> Result<(Source, Data, Vec<String>), String> {
+fn photos(spec: &BenchmarkSpec, folder: &str, topology: &Topology, placement: &Placement) -> Result<Opened, String> {
     let root = Path::new(folder);
     let found = images::open(root, Part::Train, spec.model.classes(), BadRecords::Stop).map_err(|error| error.to_string())?;
     check_classes(spec.model, folder, found.source.classes())?;
@@ -97,7 +86,7 @@ fn photos(
         threads: pipeline::threads_for(placement.cores.len(), topology.local_size.0, is_bound),
         prefetch: PREFETCH,
         seed: SEED,
-        process,
+        process: launched_index(),
         bad: BadRecords::Stop,
         once: false,
     };

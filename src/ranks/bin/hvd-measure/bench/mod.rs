@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use hvd_lab::comm::{self, Communicator};
+use hvd_lab::comm::Communicator;
 use hvd_lab::domain::benchmark::style::{Row, Start};
 use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, Iterations, Style};
 use hvd_lab::domain::event::Event;
@@ -21,6 +21,7 @@ use hvd_lab::trainer::launch::{Failure, Launch};
 use hvd_lab::trainer::report::Reporter;
 use hvd_lab::trainer::startup::{self, Refused};
 
+use crate::feed::Feed;
 use args::Args;
 pub use args::PROGRAM;
 pub use place::room;
@@ -66,11 +67,11 @@ fn run(
     let places = place::of_all(comm, &placement, report)?;
 
     // One synthetic batch, or real images.
-    let (feed, data, notes) = feed::open(spec, comm::launched_index(), &topology, &placement).map_err(Refused)?;
+    let (source, data, notes) = feed::open(spec, &topology, &placement).map_err(Refused)?;
     notes.iter().filter(|_| topology.is_root()).for_each(|note| report.warning(note));
 
     // The model, the optimizer that averages gradients over the ranks, and the root's weights for all.
-    let mut bench = Bench::new(spec, exchange, comm, &placement, feed)?;
+    let mut bench = Bench::new(spec, exchange, comm, &placement, Feed::new(source))?;
 
     let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--events").collect();
     let is_gpu = placement.gpu().is_some();

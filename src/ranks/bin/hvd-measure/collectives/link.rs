@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use hvd_lab::comm::p2p::{Executor, PointToPoint, now};
+use hvd_lab::comm::p2p::{Plan, PointToPoint, now};
 use hvd_lab::comm::{CommError, Communicator, MpiPoint, allgather_numbers};
 use hvd_lab::domain::collective::{CollectivesSpec, LinkReport, LinkRow, Message, Operation, Schedule};
 use hvd_lab::domain::speedup::median;
@@ -69,9 +69,9 @@ const KINDS: usize = 4;
 /// meet, and then each takes its time. So caches are as cold, and a rank is as late.
 struct Pair<'a> {
     peers: &'a MpiPoint<'a>,
-    meet: Executor,
+    meet: Plan,
     /// Two rounds each, as few algorithms have less: a message there and one back, two exchanges, two exchanges that add.
-    rounds: [Executor; KINDS - 1],
+    rounds: [Plan; KINDS - 1],
     source: Vec<f32>,
     target: Vec<f32>,
     scratch: Vec<f32>,
@@ -79,7 +79,7 @@ struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     fn new(peers: &'a MpiPoint<'a>, elements: usize) -> Pair<'a> {
-        let executor = |rounds| Executor::new(&Schedule::new(2, 2 * elements, rounds), peers.rank());
+        let plan = |rounds| Plan::new(&Schedule::new(2, 2 * elements, rounds), peers.rank());
         let message = |from, to, place: usize, operation| {
             let start = place * elements;
             Message { from, to, range: start..start + elements, operation }
@@ -89,11 +89,11 @@ impl<'a> Pair<'a> {
         let source = vec![1.0; 2 * elements];
         Pair {
             peers,
-            meet: executor(vec![vec![one(0, 1, 0), one(1, 0, elements)]]),
+            meet: plan(vec![vec![one(0, 1, 0), one(1, 0, elements)]]),
             rounds: [
-                executor(vec![vec![message(0, 1, 0, Operation::Copy)], vec![message(1, 0, 0, Operation::Copy)]]),
-                executor(vec![exchange(Operation::Copy), exchange(Operation::Copy)]),
-                executor(vec![exchange(Operation::Reduce), exchange(Operation::Reduce)]),
+                plan(vec![vec![message(0, 1, 0, Operation::Copy)], vec![message(1, 0, 0, Operation::Copy)]]),
+                plan(vec![exchange(Operation::Copy), exchange(Operation::Copy)]),
+                plan(vec![exchange(Operation::Reduce), exchange(Operation::Reduce)]),
             ],
             target: source.clone(),
             source,

@@ -1,7 +1,7 @@
 //! Times the methods at one size, in turn, and logs one execution of each schedule.
 
 use hvd_lab::comm::clock_sync::{self, Correction};
-use hvd_lab::comm::p2p::{Executor, PointToPoint, gather, now};
+use hvd_lab::comm::p2p::{Plan, PointToPoint, gather, now};
 use hvd_lab::comm::{CommError, Communicator, GpuAllreduce, LibraryAllreduce, MpiComm, MpiPoint, allgather_numbers};
 use hvd_lab::domain::collective::{Algorithm, AllreduceReport, CollectivesSpec, MessagesReport, Method};
 use hvd_lab::domain::event::Event;
@@ -58,7 +58,7 @@ pub struct Bench<'a> {
 /// One method at one size.
 struct Work<'a> {
     way: &'a Way<'a>,
-    executor: Option<Executor>,
+    plan: Option<Plan>,
     seconds: Vec<f64>,
     wrong: Option<u64>,
 }
@@ -79,9 +79,9 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// [`CommError`].
     pub fn rows(&mut self, ways: &[Way<'_>], elements: usize) -> Result<Vec<AllreduceReport>, CommError> {
-        let executor = |way: &Way<'_>| self.executor(way, elements);
+        let plan = |way: &Way<'_>| self.plan(way, elements);
         let mut works: Vec<Work<'_>> =
-            ways.iter().map(|way| Work { way, executor: executor(way), seconds: Vec::new(), wrong: None }).collect();
+            ways.iter().map(|way| Work { way, plan: plan(way), seconds: Vec::new(), wrong: None }).collect();
         if self.spec.check == 1 {
             for work in &mut works {
                 self.once(work, elements)?;
@@ -104,10 +104,10 @@ impl<'a> Bench<'a> {
         works.into_iter().map(|work| self.row(work, elements)).collect()
     }
 
-    fn executor(&self, way: &Way<'_>, elements: usize) -> Option<Executor> {
+    fn plan(&self, way: &Way<'_>, elements: usize) -> Option<Plan> {
         let By::Schedule(algorithm) = way.by else { return None };
         let schedule = algorithm.schedule(self.peers.size(), elements, self.spec.shape);
-        Some(Executor::new(&schedule, self.peers.rank()))
+        Some(Plan::new(&schedule, self.peers.rank()))
     }
 
     /// Seconds that this rank took. Setting the numbers, which comes first, is not timed.
@@ -119,10 +119,10 @@ impl<'a> Bench<'a> {
         }
         self.peers.barrier()?;
         let began = now();
-        match (&work.way.by, &work.executor) {
+        match (&work.way.by, &work.plan) {
             (By::Library(library), _) => library.sum(source, target),
             (By::Gpu(gpu), _) => gpu.sum(elements)?,
-            (By::Schedule(_), Some(executor)) => executor.run(self.peers, target, &mut self.scratch)?,
+            (By::Schedule(_), Some(plan)) => plan.run(self.peers, target, &mut self.scratch)?,
             (By::Schedule(_), None) => {}
         }
         Ok((now() - began) as f64 / 1e9)
@@ -165,7 +165,7 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// [`CommError`].
     pub fn log(&mut self, way: &Way<'_>, elements: usize, report: &Reporter) -> Result<(), CommError> {
-        let Some(executor) = self.executor(way, elements) else { return Ok(()) };
+        let Some(plan) = self.plan(way, elements) else { return Ok(()) };
         let topology = self.comm.topology();
         // Ranks of one host read one clock.
         let everyone_is_here = self.comm.allgather(&[u8::from(topology.local_size == topology.size)])?;
@@ -174,9 +174,9 @@ impl<'a> Bench<'a> {
         let before = if is_one_clock { None } else { Some(compare()?) };
         let target = &mut self.target[..elements];
         target.copy_from_slice(&self.source[..elements]);
-        executor.run(self.peers, target, &mut self.scratch)?;
+        plan.run(self.peers, target, &mut self.scratch)?;
         target.copy_from_slice(&self.source[..elements]);
-        let log = executor.run_logged(self.peers, target, &mut self.scratch)?;
+        let log = plan.run_logged(self.peers, target, &mut self.scratch)?;
         let clock = before.map(|before| Ok::<_, CommError>(Correction { before, after: compare()? })).transpose()?;
         let messages = gather(self.comm, &log, clock.as_ref())?;
         for (part, messages) in messages.chunks(MESSAGES).enumerate() {

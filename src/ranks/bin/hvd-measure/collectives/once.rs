@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use hvd_lab::comm::MpiComm;
-use hvd_lab::comm::p2p::{Executor, Plan, PointToPoint};
+use hvd_lab::comm::p2p::{Plan, PointToPoint};
 use hvd_lab::domain::collective::{Schedule, prove};
 use hvd_lab::host::read;
 use hvd_lab::trainer::config::Stop;
@@ -49,7 +49,7 @@ pub fn run(schedule: &Schedule, comm: &MpiComm) -> Result<(), Failure> {
     // Small whole numbers: their sums are exact in any order.
     let value = |rank: usize, index: usize| (rank + index % 1000) as f32;
     let mut data: Vec<f32> = (0..schedule.elements).map(|index| value(peers.rank(), index)).collect();
-    Executor::new(schedule, peers.rank()).run(&peers, &mut data, &mut Vec::new())?;
+    Plan::new(schedule, peers.rank()).run(&peers, &mut data, &mut Vec::new())?;
     let due = |index: usize| (0..schedule.ranks).map(|rank| value(rank, index)).sum::<f32>();
     match data.iter().enumerate().find(|(index, sum)| **sum != due(*index)) {
         None => Ok(()),

@@ -8,6 +8,7 @@ mod output;
 mod test;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -21,7 +22,7 @@ use hvd_lab::domain::nvcnn::{BURN_IN_STEPS, MOMENTUM, MovingAverage, NvcnnSpec, 
 use hvd_lab::domain::phase::Phase;
 use hvd_lab::domain::units;
 use hvd_lab::host::{access, files};
-use hvd_lab::trainer::checkpoint::Claim;
+use hvd_lab::trainer::checkpoint;
 use hvd_lab::trainer::config::try_writing;
 use hvd_lab::trainer::device::{self, Wish};
 use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
@@ -254,7 +255,7 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
 }
 
 /// Claims the folder for the checkpoints of this training, which take `bytes` each.
-fn claim(folder: &Path, bytes: u64) -> Result<Claim, String> {
+fn claim(folder: &Path, bytes: u64) -> Result<File, String> {
     let name = folder.display();
     try_writing(folder).map_err(|error| format!("--log-dir {name} cannot be written ({error})"))?;
     if let Some(room) = files::room(folder).filter(|room| *room < bytes) {
@@ -263,5 +264,5 @@ fn claim(folder: &Path, bytes: u64) -> Result<Claim, String> {
             "a checkpoint takes {needs}, and --log-dir {name} has room for {has}: free some, or give another folder"
         ));
     }
-    Claim::take(folder).map_err(|why| format!("--log-dir {name}: {why}"))
+    checkpoint::claim(folder).map_err(|why| format!("--log-dir {name}: {why}"))
 }
