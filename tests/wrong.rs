@@ -107,7 +107,7 @@ impl Class {
     /// A target a little above the lowest accuracy of the ranks, as the last solution has them after its first epoch.
     fn target(&mut self, conditions: Conditions) -> f64 {
         let judged = self.run("solution_10", Conditions { stops: false, ..conditions }, 1.0).1;
-        let of = |process| judged.attempts[0].processes[&process].epoch(1).unwrap().validation.accuracy;
+        let of = |process| judged.history.attempts[0].processes[&process].epoch(1).unwrap().validation.accuracy;
         let own: Vec<f64> = (0..conditions.np).map(of).collect();
         let (low, high) = (own.iter().copied().fold(1.0, f64::min), own.iter().copied().fold(0.0, f64::max));
         assert!(high > low, "all ranks have the accuracy {low}: take other images");
@@ -145,8 +145,8 @@ impl Class {
         let mut evidence = Evidence::of(&store.folder(run), &record).unwrap();
         if continued {
             // What the solution did before is right.
-            let before = evidence.attempts.len() - 1;
-            evidence.attempts.drain(..before);
+            let before = evidence.history.attempts.len() - 1;
+            evidence.history.attempts.drain(..before);
         }
         let status = store.status(run).unwrap();
         self.lab.assert_nothing_left(self.runs);

@@ -11,11 +11,11 @@ use hvd_lab_terminal::domain::topology::Topology;
 use super::good::{self, NP, STEPS, attempt, checkpoint, evidence, schedule};
 
 fn process(evidence: &mut Evidence, index: usize) -> &mut Process {
-    evidence.attempts[0].processes.get_mut(&index).unwrap()
+    evidence.history.attempts[0].processes.get_mut(&index).unwrap()
 }
 
 fn every(evidence: &mut Evidence, change: impl Fn(&mut Process)) {
-    evidence.attempts[0].processes.values_mut().for_each(change);
+    evidence.history.attempts[0].processes.values_mut().for_each(change);
 }
 
 fn set_digest(process: &mut Process, moment: DigestMoment, value: &str) {
@@ -293,7 +293,7 @@ fn what_the_rate_climbs_to_is_step_9_and_what_comes_after_it_is_step_8() {
 #[test]
 fn what_cannot_be_told_is_said_so() {
     let cases: &[Case] = &[
-        (1, |e| _ = e.attempts[0].processes.remove(&2), &["process 2", "where it runs"]),
+        (1, |e| _ = e.history.attempts[0].processes.remove(&2), &["process 2", "where it runs"]),
         (1, |e| process(e, 1).has_finished = false, &["so far so good", "rank 1 has not finished"]),
         (2, |e| e.printed = None, &["no logs"]),
         (3, |e| every(e, |p| p.steps.iter_mut().for_each(|step| step.loss = 2.0)), &["same loss"]),
@@ -372,12 +372,12 @@ fn a_continued_run_is_judged_attempt_by_attempt() {
     assert!(check_all(&continued).iter().all(|verdict| verdict.outcome == Outcome::CannotTell));
     attempt(0, 2).iter().chain(&attempt(2, 3)).for_each(|line| continued.take(line));
     (1..=3).for_each(|epoch| continued.take_line(0, &format!("Epoch {epoch}/3")));
-    assert_eq!(continued.attempts.len(), 3);
+    assert_eq!(continued.history.attempts.len(), 3);
     for verdict in check_all(&continued) {
         assert_eq!(verdict.outcome, Outcome::Passed, "{verdict:?}");
     }
     let resumed = check(&continued, Step::CheckpointOnRoot).evidence;
     assert!(resumed.contains("went on after epoch 2"), "{resumed}");
-    continued.attempts[1].processes.get_mut(&1).unwrap().config.as_mut().unwrap().optimizer = "sgd".into();
+    continued.history.attempts[1].processes.get_mut(&1).unwrap().config.as_mut().unwrap().optimizer = "sgd".into();
     assert_eq!(check(&continued, Step::NovoGrad).outcome, Outcome::Failed, "one bad attempt is enough");
 }

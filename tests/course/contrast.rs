@@ -10,7 +10,7 @@ use hvd_lab_terminal::domain::topology::Topology;
 use super::good::{NP, checkpoint, evidence};
 
 fn every(evidence: &mut Evidence, change: impl Fn(usize, &mut Process)) {
-    evidence.attempts[0].processes.iter_mut().for_each(|(index, process)| change(*index, process));
+    evidence.history.attempts[0].processes.iter_mut().for_each(|(index, process)| change(*index, process));
 }
 
 fn digests(evidence: &mut Evidence, wanted: DigestMoment) {

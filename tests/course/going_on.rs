@@ -20,17 +20,17 @@ fn a_run_that_does_not_go_on_from_its_checkpoint_fails_step_7_alone() {
     let said = failed(&anew);
     assert!(said.len() == 1 && said[0].0 == Step::CheckpointOnRoot.number(), "{said:?}");
     assert!(said[0].1.contains("there was a checkpoint of epoch 2, and nobody loaded it"), "{said:?}");
-    let files = &mut anew.attempts[1].processes.get_mut(&0).unwrap().checkpoints;
+    let files = &mut anew.history.attempts[1].processes.get_mut(&0).unwrap().checkpoints;
     files.push(CheckpointReport { action: CheckpointAction::Loaded, ..checkpoint(2) });
     assert!(failed(&anew)[0].1.contains("nobody loaded it before training"), "after training it is too late");
-    let files = &mut anew.attempts[1].processes.get_mut(&0).unwrap().checkpoints;
+    let files = &mut anew.history.attempts[1].processes.get_mut(&0).unwrap().checkpoints;
     files.rotate_right(1);
     let said = failed(&anew);
     assert!(
         said.len() == 1 && said[0].1.contains("rank 0 loaded the checkpoint of epoch 2, and training began from the start"),
         "{said:?}"
     );
-    let files = &mut anew.attempts[1].processes.get_mut(&0).unwrap().checkpoints;
+    let files = &mut anew.history.attempts[1].processes.get_mut(&0).unwrap().checkpoints;
     files[0].action = CheckpointAction::Refused;
     assert_eq!(failed(&anew), [], "it cannot be used");
 }

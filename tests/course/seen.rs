@@ -55,7 +55,7 @@ fn pair(lab: &Lab, step: u32) -> [Evidence; 2] {
 }
 
 fn first(evidence: &Evidence) -> &Attempt {
-    &evidence.attempts[0]
+    &evidence.history.attempts[0]
 }
 
 fn each<T>(evidence: &Evidence, ask: impl Fn(&Process) -> T) -> Vec<T> {
@@ -214,7 +214,7 @@ fn lesson_6(lab: &Lab) {
 fn lesson_7(lab: &Lab) {
     let files = |run: &Evidence, action| {
         let of = |process: &Process| process.checkpoints.iter().filter(|file| file.action == action).count();
-        run.attempts.iter().flat_map(|attempt| attempt.processes.values()).map(of).sum::<usize>()
+        run.history.attempts.iter().flat_map(|attempt| attempt.processes.values()).map(of).sum::<usize>()
     };
     let [before, after] = pair(lab, 7);
     assert_eq!([&before, &after].map(|run| files(run, CheckpointAction::Written)), [4, 2]);
@@ -234,7 +234,8 @@ fn lesson_7(lab: &Lab) {
         assert!(output.status.success());
         let continued = evidence(lab, id);
         assert_eq!(files(&continued, CheckpointAction::Loaded), readers);
-        let resumed = continued.attempts[1].processes.values().map(|process| process.config.as_ref().unwrap().resume_epoch);
+        let resumed =
+            continued.history.attempts[1].processes.values().map(|process| process.config.as_ref().unwrap().resume_epoch);
         assert_eq!(resumed.collect::<Vec<_>>(), [2, 2]);
     }
 }

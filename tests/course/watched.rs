@@ -12,7 +12,7 @@ use super::good::{NP, evidence};
 /// A good run of a library that tells what it sees.
 fn watched() -> Evidence {
     let mut evidence = evidence();
-    for (index, process) in &mut evidence.attempts[0].processes {
+    for (index, process) in &mut evidence.history.attempts[0].processes {
         process.topology.as_mut().unwrap().is_watched = true;
         let sample = |moment| process.first_sample(moment).unwrap().to_vec();
         let (own, applied) = (sample(DigestMoment::OwnGradients), sample(DigestMoment::FirstGradients));
@@ -132,7 +132,7 @@ fn a_good_run_that_was_seen_passes_every_check() {
 #[test]
 fn novograd_by_its_rule_passes_and_groups_of_batches_are_one_update() {
     let mut right = watched();
-    let processes = right.attempts[0].processes.values_mut();
+    let processes = right.history.attempts[0].processes.values_mut();
     processes.for_each(|process| by_rule(process, |g, norms, m| 0.95 * m + g / moment(norms).sqrt()));
     assert_eq!(check(&right, Step::NovoGrad).outcome, Outcome::Passed, "{:?}", check(&right, Step::NovoGrad));
     for flags in [["--backward-passes-per-step", "3"].as_slice(), &["--backward-passes-per-step=3"]] {
@@ -140,7 +140,7 @@ fn novograd_by_its_rule_passes_and_groups_of_batches_are_one_update() {
         grouped.spec.workload.trainer_flags = flags.iter().map(|flag| flag.to_string()).collect();
         assert_eq!(check(&grouped, Step::DistributedOptimizer).outcome, Outcome::Failed);
         // 4 batches of an epoch are one update of three and one of the rest.
-        grouped.attempts[0].processes.values_mut().for_each(|process| process.observed.counted = vec![(2, 4), (4, 8)]);
+        grouped.history.attempts[0].processes.values_mut().for_each(|process| process.observed.counted = vec![(2, 4), (4, 8)]);
         assert_eq!(check(&grouped, Step::DistributedOptimizer).outcome, Outcome::Passed);
     }
 }
@@ -165,7 +165,7 @@ fn a_target_that_is_reached_ends_the_training() {
 fn what_was_done_decides_and_not_what_is_reported() {
     for (index, (number, doctor, said)) in WRONG.iter().enumerate() {
         let mut doctored = watched();
-        doctored.attempts[0].processes.iter_mut().for_each(|(index, process)| doctor(*index, process));
+        doctored.history.attempts[0].processes.iter_mut().for_each(|(index, process)| doctor(*index, process));
         let verdict = check(&doctored, Step::from_number(*number).unwrap());
         assert_eq!(verdict.outcome, Outcome::Failed, "case {index}: {verdict:?}");
         for words in *said {

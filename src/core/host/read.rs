@@ -3,7 +3,7 @@
 //! It does not wait for a pipe, and keeps no more bytes than it was asked to.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -65,19 +65,27 @@ pub fn small_text_with_mark(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| invalid(format!("it is not UTF-8 text ({}): save it as UTF-8", error.utf8_error())))
 }
 
-/// Takes the next line into `line`, without its end; false if there is none. Of a line of more than `most` bytes only these are taken, and
-/// the rest is skipped.
+/// The lines of a file without their ends, as text whatever they hold: of a line of more than `most` bytes its start.
 ///
 /// # Errors
-/// The reader's own.
-pub fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<bool> {
-    line.clear();
-    let bytes = reader.by_ref().take(most as u64 + 1).read_until(b'\n', line)?;
-    if line.pop_if(|last| *last == b'\n').is_none() && bytes > most {
+/// In the place of a line: the reader's own.
+pub fn lines(reader: impl Read, most: usize) -> impl Iterator<Item = io::Result<String>> {
+    let mut reader = BufReader::new(reader);
+    std::iter::from_fn(move || next_line(&mut reader, most).transpose())
+}
+
+fn next_line(reader: &mut impl BufRead, most: usize) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    if reader.by_ref().take(most as u64 + 1).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.ends_with(b"\n") {
+        line.pop();
+    } else if line.len() > most {
         line.truncate(most);
         reader.skip_until(b'\n')?;
     }
-    Ok(bytes > 0)
+    Ok(Some(String::from_utf8_lossy(&line).into_owned()))
 }
 
 #[cfg(test)]
@@ -108,12 +116,7 @@ mod tests {
 
     #[test]
     fn a_line_is_never_longer_than_asked_for() {
-        let mut reader = &b"ab\n\nabc\nabcdefgh\nlast"[..];
-        let mut line = Vec::new();
-        let mut next = || (next_line(&mut reader, &mut line, 4).unwrap(), String::from_utf8(line.clone()).unwrap());
-        let line = |text: &str| (true, text.to_owned());
-        assert_eq!([next(), next(), next()], [line("ab"), line(""), line("abc")]);
-        assert_eq!(next(), line("abcd"), "the rest is skipped");
-        assert_eq!([next(), next()], [line("last"), (false, String::new())]);
+        let read: Vec<String> = lines(&b"ab\n\nabc\nabcd\nabcdefgh\nl\xffst"[..], 4).map(Result::unwrap).collect();
+        assert_eq!(read, ["ab", "", "abc", "abcd", "abcd", "l\u{fffd}st"]);
     }
 }

@@ -34,13 +34,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     let (base, preset) = args.settings.training()?;
     if base.resources.np == 1 {
-        return Err(
-            Usage("an ablation needs 2 ranks or more: with one rank, steps 2 to 9 have no effect. Give --np 2".into()).into()
-        );
+        let why = "an ablation needs 2 ranks or more: with one rank, steps 2 to 9 have no effect. Give --np 2";
+        return Err(Usage(why.into()).into());
     }
     let series = series_wait::run(&store, Series::ablation(&base, &preset), &args.settings)?;
-    let Some(results) = results(&store, &series)? else { return Ok(ExitCode::FAILURE) };
-    let Results::Ablation(rows) = &results else { return Ok(ExitCode::FAILURE) };
+    let results = results(&store, &series)?;
+    let Some(results @ Results::Ablation(rows)) = &results else { return Ok(ExitCode::FAILURE) };
     super::output::print_either(args.json, || rows, || lessons::plain_text(&results.to_markdown()))?;
     let finished = rows.iter().all(|row| row.state == Some(RunState::Finished));
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -7,9 +7,9 @@ mod verbs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use self::verbs::{Try, What, columns, note, open_editor, reset, text, watch};
+use self::verbs::{Try, What, note, open_editor, print_diff, reset, watch};
 use super::follow::{self, View};
-use super::output::{Usage, print, print_done, print_exact, print_json, say};
+use super::output::{Usage, print, print_done, print_json, say};
 use crate::exercise::{self, Begun, Built, Diff, Folder, Language, Program, Track};
 use crate::runs::{Follower, RunStore};
 
@@ -95,7 +95,9 @@ fn start(track: Track, folder: &Folder, home: &Path) -> anyhow::Result<ExitCode>
 
 /// The exercise in the language that is asked for, else in that of the last start.
 fn in_language(args: &Args, home: &Path) -> Result<Track, Usage> {
-    let only = |track: &str, language| Usage(format!("the track {track} is in {language} only: leave out --language"));
+    let only = |track: &str, language: Language| {
+        Usage(format!("the track {track} is in {} only: leave out --language", language.name()))
+    };
     match (args.track, args.language) {
         (Track::Collectives, Some(Language::Rust)) => Err(only(args.track.name(), Language::Python)),
         (Track::Collectives, _) => Ok(args.track),
@@ -135,8 +137,7 @@ impl Own<'_> {
                         Diff::to_solution(program, &text, program.reached(&text))
                     }
                 };
-                print_exact(&text(&exercise::rows(&diff, columns(), side_by_side)))?;
-                Ok(ExitCode::SUCCESS)
+                print_diff(&diff, side_by_side)
             }
         }
     }

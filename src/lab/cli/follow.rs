@@ -64,7 +64,7 @@ pub(super) fn show_notes(line: &CommandLine) {
 /// # Errors
 /// The run's files cannot be read.
 pub(super) fn follow(store: &RunStore, id: RunId, mut follower: Follower, mut view: View) -> anyhow::Result<ExitCode> {
-    interrupt::heed()?;
+    interrupt::heed(interrupt::CTRL_C)?;
     let record = store.record(id)?;
     view.is_own = record.request.spec.command().is_some();
     view.inspector = inspected(&record).map(|command| Inspector::new(command.clone()));

@@ -43,9 +43,8 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.words.is_empty() {
-        return Err(
-            Usage("no program is named: write it behind --, such as `hvd-lab inspect -- torchrun train.py`".into()).into()
-        );
+        let what = "no program is named: write it behind --, such as `hvd-lab inspect -- torchrun train.py`";
+        return Err(Usage(what.into()).into());
     }
     let own = args.own.inspected();
     let spec = user_program::spec_on(args.place.own_resources()?, &own, &args.words)?;

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use indicatif::ProgressBar;
 use nix::sys::signal::Signal;
-use signal_hook::consts::SIGINT;
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 
@@ -17,29 +16,34 @@ use super::output::say;
 use crate::host::signals::is_ignored;
 use crate::runs::RunId;
 
+/// The signal of Ctrl-C, which every verb that waits heeds.
+pub(super) const CTRL_C: &[i32] = &[signal_hook::consts::SIGINT];
+
 /// What a shell calls a program that Ctrl-C ended.
 pub(super) const EXIT_CODE: u8 = 130;
 
 static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// From now on Ctrl-C asks; of one verb that follows several runs it does so once.
+/// From now on these signals ask; of one verb that follows several runs they do so once.
 ///
 /// # Errors
 /// The system takes no handler.
-pub(super) fn heed() -> io::Result<()> {
+pub(super) fn heed(signals: &[i32]) -> io::Result<()> {
     if ASKED.get().is_some() {
         return Ok(());
     }
     let asked = Arc::new(AtomicBool::new(false));
-    // In this order: the first Ctrl-C only sets the flag, the second finds it set and leaves.
-    flag::register_conditional_shutdown(SIGINT, EXIT_CODE.into(), Arc::clone(&asked))?;
-    flag::register(SIGINT, Arc::clone(&asked))?;
+    for signal in signals {
+        // In this order: the first one only sets the flag, the second finds it set and leaves.
+        flag::register_conditional_shutdown(*signal, EXIT_CODE.into(), Arc::clone(&asked))?;
+        flag::register(*signal, Arc::clone(&asked))?;
+    }
     // Nobody else does: a verb follows its runs one after the other.
     let _ = ASKED.set(asked);
     Ok(())
 }
 
-/// Whether Ctrl-C was pressed.
+/// Whether one of them came: Ctrl-C was pressed, as a rule.
 pub(super) fn is_asked() -> bool {
     ASKED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))
 }

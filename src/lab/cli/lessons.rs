@@ -10,8 +10,7 @@ use crate::course::{
     proofread,
 };
 use crate::domain::step::Step;
-use crate::exercise;
-use crate::exercise::Language;
+use crate::exercise::{self, Language, TEN_STEPS};
 use crate::runs::RunStore;
 
 const EXAMPLES: &str = "\
@@ -178,7 +177,7 @@ const COLUMNS: usize = 80;
 
 /// The language of the learner's own program.
 fn writes_rust() -> bool {
-    RunStore::default_home().is_ok_and(|home| Language::known(&home) == Some(Language::Rust))
+    RunStore::default_home().is_ok_and(|home| Language::known(&home, &TEN_STEPS) == Some(Language::Rust))
 }
 
 /// A lesson as one reads it in a terminal. `fold_for_rust`: folded for a learner who writes Rust, or else Python; `None` unfolds all.

@@ -104,10 +104,8 @@ fn share(home: &Path, file: &ProgressFile, folder: &Path, name: Option<&str>) ->
     let folder = absolute
         .ok_or_else(|| Usage(format!("{} is not a folder: ask your instructor for the folder of the class", folder.display())))?;
     if folder.to_str().is_none() {
-        return Err(Usage(format!(
-            "the name of the folder {folder:?} is not UTF-8 text, so the lab cannot store it: use another one"
-        ))
-        .into());
+        let what = format!("the name of the folder {folder:?} is not UTF-8 text, so the lab cannot store it: use another one");
+        return Err(Usage(what).into());
     }
     let learner = match name {
         Some(name) => course::file_name(name)

@@ -48,7 +48,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.watch {
-        interrupt::heed()?;
+        interrupt::heed(interrupt::CTRL_C)?;
     }
     let mut shown = String::new();
     loop {

@@ -16,7 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Run all turns; gives back the series with the runs that they became.
 pub(super) fn run(store: &RunStore, mut series: Series, settings: &Settings) -> anyhow::Result<Series> {
-    interrupt::heed()?;
+    interrupt::heed(interrupt::CTRL_C)?;
     let (job, preset) = settings.training()?;
     let base = settings.request_for(job, preset);
     while let Next::Start(index) = series.next(|run| store.status(run).ok().map(|status| status.state)) {

@@ -64,26 +64,16 @@ pub struct Failing {
     pub evidence: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Nothing has been noted yet.
-    NotBegun,
-    Working,
-    Stuck,
-    Done,
-}
-
-impl State {
-    pub const ALL: [State; 4] = [State::Done, State::Working, State::Stuck, State::NotBegun];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            State::NotBegun => "not begun",
-            State::Working => "working",
-            State::Stuck => "stuck",
-            State::Done => "done",
-        }
+hvd_lab_core::named! {
+    /// How a learner gets on, in the order in which a class is counted.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    State {
+        Done = "done",
+        Working = "working",
+        Stuck = "stuck",
+        /// Nothing has been noted yet.
+        NotBegun = "not begun",
     }
 }
 

@@ -3,8 +3,6 @@
 //! Never judges. It takes what the screen gets anyway (events and log lines), or reads a run folder.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::BufReader;
-use std::ops::{Deref, DerefMut};
 
 use crate::domain::bounds::MAX_EPOCHS;
 use crate::domain::event::{Event, EventLine, Observation};
@@ -12,7 +10,7 @@ use crate::domain::history::{History, Keep};
 use crate::domain::job::{Job, Resources};
 use crate::domain::nvcnn::NvcnnSpec;
 use crate::domain::training::TrainingSpec;
-use crate::host::read::{self, LONGEST_LINE, next_line};
+use crate::host::read::{self, LONGEST_LINE};
 use crate::runs::{RunFolder, RunRecord, StoreError};
 
 /// All evidence of one run: its history, with what was asked for and what was printed. A run of the trainer has `TrainingSpec` for its
@@ -21,7 +19,7 @@ use crate::runs::{RunFolder, RunRecord, StoreError};
 pub struct Evidence<W = TrainingSpec> {
     /// The settings: number of ranks, base rate, warmup, steps.
     pub spec: Job<W>,
-    history: History,
+    pub history: History,
     /// Ranks of each attempt, where the record says so.
     np_of_attempts: Vec<usize>,
     /// Epoch, counted from 1, to the processes that printed its heading, as the library tells or a log shows. `None` where no log could
@@ -31,20 +29,6 @@ pub struct Evidence<W = TrainingSpec> {
 
 /// The evidence of a training on photos.
 pub type PhotoEvidence = Evidence<NvcnnSpec>;
-
-impl<W> Deref for Evidence<W> {
-    type Target = History;
-
-    fn deref(&self) -> &History {
-        &self.history
-    }
-}
-
-impl<W> DerefMut for Evidence<W> {
-    fn deref_mut(&mut self) -> &mut History {
-        &mut self.history
-    }
-}
 
 impl Evidence {
     /// Everything in the folder of a run of the trainer so far.
@@ -79,18 +63,13 @@ impl<W: Clone> Evidence<W> {
         let mut evidence = Evidence::new(Job { resources, workload });
         evidence.np_of_attempts = record.np_of_attempts().collect();
         folder.events().for_each(|line| evidence.take(&line));
-        if !evidence.attempts.is_empty() {
+        if !evidence.history.attempts.is_empty() {
             // A process that has printed nothing has no log.
             evidence.printed.get_or_insert_default();
         }
         for process in folder.rank_logs() {
-            if let Ok(log) = read::open(&folder.rank_log(process)) {
-                // Line by line: a log may be larger than all that the screen needs otherwise.
-                let (mut log, mut line) = (BufReader::new(log), Vec::new());
-                while let Ok(true) = next_line(&mut log, &mut line, LONGEST_LINE) {
-                    evidence.take_line(process, &String::from_utf8_lossy(&line));
-                }
-            }
+            // Line by line: a log may be larger than all that the screen needs otherwise.
+            log_lines(folder, process, LONGEST_LINE).for_each(|line| evidence.take_line(process, &line));
         }
         Ok(evidence)
     }
@@ -115,6 +94,12 @@ impl<W: Clone> Evidence<W> {
             printed.entry(epoch).or_default().insert(process);
         }
     }
+}
+
+/// What a process has printed, as far as it can be read, in lines of at most so many bytes.
+pub(super) fn log_lines(folder: &RunFolder, process: usize, most: usize) -> impl Iterator<Item = String> {
+    let log = read::open(&folder.rank_log(process)).into_iter();
+    log.flat_map(move |log| read::lines(log, most)).map_while(Result::ok)
 }
 
 /// 1 for `Epoch 1/3`.

@@ -155,9 +155,7 @@ impl Lesson {
         }
         Ok(Lesson { slug, file: file.to_owned(), body, body_line, answers_at: mark, ..lesson })
     }
-}
 
-impl Lesson {
     /// The text that may be read: what gives answers away comes when every question has been answered once.
     pub fn text(&self, is_answered: impl Fn(QuestionId) -> bool) -> &str {
         match self.answers_at {

@@ -157,12 +157,7 @@ impl Page {
                 self.flush(Role::Text);
                 self.bullet = None;
             }
-            TagEnd::Strong | TagEnd::Emphasis | TagEnd::Link => {
-                self.roles.pop();
-            }
-            TagEnd::TableHead => {
-                self.roles.pop();
-            }
+            TagEnd::Strong | TagEnd::Emphasis | TagEnd::Link | TagEnd::TableHead => _ = self.roles.pop(),
             TagEnd::TableCell => {
                 let cell = std::mem::take(&mut self.words);
                 self.sticks = false;

@@ -16,10 +16,20 @@ use crate::runs::RunId;
 /// Raised when an older lab would misread the file.
 pub(super) const VERSION: u32 = 1;
 
+/// The version of the file's format: in a new one that of this lab.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Version(u32);
+
+impl Default for Version {
+    fn default() -> Version {
+        Version(VERSION)
+    }
+}
+
 /// The content of the file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    version: u32,
+    version: Version,
     /// By number of the step: the first run that showed it, of whichever program. `done` is how versions before called it.
     #[serde(default, rename = "done")]
     pub seen: BTreeMap<usize, Done>,
@@ -107,22 +117,6 @@ impl Bounded for Progress {
                 .chain(self.predictions.keys())
                 .find_map(|step| count("step", *step, MAX_EPOCHS)),
         ])
-    }
-}
-
-impl Default for Progress {
-    fn default() -> Progress {
-        Progress {
-            version: VERSION,
-            seen: BTreeMap::new(),
-            proven: BTreeMap::new(),
-            written: BTreeMap::new(),
-            predictions: BTreeMap::new(),
-            tried: BTreeMap::new(),
-            ring: None,
-            exercises: BTreeMap::new(),
-            collectives: Vec::new(),
-        }
     }
 }
 
@@ -260,11 +254,8 @@ impl Progress {
 
     /// The questions that were answered, each once, in the order of the lessons.
     pub fn questions(&self) -> BTreeSet<QuestionId> {
-        let of = |(lesson, tries): (&usize, &Vec<Answered>)| {
-            let lesson = *lesson;
-            tries.iter().map(move |answered| QuestionId { lesson, question: answered.question }).collect::<Vec<_>>()
-        };
-        self.predictions.iter().flat_map(of).collect()
+        let all = self.predictions.iter().flat_map(|(lesson, tries)| tries.iter().map(move |answered| (lesson, answered)));
+        all.map(|(lesson, answered)| QuestionId { lesson: *lesson, question: answered.question }).collect()
     }
 
     /// Forget one step, its tries and the predictions of its lesson.

@@ -2,14 +2,12 @@
 //!
 //! Cells of a run that has not ended stay empty.
 
-use std::io::BufReader;
-
 use serde::Serialize;
 
+use super::evidence::log_lines;
 use super::{Contrast, Evidence, Outcome, Purpose, Series, Verdict, check, check_all, contrast};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
-use crate::host::read::{self, next_line};
 use crate::runs::{RunFolder, RunId, RunStore, StoreError, busy_host};
 
 /// Lines of a log that stand for it.
@@ -93,22 +91,12 @@ pub fn side_by_side(store: &RunStore, step: Step, runs: [RunId; 2]) -> Result<Si
 
 /// The first lines that tell epochs and results, of all processes in turn.
 fn excerpt(folder: &RunFolder) -> Vec<String> {
-    let tells = |line: &&str| ["Epoch ", "Test accuracy"].iter().any(|start| line.starts_with(start));
-    let logs: Vec<Vec<String>> = folder
-        .rank_logs()
-        .into_iter()
-        .map(|process| {
-            let (mut log, mut line, mut told) =
-                (read::open(&folder.rank_log(process)).ok().map(BufReader::new), Vec::new(), Vec::new());
-            while let Some(log) = log.as_mut().filter(|_| told.len() < EXCERPT)
-                && let Ok(true) = next_line(log, &mut line, LONGEST_TOLD)
-            {
-                let text = String::from_utf8_lossy(&line);
-                told.extend(Some(text.trim_end_matches('\r')).filter(tells).map(|line| format!("[{process}] {line}")));
-            }
-            told
-        })
-        .collect();
+    let tells = |line: &String| ["Epoch ", "Test accuracy"].iter().any(|start| line.starts_with(start));
+    let told = |process: usize| -> Vec<String> {
+        let lines = log_lines(folder, process, LONGEST_TOLD).filter(tells).take(EXCERPT);
+        lines.map(|line| format!("[{process}] {}", line.trim_end_matches('\r'))).collect()
+    };
+    let logs: Vec<Vec<String>> = folder.rank_logs().into_iter().map(told).collect();
     let longest = logs.iter().map(Vec::len).max().unwrap_or(0);
     let in_turn = (0..longest).flat_map(|line| logs.iter().filter_map(move |log| log.get(line).cloned()));
     in_turn.take(EXCERPT).collect()

@@ -57,7 +57,7 @@ impl Program {
 /// A little above the lowest accuracy of the ranks after the first epoch where they differ, and a little below it where they do not:
 /// then all ranks reach it, and have to stop.
 fn between(first: &Evidence) -> Option<f64> {
-    let attempt = first.attempts.first()?;
+    let attempt = first.history.attempts.first()?;
     let own = attempt.processes.values().map(|process| Some(process.epoch(1)?.validation.accuracy));
     let own: Vec<f64> = own.collect::<Option<_>>()?;
     let (low, high) = own.iter().fold((f64::MAX, f64::MIN), |(low, high), own| (low.min(*own), high.max(*own)));

@@ -193,15 +193,11 @@ impl Language {
     /// that of the ten steps; else Python where it can be run.
     pub fn of_program(home: &Path, program: &Program) -> Language {
         let first = || if interpreter::is_there() { Language::Python } else { Language::Rust };
-        Language::known_of(home, program).unwrap_or_else(first)
+        Language::known(home, program).unwrap_or_else(first)
     }
 
-    /// The language of the ten steps as far as the learner has said: `None` where nothing was chosen or begun yet.
-    pub fn known(home: &Path) -> Option<Language> {
-        Language::known_of(home, &TEN_STEPS)
-    }
-
-    fn known_of(home: &Path, program: &Program) -> Option<Language> {
+    /// The language of a program as far as the learner has said: `None` where nothing was chosen or begun yet.
+    pub fn known(home: &Path, program: &Program) -> Option<Language> {
         let folder = home.join("exercise");
         let chosen = read::small_text(&folder.join(LANGUAGE_FILE), LANGUAGE_BYTES).ok().and_then(|name| name.trim().parse().ok());
         let has = |of: &Program, language| of.in_language(language).is_some_and(|program| folder.join(program.file).exists());
@@ -222,7 +218,7 @@ impl Language {
         let folder = home.join("exercise");
         let path = folder.join(LANGUAGE_FILE);
         access::make_folder(&folder).map_err(ExerciseError::io("make", &folder))?;
-        files::write(&path, format!("{self}\n").as_bytes()).map_err(ExerciseError::io("write", &path))
+        files::write(&path, format!("{}\n", self.name()).as_bytes()).map_err(ExerciseError::io("write", &path))
     }
 }
 

@@ -1,6 +1,5 @@
 //! The languages that a learner may write in, and what differs between them.
 
-use std::fmt;
 use std::str::FromStr;
 
 hvd_lab_core::named! {
@@ -26,12 +25,6 @@ impl Language {
     /// The program that reads the learner's program first.
     pub(super) fn builder(self) -> &'static str {
         if self == Language::Python { "Python" } else { "cargo" }
-    }
-}
-
-impl fmt::Display for Language {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

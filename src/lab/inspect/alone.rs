@@ -2,9 +2,9 @@
 
 use super::data::DIVIDE_STEPS;
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, ended, known, update};
-use super::rate::{samples, samples_of};
-use crate::domain::event::Place;
+use super::inspection::{Inspection, known};
+use super::rate::samples_of;
+use crate::domain::event::{EndedReport, InspectedUpdate, Place};
 
 /// Steps of an epoch from which on equal numbers are no chance.
 const FEWEST_STEPS: usize = 4;
@@ -19,9 +19,8 @@ impl Inspection {
     /// Rate of the first optimizer's first update, and samples of an update, on the first rank.
     pub fn first_rate(&self) -> Option<(f64, usize)> {
         // A Keras run reports its updates from number 1 on, because the first one comes before Horovod's broadcast.
-        let (rank, first) = self.of_all(update).find(|(_, update)| update.index == 0 && update.update < 2)?;
-        let own = self.of_rank(rank, update).filter(|update| update.index == 0);
-        Some((*first.rates.first()?, samples(own).unwrap_or(0)))
+        let (rank, first) = self.of_all::<InspectedUpdate>().find(|(_, update)| update.index == 0 && update.update < 2)?;
+        Some((*first.rates.first()?, samples_of(self, rank).unwrap_or(0)))
     }
 
     /// The rate against that of a finished run of the same program on one rank; `None` where one of them has made no update.
@@ -41,7 +40,7 @@ impl Inspection {
         if is_scaled && factor < batch * 1.1 {
             return Some(self.climbs_longer(alone).unwrap_or_else(|| Finding::new(Topic::Rate, Outcome::Ok, said)));
         }
-        let place = self.rate_computed_at().or_else(|| self.rate_set_at()).or_else(|| self.optimizer_place());
+        let place = self.rate_computed_at().or_else(|| self.told_at("rate set")).or_else(|| self.optimizer_place());
         let cost = "the larger batch makes fewer updates an epoch, so the model learns less in the same number of epochs";
         let remedy = "multiply the rate by the number of ranks, or by its square root for Adam, and warm it up";
         let too_much = ("updates may get too large, and the training may diverge", "scale the rate by no more than the batch");
@@ -59,7 +58,7 @@ impl Inspection {
     /// A warm-up that takes the whole training, and on one rank a part of it; or that takes more steps the more ranks there are.
     fn climbs_longer(&self, alone: &Inspection) -> Option<Finding> {
         let warmup = |seen: &Inspection| {
-            let end = seen.of_rank(*seen.ranks.keys().next()?, ended).next()?;
+            let end = seen.of_rank::<EndedReport>(seen.first_rank()?).next()?;
             let first = seen.first_rate()?.0;
             (end.updates >= FEWEST_UPDATES && first < end.highest_rate * RAMP).then_some((end.highest_at, end.updates))
         };
@@ -72,13 +71,12 @@ impl Inspection {
         let until = if is_whole { "the last".to_owned() } else { format!("update {at}") };
         (is_whole || is_of_all).then(|| {
             // The line that gives the schedule its steps, or else the one that makes it.
-            let made = |by| self.told(by).and_then(|report| known(&report.place));
-            let place = made("planned steps").or_else(|| made("schedule made"));
+            let place = self.told_at("planned steps").or_else(|| self.told_at("schedule made"));
             Topic::Rate.look(
                 format!(
                     "the rate climbs until {until} of {all} updates, and on one rank until update {at_alone} of {all_alone}: does the warm-up count the steps of all ranks?"
                 ),
-                place.or_else(|| self.rate_set_at()).or_else(|| self.optimizer_place()),
+                place.or_else(|| self.told_at("rate set")).or_else(|| self.optimizer_place()),
                 "the warm-up takes so many times as many epochs, and less of the training has the full rate",
                 "count the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs of the warm-up",
             )
@@ -87,7 +85,7 @@ impl Inspection {
 
     /// The highest rate of all updates, rather than of those that were looked at.
     pub(super) fn highest_of_all(&self) -> Option<f64> {
-        self.of_rank(*self.ranks.keys().next()?, ended).map(|end| end.highest_rate).find(|rate| *rate > 0.0)
+        self.of_rank::<EndedReport>(self.first_rank()?).map(|end| end.highest_rate).find(|rate| *rate > 0.0)
     }
 
     /// The steps of an epoch beside those of that run, where nothing else says what an epoch goes over.
@@ -110,11 +108,8 @@ impl Inspection {
 
     /// Of the first optimizer on the first rank: behind its warm-up, if there is one.
     fn highest_rate(&self) -> Option<f64> {
-        let first = self.ranks.keys().next()?;
-        if let Some(known) = self.highest_of_all() {
-            return Some(known);
-        }
-        let rates = self.of_rank(*first, update).filter(|update| update.index == 0).filter_map(|update| update.rates.first());
-        rates.copied().filter(|rate| rate.is_finite()).max_by(f64::total_cmp).filter(|rate| *rate > 0.0)
+        let rates = self.first_updates(self.first_rank()?).filter_map(|update| update.rates.first().copied());
+        let highest = || rates.filter(|rate| rate.is_finite()).max_by(f64::total_cmp).filter(|rate| *rate > 0.0);
+        self.highest_of_all().or_else(highest)
     }
 }

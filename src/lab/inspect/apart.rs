@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::even_batches;
-use super::finding::{Finding, Topic};
-use super::inspection::{Inspection, ended, known, line, pass, ranks as names, state, update, wrapped};
-use crate::domain::event::{InspectedUpdate, InspectorReport, PassReport, Place, StalledReport, StateAction, WrappedReport};
+use super::finding::{Cause, Finding, Topic};
+use super::inspection::{Inspection, known, line, ranks as names};
+use crate::domain::event::{
+    EndedReport, InspectedUpdate, InspectorReport, PassReport, Place, StalledReport, StateAction, StateReport, WrappedReport,
+};
 
 /// What to write where ranks decide for themselves.
 pub(super) const ALIKE: &str =
@@ -44,7 +46,7 @@ pub(super) fn in_eval_mode(seen: &Inspection) -> Option<Finding> {
     let told = seen.tellers("trains in eval mode");
     let report = told.values().next()?;
     let since: usize = report.settings.first()?.parse().ok()?;
-    let has_come = |rank: &usize| seen.of_rank(*rank, update).any(|update| update.update > since);
+    let has_come = |rank: &usize| seen.of_rank::<InspectedUpdate>(*rank).any(|update| update.update > since);
     (told.len() < seen.size() && (seen.is_over || seen.ranks.keys().all(has_come))).then(|| {
         Topic::State.wrong(
             format!("{} trains on in eval mode, and the other ranks do not", names(told.keys())),
@@ -68,97 +70,83 @@ pub(super) fn skipped(seen: &Inspection) -> Option<(String, &'static str)> {
     Some((said, "skip an update on all ranks or on none: decide by a value that was averaged"))
 }
 
-/// Adds what only some ranks log as a result of all, if they wait for the others in Lightning.
-pub(super) fn from_log(seen: &Inspection, finding: Finding) -> Finding {
+/// What only some ranks log as a result of all, if they wait for the others in Lightning.
+pub(super) fn from_log(seen: &Inspection) -> Option<Cause> {
     const KIND: &str = "logged together: ";
     let mut results: BTreeMap<&str, BTreeMap<usize, &WrappedReport>> = BTreeMap::new();
-    for (rank, report) in seen.of_all(wrapped) {
+    for (rank, report) in seen.of_all::<WrappedReport>() {
         if let Some(name) = report.by.strip_prefix(KIND) {
             results.entry(name).or_default().insert(rank, report);
         }
     }
-    let of_some = results.into_iter().find(|(_, ranks)| ranks.len() < seen.size());
-    let Some((name, ranks)) = of_some.filter(|_| finding.is_objection() && seen.is_lightning()) else { return finding };
+    let (name, ranks) = results.into_iter().find(|(_, ranks)| ranks.len() < seen.size() && seen.is_lightning())?;
     let verb = if ranks.len() == 1 { "logs" } else { "log" };
-    let said = format!("{}; only {} {verb} {name} with sync_dist=True", finding.seen, names(ranks.keys()));
+    let said = format!("only {} {verb} {name} with sync_dist=True", names(ranks.keys()));
     let remedy = "log it on all ranks, or without sync_dist=True and with rank_zero_only=True";
-    let place = ranks.values().next().and_then(|report| known(&report.place));
-    Finding { seen: said, place: place.or(finding.place), remedy: remedy.to_owned(), ..finding }
+    Some((said, known(&ranks.values().next()?.place), remedy.to_owned()))
 }
 
-/// Adds that the data of a rank has ended, if that is why the others wait.
-pub(super) fn from_end_of_data(seen: &Inspection, finding: Finding) -> Finding {
-    if let Some((rank, other)) = end_of_epoch(seen).filter(|_| finding.is_objection()) {
-        let said = format!("{}; rank {rank} has come to the end of its epoch, and rank {other} has more batches", finding.seen);
-        return Finding { seen: said, remedy: even_batches(seen).to_owned(), ..finding };
-    }
-    let Some((rank, pass, other)) = end_of_data(seen).filter(|_| finding.is_objection()) else { return from_loop(seen, finding) };
-    let of = known(&pass.made).map_or(String::new(), |place| format!(" (the loader at {})", line(&place)));
-    let said = format!(
-        "{}; rank {rank} has come to the end of its {} batches{of}, and rank {other} has more",
-        finding.seen, pass.batches
-    );
-    Finding { seen: said, remedy: even_batches(seen).to_owned(), ..finding }
+/// That the data of a rank has ended, if that is why the others wait.
+pub(super) fn from_end_of_data(seen: &Inspection) -> Option<Cause> {
+    let (said, place) = end_of_epoch(seen).or_else(|| end_of_pass(seen)).or_else(|| end_of_loop(seen))?;
+    Some((said, place, even_batches(seen).to_owned()))
 }
 
-/// Adds that a rank has left its own loop, where another one still waits for gradients in it.
-fn from_loop(seen: &Inspection, finding: Finding) -> Finding {
+/// A rank that has left its own loop, where another one still waits for gradients in it; with the line of the loop.
+fn end_of_loop(seen: &Inspection) -> Option<(String, Option<Place>)> {
     let last = |rank: &usize| {
-        let Some(InspectorReport::Stalled(report)) = seen.ranks.get(rank)?.last() else { return None };
+        let report = seen.standing(*rank)?;
         let is_here = |left: &&WrappedReport| left.by == "left its loop" && left.settings == [report.updates.to_string()];
-        Some((report, seen.of_rank(*rank, wrapped).filter(is_here).last()))
+        Some((report, seen.of_rank::<WrappedReport>(*rank).filter(is_here).last()))
     };
     let is_in_update =
         |report: &StalledReport| ["backward", "synchronize", "a graph"].iter().any(|part| report.within.contains(part));
-    let has_left = seen.ranks.keys().find_map(|rank| last(rank).and_then(|(report, left)| Some((*rank, report.updates, left?))));
-    let Some((rank, updates, left)) = has_left.filter(|_| finding.is_objection()) else { return finding };
+    let (rank, updates, left) =
+        seen.ranks.keys().find_map(|rank| last(rank).and_then(|(report, left)| Some((rank, report.updates, left?))))?;
     let goes_on = |other: &&usize| {
         last(other).is_some_and(|(report, left)| left.is_none() && report.updates == updates && is_in_update(report))
     };
-    let Some(other) = seen.ranks.keys().find(goes_on) else { return finding };
-    let said =
-        format!("{}; rank {rank} has left its loop after {updates} updates, and rank {other} has more batches", finding.seen);
-    Finding { seen: said, place: known(&left.place).or(finding.place), remedy: even_batches(seen).to_owned(), ..finding }
+    let other = seen.ranks.keys().find(goes_on)?;
+    let said = format!("rank {rank} has left its loop after {updates} updates, and rank {other} has more batches");
+    Some((said, known(&left.place)))
 }
 
-/// The rank of a Keras program that averages its metrics while another one is in a graph of the same epoch, and that one.
-fn end_of_epoch(seen: &Inspection) -> Option<(usize, usize)> {
+/// A rank of a Keras program that averages its metrics while another one is in a graph of the same epoch.
+fn end_of_epoch(seen: &Inspection) -> Option<(String, Option<Place>)> {
     let stands = |part: &str| {
-        let is_last = |reports: &Vec<InspectorReport>| matches!(reports.last(), Some(InspectorReport::Stalled(report)) if report.within.contains(part));
-        seen.ranks.iter().find(|(_, reports)| is_last(reports)).map(|(rank, _)| *rank)
+        seen.ranks.keys().copied().find(|rank| seen.standing(*rank).is_some_and(|report| report.within.contains(part)))
     };
-    let (averages, trains) = (stands("metric_average")?, stands("a graph")?);
+    let (rank, other) = (stands("metric_average")?, stands("a graph")?);
     // Who has ended more epochs is in the next one: it does not average its metrics at all.
-    let epochs = |rank: usize| seen.of_rank(rank, pass).filter(|pass| pass.trains).count();
-    (epochs(trains) <= epochs(averages)).then_some((averages, trains))
+    let epochs = |rank: usize| seen.of_rank::<PassReport>(rank).filter(|pass| pass.trains).count();
+    let said = || format!("rank {rank} has come to the end of its epoch, and rank {other} has more batches");
+    (epochs(other) <= epochs(rank)).then(|| (said(), None))
 }
 
-/// The rank whose data has ended, the batches that it had, and the one that has taken more.
-fn end_of_data(seen: &Inspection) -> Option<(usize, &PassReport, usize)> {
-    let last = |reports: &[InspectorReport]| -> Option<StalledReport> {
-        if let Some(InspectorReport::Stalled(report)) = reports.last() { Some(report.clone()) } else { None }
-    };
-    seen.ranks.iter().find_map(|(rank, reports)| {
-        last(reports)?;
-        let is_pass = |report: &InspectorReport| matches!(report, InspectorReport::Pass(pass) if pass.trains);
-        let InspectorReport::Pass(pass) = reports.iter().rfind(|report| is_pass(report))? else { return None };
-        let has_more = |(other, reports): (&usize, &Vec<InspectorReport>)| {
-            let more = last(reports)?.batches > pass.batches;
-            let passes = reports.iter().filter(|report| is_pass(report)).count();
-            (more && passes == pass.pass && pass.is_whole).then_some(*other)
+/// A rank whose data has ended, where another one has taken more batches.
+fn end_of_pass(seen: &Inspection) -> Option<(String, Option<Place>)> {
+    let passes = |rank: usize| seen.of_rank::<PassReport>(rank).filter(|pass| pass.trains);
+    seen.ranks.keys().find_map(|rank| {
+        let pass = seen.standing(*rank).and_then(|_| passes(*rank).last())?;
+        let has_more = |other: &&usize| {
+            let more = seen.standing(**other).is_some_and(|report| report.batches > pass.batches);
+            more && passes(**other).count() == pass.pass && pass.is_whole
         };
-        Some((*rank, pass, seen.ranks.iter().find_map(has_more)?))
+        let other = seen.ranks.keys().find(has_more)?;
+        let of = known(&pass.made).map_or(String::new(), |place| format!(" (the loader at {})", line(&place)));
+        let batches = pass.batches;
+        Some((format!("rank {rank} has come to the end of its {batches} batches{of}, and rank {other} has more"), None))
     })
 }
 
 /// The reports of a rank that it alone may have skipped a batch or left its pass.
 pub(super) fn departures(seen: &Inspection, rank: usize) -> impl Iterator<Item = &WrappedReport> {
-    seen.of_rank(rank, wrapped).filter(|report| ["left a pass", "skipped a batch"].contains(&report.by.as_str()))
+    seen.of_rank::<WrappedReport>(rank).filter(|report| ["left a pass", "skipped a batch"].contains(&report.by.as_str()))
 }
 
 /// A rank that alone left its pass, in a run that a crash has ended before any rank could tell its end.
 pub(super) fn left_alone(seen: &Inspection) -> Option<Finding> {
-    if !seen.is_over || !seen.is_complete() || seen.of_all(ended).next().is_some() {
+    if !seen.is_over || !seen.is_complete() || seen.of_all::<EndedReport>().next().is_some() {
         return None;
     }
     let count = |rank: &usize| departures(seen, *rank).count();
@@ -186,8 +174,8 @@ pub(super) fn left_alone(seen: &Inspection) -> Option<Finding> {
 
 /// A rank that was gone without a word before this one lost its connection to it.
 pub(super) fn gone(seen: &Inspection, rank: usize, failed: usize) -> Option<Finding> {
-    let failure = seen.of_rank(failed, ended).find_map(|end| end.failure.as_ref())?;
-    let has_told = seen.of_rank(rank, ended).next().is_some();
+    let failure = seen.of_rank::<EndedReport>(failed).find_map(|end| end.failure.as_ref())?;
+    let has_told = seen.of_rank::<EndedReport>(rank).next().is_some();
     let place = known(&failure.place)?;
     (failure.kind == "peer gone" && !has_told).then(|| {
         Topic::Hang.wrong(
@@ -227,7 +215,7 @@ pub(super) fn stand_by_themselves(seen: &Inspection, patience: f64) -> Option<Fi
 /// there for them.
 pub(super) fn looked_for_early(seen: &Inspection) -> Option<&'static str> {
     let paths = |rank: usize, action: StateAction| -> BTreeSet<&str> {
-        let such = seen.of_rank(rank, state).filter(|report| report.action == action && !report.path.is_empty());
+        let such = seen.of_rank::<StateReport>(rank).filter(|report| report.action == action && !report.path.is_empty());
         such.map(|report| report.path.as_str()).collect()
     };
     let written: BTreeSet<&str> = seen.ranks.keys().flat_map(|rank| paths(*rank, StateAction::Written)).collect();

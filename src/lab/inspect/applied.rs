@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Cause, Finding, Topic};
-use super::inspection::{Inspection, collective, differ, known, pass, update, wrapped};
+use super::inspection::{Inspection, differ, known};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
@@ -39,7 +39,7 @@ pub(super) fn never_averaged(seen: &Inspection) -> Option<Finding> {
     let updates = seen.updates();
     let are_apart = |of: &BTreeMap<usize, &InspectedUpdate>| differ(of.values().map(|update| &update.weights));
     let last: Vec<bool> = updates.values().rev().map(are_apart).take(APART).collect();
-    let is_never = last == [true; APART] && !seen.of_all(collective).any(|(_, call)| may_be_gradients(call)) && !seen.is_blind();
+    let is_never = last == [true; APART] && !seen.reports::<CollectiveReport>().any(may_be_gradients) && !seen.is_blind();
     is_never.then(|| {
         TOPIC.wrong(
             "the ranks make local steps, and their weights are never averaged",
@@ -61,7 +61,7 @@ fn averaged_twice(seen: &Inspection) -> Option<Finding> {
     // Who adds samples up divides by their number, which may be the same.
     let is_batch = |pass: &PassReport| pass.trains && pass.batch_size == Some(seen.size());
     let is_sum = |report: &WrappedReport| report.settings.iter().any(|setting| setting == "op=Sum");
-    let is_meant = seen.of_all(pass).any(|(_, pass)| is_batch(pass)) || seen.wrappers().any(|(_, report)| is_sum(report));
+    let is_meant = seen.reports::<PassReport>().any(is_batch) || seen.wrappers().any(|(_, report)| is_sum(report));
     let report = seen.told("averaged twice").filter(|_| !is_meant)?;
     Some(TOPIC.look(
         format!("the gradients are averaged over the ranks, and divided by {}, the number of ranks, once more", seen.size()),
@@ -98,7 +98,7 @@ pub(super) fn of_a_part(seen: &Inspection) -> Option<(String, &'static str)> {
 /// tensor to the same one.
 pub(super) fn out_of_order(seen: &Inspection, by: &str) -> Option<Cause> {
     let mut lines: BTreeMap<usize, BTreeMap<usize, &WrappedReport>> = BTreeMap::new();
-    for (rank, report) in seen.of_all(wrapped).filter(|(_, report)| report.by == by) {
+    for (rank, report) in seen.of_all::<WrappedReport>().filter(|(_, report)| report.by == by) {
         lines.entry(report.place.line).or_default().entry(rank).or_insert(report);
     }
     lines.values().find_map(|ranks| {
@@ -136,7 +136,7 @@ fn detached(seen: &Inspection) -> Option<Finding> {
     let tellers = seen.tellers("detached");
     let report = tellers.values().next().filter(|_| tellers.len() == seen.size())?;
     let [first, all] = report.settings.as_slice() else { return None };
-    let update = seen.of_all(update).next().map(|(_, update)| update)?;
+    let update = seen.reports::<InspectedUpdate>().next()?;
     Some(TOPIC.look(
         format!("the first {first} of {all} parameter tensors of the model never have a gradient, and the later ones have"),
         known(&report.place).or_else(|| known(&update.made)),
@@ -162,7 +162,7 @@ pub(super) fn summed(seen: &Inspection, updates: &BTreeMap<usize, &BTreeMap<usiz
     let mut later = updates.values().flat_map(|ranks| ranks.values());
     let is_summed = updates.len() > 1 && later.clone().all(|update| update.summed_by_hand);
     let one = later.next().filter(|_| is_summed)?;
-    let place = seen.told("averaged by hand").and_then(|report| known(&report.place)).or_else(|| known(&one.place));
+    let place = seen.told_at("averaged by hand").or_else(|| known(&one.place));
     if seen.wrappers().any(|(_, report)| report.by == "DistributedDataParallel") {
         return Some(TOPIC.look(
             "DistributedDataParallel has averaged the gradients, and the program adds them up over the ranks once more",

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, ended, known, pass, update};
-use crate::domain::event::{InspectorReport, PassReport, Place};
+use super::inspection::{Inspection, differ, known};
+use crate::domain::event::{EndedReport, InspectedUpdate, InspectorReport, PassReport, Place};
 
 pub(super) const TOPIC: Topic = Topic::Data;
 /// Samples that a sampler repeats to make shares equal.
@@ -65,8 +65,8 @@ fn of_other_sizes(what: &str, sizes: impl Iterator<Item = (usize, usize)>, place
 /// Batches without a loader that are larger on one rank in each update.
 pub(super) fn weights(seen: &Inspection) -> Option<Finding> {
     let of_rank = |rank: &usize| {
-        let of_first = seen.of_rank(*rank, update).filter(|update| update.index == 0 && update.update < 3);
-        let samples: Vec<usize> = of_first.map(|update| update.samples).collect();
+        let first = seen.first_updates(*rank).filter(|update| update.update < 3);
+        let samples: Vec<usize> = first.map(|update| update.samples).collect();
         (samples.len() == 3 && samples[0] > 0 && !differ(&samples)).then(|| (*rank, samples[0]))
     };
     let sizes: Vec<(usize, usize)> = seen.ranks.keys().map(of_rank).collect::<Option<_>>()?;
@@ -74,7 +74,7 @@ pub(super) fn weights(seen: &Inspection) -> Option<Finding> {
     if least * 3 > most * 2 || seen.wrappers().next().is_none() && !seen.has_exchanged() {
         return None;
     }
-    let place = seen.of_all(update).find_map(|(_, update)| known(&update.place));
+    let place = seen.reports::<InspectedUpdate>().find_map(|update| known(&update.place));
     Some(of_other_sizes("the updates take different numbers of samples", sizes.into_iter(), place))
 }
 
@@ -82,8 +82,8 @@ pub(super) fn weights(seen: &Inspection) -> Option<Finding> {
 pub(super) fn unequal(seen: &Inspection) -> Option<Finding> {
     let updates = seen.updates();
     let reports = updates.values().find(|ranks| differ(ranks.values().map(|update| update.batches)))?;
-    let is_through = seen.of_all(pass).any(|(_, pass)| pass.trains && pass.is_whole);
-    let is_well = seen.have_all_ended() && seen.of_all(ended).all(|(_, end)| end.failure.is_none());
+    let is_through = seen.reports::<PassReport>().any(|pass| pass.trains && pass.is_whole);
+    let is_well = seen.have_all_ended() && seen.reports::<EndedReport>().all(|end| end.failure.is_none());
     let is_cut_off = seen.has_stood() || seen.is_over && is_through;
     if is_well || !is_cut_off || seen.wrappers().next().is_none() || seen.has("join") {
         return None;

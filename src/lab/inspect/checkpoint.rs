@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Topic};
-use super::inspection::{Inspection, differ, group, known, ranks as names, state};
+use super::inspection::{Inspection, differ, known, ranks as names};
 use super::weights::loaded_apart;
-use crate::domain::event::{PassReport, Place, StateAction, StateReport};
+use crate::domain::event::{GroupReport, PassReport, Place, StateAction, StateReport};
 
 const TOPIC: Topic = Topic::Checkpoint;
 
@@ -20,9 +20,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("write it on one rank: {}{as_callback}", seen.on_root()),
         )];
     }
-    if let Some(found) =
-        nothing_loaded(seen).or_else(|| resumed(seen)).or_else(|| read_too_early(seen)).or_else(|| begun_anew(seen))
-    {
+    if let Some(found) = seen.first_of(&[nothing_loaded, resumed, read_too_early, begun_anew]) {
         return vec![found];
     }
     if let Some((writers, place, which)) = shared(&written(seen, |by| by == "append")) {
@@ -41,10 +39,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("write them on one rank: {}", seen.on_root()),
         )];
     }
-    match files.is_empty() {
-        false => TOPIC.ok("each file that was seen was written by one rank"),
-        true => Vec::new(),
-    }
+    if files.is_empty() { Vec::new() } else { TOPIC.ok("each file that was seen was written by one rank") }
 }
 
 /// By host and path: who writes a file, and the line.
@@ -52,7 +47,7 @@ type Files<'a> = BTreeMap<(&'a str, &'a str), (BTreeSet<usize>, &'a Place)>;
 
 /// By rank.
 fn hosts(seen: &Inspection) -> BTreeMap<usize, &str> {
-    seen.of_all(group).map(|(rank, group)| (rank, group.host.as_str())).collect()
+    seen.of_all::<GroupReport>().map(|(rank, group)| (rank, group.host.as_str())).collect()
 }
 
 /// The files that ranks wrote in such a way.
@@ -60,7 +55,7 @@ fn written(seen: &Inspection, is_such: fn(&str) -> bool) -> Files<'_> {
     let hosts = hosts(seen);
     let mut files = Files::new();
     for (rank, report) in seen
-        .of_all(state)
+        .of_all::<StateReport>()
         .filter(|(_, report)| report.action == StateAction::Written && !report.path.starts_with("/dev/") && is_such(&report.by))
     {
         let host = hosts.get(&rank).copied().unwrap_or_default();
@@ -100,7 +95,7 @@ fn at_line(path: &str, place: &Place) -> String {
 
 /// A file that one rank reads while another may still write it: nothing has brought the two together in between.
 fn read_too_early(seen: &Inspection) -> Option<Finding> {
-    let of = |action: StateAction| seen.of_all(state).filter(move |(_, report)| report.action == action);
+    let of = |action: StateAction| seen.of_all::<StateReport>().filter(move |(_, report)| report.action == action);
     let hosts = hosts(seen);
     let (writer, written, reader, read) = of(StateAction::Written).find_map(|(writer, written)| {
         let is_early = |(reader, read): &(usize, &StateReport)| {

@@ -17,8 +17,6 @@ const MOSTLY: f64 = 0.9;
 /// PyTorch's own, which know nothing of ranks.
 const SAMPLERS: [&str; 5] =
     ["RandomSampler", "SequentialSampler", "SubsetRandomSampler", "BatchSampler", "WeightedRandomSampler"];
-const DISJOINT: &str =
-    "cut the parts so that each sample goes to one rank: Subset(dataset, range(rank, len(dataset), world_size))";
 pub(super) const DIVIDE_STEPS: &str = "divide the steps of an epoch by the number of ranks: steps_per_epoch=steps // hvd.size()";
 /// A rank that sees more than one in so many samples a second time has an iterator that begins anew.
 const REPEATED: usize = 32;
@@ -155,10 +153,9 @@ fn sampler(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     if differ(reports.values().map(|pass| pass.seed)) && reports.values().all(|pass| pass.shuffles) {
         let seeds: Vec<String> = reports.values().filter_map(|pass| Some(pass.seed?.to_string())).collect();
         let said = format!("the samplers have different seeds ({}), so each rank divides another shuffle", seeds.join(", "));
-        let seeded = seen.told("seed of loaders").and_then(|report| known(&report.place));
         return wrong(
             said,
-            seeded.or_else(place),
+            seen.told_at("seed of loaders").or_else(place),
             "some samples go to several ranks, and others to none",
             "give the sampler the same seed on all ranks",
         );
@@ -231,27 +228,20 @@ fn whole(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     if are_parts(reports.values().copied()) || have_subsets(reports) {
         return None;
     }
-    let all = one.dataset.unwrap_or(0);
-    if contents().all(|content| !content.is_empty()) {
-        let is_same = !differ(contents());
-        if !is_same {
-            return None;
-        }
-        let said = format!("each of {} trains on all {all} samples", names(reports.keys()));
-        // Samples that are drawn by weight are no shares of a pass: more of them may be meant so.
-        let how = if one.sampler.contains("Weighted") { Outcome::Look } else { Outcome::Wrong };
-        let cost = "the ranks together do the work several times";
-        return Some(TOPIC.objection(how, said, made(reports), cost, give_sampler(seen, one)));
+    let (all, who) = (one.dataset.unwrap_or(0), names(reports.keys()));
+    let is_known = contents().all(|content| !content.is_empty());
+    if is_known && differ(contents()) {
+        return None;
     }
-    Some(TOPIC.look(
-        format!(
-            "each of {} goes through a whole data set of {all} samples: if it is the same one, nothing is shared out",
-            names(reports.keys())
-        ),
-        made(reports),
-        "the ranks together do the work several times",
-        give_sampler(seen, one),
-    ))
+    // Samples that are drawn by weight are no shares of a pass: more of them may be meant so.
+    let how = if is_known && !one.sampler.contains("Weighted") { Outcome::Wrong } else { Outcome::Look };
+    let said = if is_known {
+        format!("each of {who} trains on all {all} samples")
+    } else {
+        format!("each of {who} goes through a whole data set of {all} samples: if it is the same one, nothing is shared out")
+    };
+    let cost = "the ranks together do the work several times";
+    Some(TOPIC.objection(how, said, made(reports), cost, give_sampler(seen, one)))
 }
 
 /// Samples that go to several ranks.
@@ -304,11 +294,11 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
                 format!("{said}: the parts that the ranks take of the data set overlap"),
                 known(&one.split_made).or_else(|| made(reports)),
                 "these samples count several times, and others are never seen",
-                seen.in_words(
-                    "cut one order of the samples, drawn with a seed that is the same on all ranks: order[hvd.rank()::hvd.size()]",
-                    DISJOINT,
-                    DISJOINT,
-                ),
+                if seen.is_keras() {
+                    "cut one order of the samples, drawn with a seed that is the same on all ranks: order[hvd.rank()::hvd.size()]"
+                } else {
+                    "cut the parts so that each sample goes to one rank: Subset(dataset, range(rank, len(dataset), world_size))"
+                },
             );
         }
         if have_own && one.replicas == Some(seen.size()) {
@@ -321,12 +311,11 @@ fn overlap(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
         }
         let cost = "these samples count several times, and the pass takes longer than it should";
         let is_own = !one.sampler.is_empty() && !SAMPLERS.contains(&one.sampler.as_str());
-        let remedy = match is_own {
-            true => format!(
-                "let {} order the samples alike on all ranks, with one seed, and give each rank its part of that",
-                one.sampler
-            ),
-            false => share_out(seen, one).to_owned(),
+        let order = &one.sampler;
+        let remedy = if is_own {
+            format!("let {order} order the samples alike on all ranks, with one seed, and give each rank its part of that")
+        } else {
+            share_out(seen, one).to_owned()
         };
         wrong(said, sampler_made(reports), cost, remedy)
     })?

@@ -1,8 +1,8 @@
 //! Errors of PyTorch and Horovod that say what is wrong with the program, in its own words and with a line.
 
 use super::finding::{Finding, Topic};
-use super::inspection::{Inspection, ended, known, ranks as names};
-use crate::domain::event::FailureReport;
+use super::inspection::{Inspection, known, ranks as names};
+use crate::domain::event::{EndedReport, FailureReport};
 
 /// What an error of this kind says of the program, and what to write instead.
 struct Kind {
@@ -91,13 +91,13 @@ const KINDS: [Kind; 12] = [
 /// Whether such an error has ended a rank.
 pub(super) fn has_ended(seen: &Inspection) -> bool {
     let is_one = |failure: &FailureReport| KINDS.iter().any(|kind| kind.name == failure.kind);
-    seen.of_all(ended).any(|(_, end)| end.failure.as_ref().is_some_and(is_one))
+    seen.reports::<EndedReport>().any(|end| end.failure.as_ref().is_some_and(is_one))
 }
 
 /// One finding for each kind of error that has ended a rank.
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let failure = |kind: &Kind| {
-        let failed = seen.of_all(ended).filter_map(|(rank, end)| Some((rank, end.failure.as_ref()?)));
+        let failed = seen.of_all::<EndedReport>().filter_map(|(rank, end)| Some((rank, end.failure.as_ref()?)));
         let of_kind: Vec<_> = failed.filter(|(_, failure)| failure.kind == kind.name).collect();
         let (_, first) = of_kind.first()?;
         let said = format!("an error has ended {}: {}", names(of_kind.iter().map(|(rank, _)| rank)), kind.says);

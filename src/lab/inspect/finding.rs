@@ -33,25 +33,17 @@ impl Finding {
 /// Why something differs, the line to change, and what to write there.
 pub(super) type Cause = (String, Option<Place>, String);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It costs the training its sense: its result, its files or its end.
-    Wrong,
-    /// It may be meant so, or costs only time.
-    Look,
-    NotJudged,
-    Ok,
-}
-
-impl Outcome {
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Wrong => "wrong",
-            Outcome::Look => "look at this",
-            Outcome::NotJudged => "not judged",
-            Outcome::Ok => "ok",
-        }
+hvd_lab_core::named! {
+    /// What is to be thought of it, the worst first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    Outcome {
+        /// It costs the training its sense: its result, its files or its end.
+        Wrong = "wrong",
+        /// It may be meant so, or costs only time.
+        Look = "look at this",
+        NotJudged = "not judged",
+        Ok = "ok",
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::apart::skipped;
 use super::applied::{EVERY, may_be_gradients, of_a_part, out_of_order, summed, summed_by_wrapper};
 use super::finding::{Cause, Finding, Topic};
-use super::inspection::{Inspection, collective, differ, is_by_hand, known, no_update, ranks as names};
+use super::inspection::{Inspection, differ, is_by_hand, known, no_update, ranks as names};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
@@ -145,7 +145,7 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             let remedy = "average the gradients of all parameters between backward and optimizer.step(), and put the averages into their place";
             return Some((what, known(&one.place), remedy.to_owned()));
         }
-        if let Some((_, call)) = seen.of_all(collective).find(|(_, call)| call.name == "reduce" && may_be_gradients(call)) {
+        if let Some(call) = seen.reports::<CollectiveReport>().find(|call| call.name == "reduce" && may_be_gradients(call)) {
             let what = "the program brings their sums to one rank alone, by reduce";
             let remedy = "call all_reduce in its place, and divide by the number of ranks";
             return Some((what.to_owned(), known(&call.place), remedy.to_owned()));
@@ -155,17 +155,11 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             let remedy = "write tape = hvd.DistributedGradientTape(tape) before tape.gradient(): a distributed optimizer averages only in minimize()";
             return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
         }
-        let (what, remedy) = (
-            seen.in_words(
-                "the optimizer is no hvd.DistributedOptimizer",
-                "the optimizer is no hvd.DistributedOptimizer",
-                "nothing averages them",
-            ),
-            seen.in_words(
-                "wrap it: opt = hvd.DistributedOptimizer(opt), before model.compile; in a loop of your own tape = hvd.DistributedGradientTape(tape)",
-                "wrap it: optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())",
-                seen.wrap(),
-            ),
+        let what = if seen.is_horovod() { "the optimizer is no hvd.DistributedOptimizer" } else { "nothing averages them" };
+        let remedy = seen.in_words(
+            "wrap it: opt = hvd.DistributedOptimizer(opt), before model.compile; in a loop of your own tape = hvd.DistributedGradientTape(tape)",
+            "wrap it: optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())",
+            seen.wrap(),
         );
         return Some((what.to_owned(), made, remedy.to_owned()));
     }
@@ -241,7 +235,8 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             )
         } else {
             (
-                seen.added_at().or(wrapper_place),
+                // Lightning wraps the model in its own lines.
+                seen.told_at("parameters added").filter(|_| seen.is_lightning()).or(wrapper_place),
                 "wrap the model when it is complete, and everything that is to learn has requires_grad: what is added or unfrozen later is not averaged",
             )
         };
@@ -270,16 +265,15 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         return Some((what, wrapper_place, format!("use all parameters on every rank in every step, or {flag}")));
     }
     if own().any(|update| update.averaged_by_hand > 0) {
-        let told = |by: &str| seen.told(by).and_then(|report| known(&report.place));
-        if let Some(place) = told("async_op") {
+        if let Some(place) = seen.told_at("async_op") {
             let what = "the program averages them by all_reduce(..., async_op=True), and the update does not wait for it";
             let remedy = "keep what all_reduce returns, and call wait() on each before optimizer.step()";
             return Some((what.to_owned(), Some(place), remedy.to_owned()));
         }
         let by_hand = own().map(|update| update.averaged_by_hand).min().unwrap_or(0);
         let what = format!("the program averages {by_hand} of {} tensors by itself", one.tensors);
-        let place = told("average of a part").or_else(|| told("averaged by hand")).or_else(|| known(&one.place));
-        return Some((what, place, EVERY.to_owned()));
+        let place = seen.told_at("average of a part").or_else(|| seen.told_at("averaged by hand"));
+        return Some((what, place.or_else(|| known(&one.place)), EVERY.to_owned()));
     }
     let compiled = seen.told("torch.compile");
     if let Some(report) = compiled.filter(|_| wrapper.is_some() && own().all(|update| update.forwards == 0)) {
@@ -292,13 +286,13 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
 
 /// A reduction by hand of some numbers with each update: more than a loss and a count.
 fn reduced_each_time(seen: &Inspection) -> Option<&CollectiveReport> {
-    let root = *seen.ranks.keys().next()?;
-    let calls: Vec<&CollectiveReport> = seen.of_rank(root, collective).filter(|call| call.name.contains("reduce")).collect();
+    let root = seen.first_rank()?;
+    let calls = || seen.of_rank::<CollectiveReport>(root).filter(|call| call.name.contains("reduce"));
     let comes_again = |call: &CollectiveReport| {
-        let of_line = calls.iter().filter(|other| other.place == call.place).map(|other| other.updates);
+        let of_line = calls().filter(|other| other.place == call.place).map(|other| other.updates);
         of_line.collect::<Vec<usize>>().windows(3).any(|three| three[0] + 1 == three[1] && three[1] + 1 == three[2])
     };
-    calls.iter().copied().find(|call| call.numbers.unwrap_or(0) >= 16 && comes_again(call))
+    calls().find(|call| call.numbers.unwrap_or(0) >= 16 && comes_again(call))
 }
 
 /// The cause where no other one was seen.
@@ -325,7 +319,7 @@ fn unseen(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<
     }
     // Where updates are made by hand, a few numbers that are brought together are results.
     let has_exchanged = if hidden().all(|update| is_by_hand(update)) {
-        seen.of_all(collective).any(|(_, call)| may_be_gradients(call))
+        seen.reports::<CollectiveReport>().any(may_be_gradients)
     } else {
         seen.wrappers().next().is_some() || seen.has_exchanged()
     };

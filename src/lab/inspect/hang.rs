@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::apart::{ALIKE, departures, from_end_of_data, from_log, gone, left_alone, stand_by_themselves};
-use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, collective, differ, ended, known, line, ranks as names, wrapped};
+use super::finding::{Cause, Finding, Outcome, Topic};
+use super::inspection::{Inspection, differ, known, line, of_kind, ranks as names};
 use crate::domain::event::{CollectiveReport, EndedReport, FailureReport, InspectorReport, Place, StalledReport, WrappedReport};
 use crate::domain::units;
 
@@ -49,39 +49,32 @@ enum Elsewhere<'a> {
     Busy,
 }
 
-/// Where a rank stands, or stood when it ended.
-enum Standing<'a> {
-    Waiting(StalledReport),
-    Elsewhere(Elsewhere<'a>),
-}
-
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
-    let found = standstill(seen).into_iter().map(|finding| from_departure(seen, finding));
-    found.map(|finding| from_log(seen, from_end_of_data(seen, finding))).collect()
+    // What explains it is told behind it; the line and the remedy are those of the last explanation.
+    let with = |finding: Finding, (why, place, remedy): Cause| Finding {
+        seen: format!("{}; {why}", finding.seen),
+        place: place.or(finding.place),
+        remedy,
+        ..finding
+    };
+    let causes = || [from_departure(seen), from_end_of_data(seen), from_log(seen)].into_iter().flatten();
+    let explained = |finding: Finding| if finding.is_objection() { causes().fold(finding, with) } else { finding };
+    standstill(seen).into_iter().map(explained).collect()
 }
 
 /// The line at which a rank alone skipped a batch or left its pass, if that is why the others wait.
-fn from_departure(seen: &Inspection, finding: Finding) -> Finding {
+fn from_departure(seen: &Inspection) -> Option<Cause> {
     let has_failed = |end: &EndedReport| end.failure.as_ref().is_some_and(|failure| failure.within.is_empty());
-    if !finding.is_objection() || !seen.is_complete() || seen.of_all(ended).any(|(_, end)| has_failed(end)) {
-        return finding;
+    if !seen.is_complete() || seen.reports::<EndedReport>().any(has_failed) {
+        return None;
     }
     let all: Vec<(usize, Vec<&WrappedReport>)> =
         seen.ranks.keys().map(|rank| (*rank, departures(seen, *rank).collect())).collect();
     let fewest = all.iter().map(|(_, own)| own.len()).min().unwrap_or(0);
     let most = all.iter().max_by_key(|(_, own)| own.len()).filter(|(_, own)| own.len() > fewest);
-    let Some((rank, report)) = most.and_then(|(rank, own)| Some((rank, own.last()?))) else { return finding };
-    Finding {
-        seen: format!(
-            "{}; before that rank {rank} {} at {}, and not all ranks did",
-            finding.seen,
-            report.by,
-            line(&report.place)
-        ),
-        place: known(&report.place),
-        remedy: ALIKE.to_owned(),
-        ..finding
-    }
+    let (rank, report) = most.and_then(|(rank, own)| Some((rank, own.last()?)))?;
+    let said = format!("before that rank {rank} {} at {}, and not all ranks did", report.by, line(&report.place));
+    Some((said, known(&report.place), ALIKE.to_owned()))
 }
 
 fn standstill(seen: &Inspection) -> Vec<Finding> {
@@ -91,9 +84,9 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
     let mut waiting: BTreeMap<usize, StalledReport> = BTreeMap::new();
     let mut others: BTreeMap<usize, Elsewhere<'_>> = BTreeMap::new();
     for (rank, reports) in seen.ranks.iter() {
-        match standing(seen, reports) {
-            Standing::Waiting(report) => _ = waiting.insert(*rank, report),
-            Standing::Elsewhere(elsewhere) => _ = others.insert(*rank, elsewhere),
+        match waits_at(seen, reports) {
+            Ok(report) => _ = waiting.insert(*rank, report),
+            Err(elsewhere) => _ = others.insert(*rank, elsewhere),
         }
     }
     let Some((first, report)) = waiting.iter().next() else {
@@ -104,14 +97,12 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
         };
     };
     let apart = waiting.iter().find(|(_, other)| (&other.place, &other.within) != (&report.place, &report.within));
-    if let Some(told) = stopped_alone(seen) {
-        let said = format!(
-            "{}; rank {} was told to stop at {}, and not all ranks were",
-            waits(&names(waiting.keys()), report),
-            told.0,
-            line(&told.1)
-        );
-        return vec![TOPIC.wrong(said, known(&told.1), "the ranks wait for ever, or until a limit", ALIKE)];
+    // A callback stops some ranks, and not all of them.
+    let stopped = seen.tellers("told to stop");
+    if let Some((rank, told)) = stopped.first_key_value().filter(|_| stopped.len() < seen.size()) {
+        let (who, at) = (waits(&names(waiting.keys()), report), line(&told.place));
+        let said = format!("{who}; rank {rank} was told to stop at {at}, and not all ranks were");
+        return vec![TOPIC.wrong(said, known(&told.place), "the ranks wait for ever, or until a limit", ALIKE)];
     }
     let somebody_works = others.values().any(|other| matches!(other, Elsewhere::Busy));
     if let Some((other, there)) = apart.filter(|_| !somebody_works || seen.is_over) {
@@ -155,7 +146,7 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
         }
         Some((rank, Elsewhere::Busy)) if seen.is_over && report.seconds == 0.0 => {
             let call = alone_in(seen, *rank, *first, report);
-            let made = |rank: usize| seen.of_rank(rank, collective).any(|call| call.place == report.place);
+            let made = |rank: usize| seen.of_rank::<CollectiveReport>(rank).any(|call| call.place == report.place);
             let not_there = || {
                 let said = format!("{}, and rank {rank} has not come there", waits(&format!("rank {first}"), report));
                 (made(*first) && !made(*rank)).then(|| objection(Outcome::Wrong, said, report))
@@ -200,7 +191,7 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
 /// Ranks that wait in one broadcast of variables, whose names are not the same on all of them.
 fn names_apart(seen: &Inspection, report: &StalledReport) -> Option<Finding> {
     let is_it = |told: &&WrappedReport| told.by == "names to broadcast" && told.place == report.place;
-    let last = |rank: &usize| Some((*rank, seen.of_rank(*rank, wrapped).filter(is_it).last()?));
+    let last = |rank: &usize| Some((*rank, seen.of_rank::<WrappedReport>(*rank).filter(is_it).last()?));
     let told: Vec<(usize, &WrappedReport)> = seen.ranks.keys().map(last).collect::<Option<_>>()?;
     let (first, one) = *told.first().filter(|_| told.len() == seen.size() && report.seconds > 0.0)?;
     let (rank, other) = *told.iter().find(|(_, other)| other.settings != one.settings)?;
@@ -225,7 +216,7 @@ fn evaluates_alone(seen: &Inspection) -> Option<Finding> {
     let report = senders.values().next()?;
     let has_failed = |rank: &usize| {
         let failure = |end: &EndedReport| end.failure.as_ref().is_some_and(|failure| failure.within.is_empty());
-        !senders.contains_key(rank) && seen.of_rank(*rank, ended).any(failure)
+        !senders.contains_key(rank) && seen.of_rank::<EndedReport>(*rank).any(failure)
     };
     if seen.ranks.keys().any(has_failed) {
         // It would have come there as well.
@@ -247,7 +238,7 @@ fn evaluates_alone(seen: &Inspection) -> Option<Finding> {
 /// A collective to which the ranks brought tensors of different sizes, and which was the last call of all of them.
 fn different_sizes(seen: &Inspection) -> Option<Finding> {
     let goes_on = |report: &&InspectorReport| matches!(report, InspectorReport::Collective(_) | InspectorReport::Update(_));
-    let last = |reports: &Vec<InspectorReport>| collective(reports.iter().rev().find(goes_on)?).cloned();
+    let last = |reports: &Vec<InspectorReport>| of_kind::<CollectiveReport>(reports.iter().rev().find(goes_on)?).cloned();
     let calls: Vec<CollectiveReport> = seen.ranks.values().filter_map(last).collect();
     // Horovod's own gathers tensors of different lengths.
     let is_alike = |name: &str| name.contains("reduce") || name.starts_with("all_gather");
@@ -276,19 +267,12 @@ fn made_by_one<'a>(
     other: (usize, &StalledReport),
 ) -> Option<(usize, usize, &'a CollectiveReport)> {
     [(one, other), (other, one)].into_iter().find_map(|((rank, waits), (peer, _))| {
-        let has_made = |call: &CollectiveReport| seen.of_rank(peer, collective).any(|made| made.place == call.place);
+        let has_made = |call: &CollectiveReport| seen.of_rank::<CollectiveReport>(peer).any(|made| made.place == call.place);
         let call = seen
-            .of_rank(rank, collective)
+            .of_rank::<CollectiveReport>(rank)
             .find(|call| known(&call.place).is_some() && call.place != waits.place && !has_made(call))?;
         Some((rank, peer, call))
     })
-}
-
-/// Which rank a callback stops at which line, where it does not stop all of them.
-fn stopped_alone(seen: &Inspection) -> Option<(usize, Place)> {
-    let told = seen.tellers("told to stop");
-    let (rank, report) = told.iter().next()?;
-    (told.len() < seen.size()).then(|| (*rank, report.place.clone()))
 }
 
 /// A collective of a rank that was stopped before it could tell its end, to which the rank that failed in another one had not come.
@@ -296,10 +280,10 @@ fn alone_in<'a>(seen: &'a Inspection, rank: usize, failed: usize, report: &Stall
     // A rank that skips the updates of an epoch makes the same call once more. One that leaves a loop in the middle of an update is
     // an update behind.
     let count = |of: usize, call: &CollectiveReport| {
-        seen.of_rank(of, collective).filter(|other| other.place == call.place && other.updates == call.updates).count()
+        seen.of_rank::<CollectiveReport>(of).filter(|other| other.place == call.place && other.updates == call.updates).count()
     };
     let is_shared = |call: &CollectiveReport| count(failed, call) >= count(rank, call);
-    seen.of_rank(rank, collective)
+    seen.of_rank::<CollectiveReport>(rank)
         .find(|call| call.updates + 1 >= report.updates && call.place != report.place && !is_shared(call))
 }
 
@@ -309,18 +293,18 @@ fn mismatch(rank: usize, call: &CollectiveReport, failed: usize, report: &Stalle
     Finding { place: known(&call.place), ..objection(Outcome::Wrong, said, report) }
 }
 
-fn standing<'a>(seen: &Inspection, reports: &'a [InspectorReport]) -> Standing<'a> {
+/// Where a rank waits for others, or waited when it ended; or else where it is.
+fn waits_at<'a>(seen: &Inspection, reports: &'a [InspectorReport]) -> Result<StalledReport, Elsewhere<'a>> {
     let (report, otherwise) = match reports.last() {
-        Some(InspectorReport::Stalled(report)) if is_left_behind(seen, report) => return Standing::Elsewhere(Elsewhere::Busy),
-        Some(InspectorReport::Stalled(report)) => (report.clone(), Elsewhere::At(report)),
+        Some(InspectorReport::Stalled(report)) if !is_left_behind(seen, report) => (report.clone(), Elsewhere::At(report)),
         Some(InspectorReport::Ended(EndedReport { failure: Some(failure), updates, .. })) => {
             (before_failure(reports, failure, *updates), Elsewhere::Failed(&failure.place))
         }
-        Some(InspectorReport::Ended(report)) => return Standing::Elsewhere(Elsewhere::Ended { updates: report.updates }),
-        _ => return Standing::Elsewhere(Elsewhere::Busy),
+        Some(InspectorReport::Ended(report)) => return Err(Elsewhere::Ended { updates: report.updates }),
+        _ => return Err(Elsewhere::Busy),
     };
     let waits = is_waiting(&report) && !is_left_behind(seen, &report);
-    if waits { Standing::Waiting(report) } else { Standing::Elsewhere(otherwise) }
+    if waits { Ok(report) } else { Err(otherwise) }
 }
 
 /// Where a rank stood when an error ended it: a collective gives up after its own limit, which is minutes by default.

@@ -1,13 +1,15 @@
 //! The reports of all ranks of one launch, as far as they came, and what the judges ask of them.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 
+use super::finding::Finding;
 use crate::domain::bounds::MAX_RANKS;
 use crate::domain::event::{
-    CollectiveReport, EndedReport, Event, EventLine, GroupReport, InspectedPhases, InspectedUpdate, InspectorReport,
-    LookingReport, PassReport, Place, StalledReport, StateReport, WrappedReport,
+    CollectiveReport, EndedReport, Event, EventLine, GroupReport, InspectedUpdate, InspectorReport, LookingReport, PassReport,
+    Place, StalledReport, WrappedReport,
 };
 
 /// Reports of one kind that are kept of a rank: a training of days sends about as many.
@@ -79,30 +81,50 @@ impl Inspection {
     }
 
     /// The same reports, once no other can come any more, or while others may.
-    pub(super) fn standing(&self, is_over: bool) -> Inspection {
+    pub(super) fn so_far(&self, is_over: bool) -> Inspection {
         Inspection { np: self.np, ranks: Arc::clone(&self.ranks), counts: HashMap::new(), is_over }
     }
 
     /// Ranks of the training: those that were launched, or those that say so themselves.
     pub fn size(&self) -> usize {
-        let launched = self.of_all(looking).map(|(_, report)| report.launched);
-        let grouped = self.of_all(group).map(|(_, report)| report.size);
+        let launched = self.reports::<LookingReport>().map(|report| report.launched);
+        let grouped = self.reports::<GroupReport>().map(|report| report.size);
         launched.chain(grouped).chain([self.np, self.ranks.len()]).max().unwrap_or(1)
     }
 
-    pub(super) fn of_all<'a, T: 'a>(
-        &'a self,
-        pick: fn(&'a InspectorReport) -> Option<&'a T>,
-    ) -> impl Iterator<Item = (usize, &'a T)> {
-        self.ranks.iter().flat_map(move |(rank, reports)| reports.iter().filter_map(pick).map(|report| (*rank, report)))
+    /// The first finding of these checks, in their order.
+    pub(super) fn first_of(&self, checks: &[fn(&Inspection) -> Option<Finding>]) -> Option<Finding> {
+        checks.iter().find_map(|check| check(self))
     }
 
-    pub(super) fn of_rank<'a, T: 'a>(
-        &'a self,
-        rank: usize,
-        pick: fn(&'a InspectorReport) -> Option<&'a T>,
-    ) -> impl Iterator<Item = &'a T> {
-        self.ranks.get(&rank).into_iter().flatten().filter_map(pick)
+    /// The reports of one kind from all ranks, each with its rank.
+    pub(super) fn of_all<T: 'static>(&self) -> impl Iterator<Item = (usize, &T)> {
+        self.ranks.iter().flat_map(|(rank, reports)| reports.iter().filter_map(of_kind).map(move |report| (*rank, report)))
+    }
+
+    /// The same without the ranks.
+    pub(super) fn reports<T: 'static>(&self) -> impl Iterator<Item = &T> {
+        self.of_all().map(|(_, report)| report)
+    }
+
+    /// The reports of one kind from a rank, in their order.
+    pub(super) fn of_rank<T: 'static>(&self, rank: usize) -> impl Iterator<Item = &T> {
+        self.ranks.get(&rank).into_iter().flatten().filter_map(of_kind)
+    }
+
+    /// The first rank that has been looked into.
+    pub(super) fn first_rank(&self) -> Option<usize> {
+        self.ranks.keys().next().copied()
+    }
+
+    /// The updates of a rank's first optimizer.
+    pub(super) fn first_updates(&self, rank: usize) -> impl Iterator<Item = &InspectedUpdate> {
+        self.of_rank::<InspectedUpdate>(rank).filter(|update| update.index == 0)
+    }
+
+    /// Where a rank stands still now, as its last report says.
+    pub(super) fn standing(&self, rank: usize) -> Option<&StalledReport> {
+        of_kind(self.ranks.get(&rank)?.last()?)
     }
 
     /// Whether every rank has been looked into.
@@ -114,7 +136,7 @@ impl Inspection {
     pub(super) fn updates(&self) -> BTreeMap<(usize, usize), BTreeMap<usize, &InspectedUpdate>> {
         let mut all: BTreeMap<(usize, usize), BTreeMap<usize, &InspectedUpdate>> = BTreeMap::new();
         let numbers = self.numbers_of_optimizers();
-        for (rank, update) in self.of_all(update) {
+        for (rank, update) in self.of_all::<InspectedUpdate>() {
             let index = numbers.get(&(rank, update.index)).copied().unwrap_or(update.index);
             all.entry((index, update.update)).or_default().entry(rank).or_insert(update);
         }
@@ -130,7 +152,7 @@ impl Inspection {
     /// Where a rank has an optimizer that the others have not, its numbers are not theirs: those that the same line made belong together.
     fn numbers_of_optimizers(&self) -> BTreeMap<(usize, usize), usize> {
         let mut made: BTreeMap<usize, BTreeMap<usize, &Place>> = BTreeMap::new();
-        for (rank, update) in self.of_all(update) {
+        for (rank, update) in self.of_all::<InspectedUpdate>() {
             made.entry(rank).or_default().entry(update.index).or_insert(&update.made);
         }
         if !differ(made.values()) {
@@ -139,11 +161,9 @@ impl Inspection {
         let mut numbers = BTreeMap::new();
         let mut known: Vec<(&Place, usize)> = Vec::new();
         for (rank, own) in &made {
-            let mut before: BTreeMap<&Place, usize> = BTreeMap::new();
             for (index, place) in own {
-                let count = before.entry(place).or_default();
-                let key = (*place, *count);
-                *count += 1;
+                // A line may make several.
+                let key = (*place, own.range(..index).filter(|(_, other)| *other == place).count());
                 let number = known.iter().position(|other| *other == key).unwrap_or_else(|| {
                     known.push(key);
                     known.len() - 1
@@ -157,7 +177,7 @@ impl Inspection {
     /// Passes that all ranks have reported, by loader and number, with the reports by rank.
     pub(super) fn passes(&self, trains: bool) -> BTreeMap<(usize, usize), BTreeMap<usize, &PassReport>> {
         let mut all: BTreeMap<(usize, usize), BTreeMap<usize, &PassReport>> = BTreeMap::new();
-        for (rank, pass) in self.of_all(pass).filter(|(_, pass)| pass.trains == trains) {
+        for (rank, pass) in self.of_all::<PassReport>().filter(|(_, pass)| pass.trains == trains) {
             all.entry((pass.loader, pass.pass)).or_default().entry(rank).or_insert(pass);
         }
         all.retain(|_, ranks| self.is_complete() && ranks.len() == self.ranks.len());
@@ -166,27 +186,28 @@ impl Inspection {
 
     /// Wrappers and distributed optimizers of any rank.
     pub(super) fn wrappers(&self) -> impl Iterator<Item = (usize, &WrappedReport)> {
-        self.of_all(wrapped).filter(|(_, report)| report.by.contains("Distributed") || report.by.contains("Gradient"))
+        self.of_all::<WrappedReport>().filter(|(_, report)| report.by.contains("Distributed") || report.by.contains("Gradient"))
     }
 
     /// The way in which ranks hold different weights on purpose.
     pub(super) fn sharded(&self) -> Option<&str> {
-        self.of_all(wrapped).map(|(_, report)| report.by.as_str()).find(|by| SHARDED.contains(by))
+        self.reports::<WrappedReport>().map(|report| report.by.as_str()).find(|by| SHARDED.contains(by))
     }
 
     /// The way in which several ranks work on the same samples on purpose.
     pub(super) fn split(&self) -> Option<&str> {
-        self.of_all(wrapped).map(|(_, report)| report.by.as_str()).find(|by| SPLIT.contains(by))
+        self.reports::<WrappedReport>().map(|report| report.by.as_str()).find(|by| SPLIT.contains(by))
     }
 
-    /// Whether reports may be missing because the inspector has stopped on some rank: then nothing follows from their absence.
+    /// Whether reports may be missing because the inspector has stopped on some rank: then nothing follows from their absence. Of such a
+    /// report the reason is all there is.
     pub(super) fn is_blind(&self) -> bool {
-        self.ranks.values().flatten().any(|report| matches!(report, InspectorReport::Blind { .. }))
+        self.reports::<String>().next().is_some()
     }
 
     /// Whether any rank has reported that it exchanges results with others, apart from what a wrapper does.
     pub(super) fn has_exchanged(&self) -> bool {
-        self.of_all(collective).any(|(_, call)| call.name.contains("reduce") || call.name.contains("gather"))
+        self.reports::<CollectiveReport>().any(|call| call.name.contains("reduce") || call.name.contains("gather"))
     }
 
     /// Whether the ranks train on different samples; `None` before a pass has ended on all of them.
@@ -198,7 +219,7 @@ impl Inspection {
 
     /// Updates of the ranks that have come to their end.
     pub(super) fn ended(&self) -> Vec<usize> {
-        self.ranks.keys().filter_map(|rank| self.of_rank(*rank, ended).next()).map(|end| end.updates).collect()
+        self.ranks.keys().filter_map(|rank| self.of_rank::<EndedReport>(*rank).next()).map(|end| end.updates).collect()
     }
 
     pub(super) fn have_all_ended(&self) -> bool {
@@ -208,7 +229,7 @@ impl Inspection {
     /// Whether a rank has stood still for long, or an error has ended it in a collective.
     pub(super) fn has_stood(&self) -> bool {
         let in_collective = |end: &EndedReport| end.failure.as_ref().is_some_and(|failure| !failure.within.is_empty());
-        self.of_all(stalled).next().is_some() || self.of_all(ended).any(|(_, end)| in_collective(end))
+        self.reports::<StalledReport>().next().is_some() || self.reports::<EndedReport>().any(in_collective)
     }
 
     pub(super) fn has(&self, by: &str) -> bool {
@@ -217,16 +238,18 @@ impl Inspection {
 
     /// The first report of this name from any rank.
     pub(super) fn told(&self, by: &str) -> Option<&WrappedReport> {
-        self.of_all(wrapped).map(|(_, report)| report).find(|report| report.by == by)
+        self.reports::<WrappedReport>().find(|report| report.by == by)
+    }
+
+    /// The line of the first report of this name, if it names one.
+    pub(super) fn told_at(&self, by: &str) -> Option<Place> {
+        known(&self.told(by)?.place)
     }
 
     /// The first report of this name from each rank that has sent one.
     pub(super) fn tellers(&self, by: &str) -> BTreeMap<usize, &WrappedReport> {
-        let mut all = BTreeMap::new();
-        for (rank, report) in self.of_all(wrapped).filter(|(_, report)| report.by == by) {
-            all.entry(rank).or_insert(report);
-        }
-        all
+        let first = |rank: &usize| Some((*rank, self.of_rank::<WrappedReport>(*rank).find(|report| report.by == by)?));
+        self.ranks.keys().filter_map(first).collect()
     }
 
     /// Reports of a kind in which the ranks differ, about one thing that all of them have reported. `about` says what a report is about;
@@ -237,7 +260,7 @@ impl Inspection {
         about: fn(&'a WrappedReport) -> K,
     ) -> Option<BTreeMap<usize, &'a WrappedReport>> {
         let mut all: BTreeMap<K, BTreeMap<usize, &WrappedReport>> = BTreeMap::new();
-        for (rank, report) in self.of_all(wrapped).filter(|(_, report)| report.by.starts_with(kind)) {
+        for (rank, report) in self.of_all::<WrappedReport>().filter(|(_, report)| report.by.starts_with(kind)) {
             all.entry(about(report)).or_default().insert(rank, report);
         }
         let says = |report: &&'a WrappedReport| (&report.after, &report.settings);
@@ -246,49 +269,31 @@ impl Inspection {
 
     /// Where the first optimizer that made an update was made, or else called.
     pub(super) fn optimizer_place(&self) -> Option<Place> {
-        let (_, update) = self.of_all(update).next()?;
+        let update = self.reports::<InspectedUpdate>().next()?;
         known(&update.made).or_else(|| known(&update.place))
     }
 }
 
-pub(super) fn looking(report: &InspectorReport) -> Option<&LookingReport> {
-    if let InspectorReport::Looking(report) = report { Some(report) } else { None }
-}
-
-pub(super) fn group(report: &InspectorReport) -> Option<&GroupReport> {
-    if let InspectorReport::Group(report) = report { Some(report) } else { None }
-}
-
-pub(super) fn wrapped(report: &InspectorReport) -> Option<&WrappedReport> {
-    if let InspectorReport::Wrapped(report) = report { Some(report) } else { None }
-}
-
-pub(super) fn update(report: &InspectorReport) -> Option<&InspectedUpdate> {
-    if let InspectorReport::Update(report) = report { Some(report) } else { None }
-}
-
-pub(super) fn pass(report: &InspectorReport) -> Option<&PassReport> {
-    if let InspectorReport::Pass(report) = report { Some(report) } else { None }
-}
-
-pub(super) fn state(report: &InspectorReport) -> Option<&StateReport> {
-    if let InspectorReport::State(report) = report { Some(report) } else { None }
-}
-
-pub(super) fn stalled(report: &InspectorReport) -> Option<&StalledReport> {
-    if let InspectorReport::Stalled(report) = report { Some(report) } else { None }
-}
-
-pub(super) fn phases(report: &InspectorReport) -> Option<&InspectedPhases> {
-    if let InspectorReport::Phases(report) = report { Some(report) } else { None }
-}
-
-pub(super) fn collective(report: &InspectorReport) -> Option<&CollectiveReport> {
-    if let InspectorReport::Collective(call) = report { Some(call) } else { None }
-}
-
-pub(super) fn ended(report: &InspectorReport) -> Option<&EndedReport> {
-    if let InspectorReport::Ended(report) = report { Some(report) } else { None }
+/// What a report of this kind says; `None` of another kind.
+pub(super) fn of_kind<T: 'static>(report: &InspectorReport) -> Option<&T> {
+    let content: &dyn Any = match report {
+        InspectorReport::Looking(report) => report,
+        InspectorReport::Group(report) => report,
+        InspectorReport::Wrapped(report) => report,
+        InspectorReport::Update(report) => report,
+        InspectorReport::Pass(report) => report,
+        InspectorReport::Collective(report) => report,
+        InspectorReport::State(report) => report,
+        InspectorReport::Printed(report) => report,
+        InspectorReport::Decision(report) => report,
+        InspectorReport::Result(report) => report,
+        InspectorReport::Workers(report) => report,
+        InspectorReport::Phases(report) => report,
+        InspectorReport::Stalled(report) => report,
+        InspectorReport::Blind { why } => why,
+        InspectorReport::Ended(report) => report,
+    };
+    content.downcast_ref()
 }
 
 /// Whether the program changed the weights itself, without an optimizer: then its gradients are not seen.
@@ -298,8 +303,8 @@ pub(super) fn is_by_hand(update: &InspectedUpdate) -> bool {
 
 /// Why there is no update to judge.
 pub(super) fn no_update(seen: &Inspection) -> &'static str {
-    let made_none = seen.is_over && seen.of_all(update).next().is_none() && seen.have_all_ended();
-    if seen.of_all(ended).any(|(_, end)| end.failure.is_some()) {
+    let made_none = seen.is_over && seen.reports::<InspectedUpdate>().next().is_none() && seen.have_all_ended();
+    if seen.reports::<EndedReport>().any(|end| end.failure.is_some()) {
         "an error has ended the program before its first update"
     } else if made_none {
         "neither a step() of an optimizer nor an update by hand was seen"

@@ -3,7 +3,6 @@
 use super::finding::{Finding, Topic};
 use super::inspection::Inspection;
 use super::{batches, checkpoint, data, errors, gradients, hang, metrics, prints, randomness, ranks, rate, speed, weights};
-use crate::domain::event::InspectorReport;
 
 /// A judge gives the findings on one topic.
 type Judge = fn(&Inspection) -> Vec<Finding>;
@@ -33,7 +32,7 @@ impl Inspection {
         if self.is_empty() {
             return Vec::new();
         }
-        let seen = self.standing(is_over);
+        let seen = self.so_far(is_over);
         let is_silent = |topic: Topic| seen.size() < 2 && OF_SEVERAL.contains(&topic);
         let judged = |(topic, judge): (Topic, Judge)| if is_silent(topic) { Vec::new() } else { judge(&seen) };
         let mut found: Vec<Finding> = JUDGES.into_iter().flat_map(|row| seen.or_blind(row.0, judged(row))).collect();
@@ -56,7 +55,7 @@ impl Inspection {
 
     /// Where the inspector has stopped looking, what is missing is not judged.
     fn or_blind(&self, topic: Topic, findings: Vec<Finding>) -> Vec<Finding> {
-        let why = self.of_all(|report| if let InspectorReport::Blind { why } = report { Some(why) } else { None }).next();
+        let why = self.of_all::<String>().next();
         match why {
             Some((rank, why)) if findings.iter().all(|finding| !finding.is_objection()) => {
                 vec![topic.not_judged(format!(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::{made, wrong};
 use super::finding::Finding;
-use super::inspection::{Inspection, known, pass};
+use super::inspection::{Inspection, known};
 use crate::domain::event::PassReport;
 
 /// Samples that two ranks must have had, before anything is said of their labels.
@@ -14,7 +14,7 @@ const FEWEST: usize = 16;
 pub(super) fn numbered_apart(seen: &Inspection) -> Option<Finding> {
     let is_shared = |pass: &PassReport| pass.replicas == Some(seen.size());
     let mut labels: BTreeMap<usize, BTreeMap<usize, BTreeMap<u32, u32>>> = BTreeMap::new();
-    for (rank, pass) in seen.of_all(pass).filter(|(_, pass)| is_shared(pass)) {
+    for (rank, pass) in seen.of_all::<PassReport>().filter(|(_, pass)| is_shared(pass)) {
         let known = pass.picked.iter().zip(&pass.labels).filter(|(_, label)| **label != 0);
         labels.entry(pass.loader).or_default().entry(rank).or_default().extend(known);
     }
@@ -29,7 +29,7 @@ pub(super) fn numbered_apart(seen: &Inspection) -> Option<Finding> {
             (pairs.len() >= FEWEST && differing > 0 && is_rule(|pair| pair.0) && is_rule(|pair| pair.1))
                 .then_some((*rank, differing, pairs.len()))
         })?;
-        let reports = seen.of_all(pass).filter(|(_, pass)| pass.loader == *loader).collect();
+        let reports = seen.of_all::<PassReport>().filter(|(_, pass)| pass.loader == *loader).collect();
         wrong(
             format!("{differing} of {common} samples that ranks {root} and {other} both had have another label on each: the ranks number the classes in different ways"),
             made(&reports),

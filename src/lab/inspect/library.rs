@@ -1,22 +1,17 @@
 //! Which library trains, and its words for a remedy.
 
-use super::inspection::{Inspection, group, known, looking};
-use crate::domain::event::Place;
+use super::inspection::Inspection;
+use crate::domain::event::{GroupReport, LookingReport};
 
 impl Inspection {
     /// Whether one of these libraries is loaded.
     pub(super) fn uses(&self, libraries: &[&str]) -> bool {
         let is_one = |version: &String| version.split(' ').next().is_some_and(|name| libraries.contains(&name));
-        self.of_all(looking).any(|(_, report)| report.versions.iter().any(is_one))
+        self.reports::<LookingReport>().any(|report| report.versions.iter().any(is_one))
     }
 
     pub(super) fn is_lightning(&self) -> bool {
         self.uses(&["lightning", "pytorch_lightning"]) && !self.is_fabric()
-    }
-
-    /// The line that gives an optimizer more parameters later, where Lightning wraps the model in its own lines.
-    pub(super) fn added_at(&self) -> Option<Place> {
-        self.told("parameters added").filter(|_| self.is_lightning()).and_then(|report| known(&report.place))
     }
 
     /// Lightning around a loop of the program's own.
@@ -69,12 +64,12 @@ impl Inspection {
     }
 
     pub(super) fn is_keras(&self) -> bool {
-        self.of_all(looking).any(|(_, report)| report.framework == "keras")
+        self.reports::<LookingReport>().any(|report| report.framework == "keras")
     }
 
     /// It trains with Horovod rather than with PyTorch's own means.
     pub(super) fn is_horovod(&self) -> bool {
-        self.is_keras() || self.of_all(group).any(|(_, report)| report.by == "horovod")
+        self.is_keras() || self.reports::<GroupReport>().any(|report| report.by == "horovod")
     }
 
     /// Of Keras, of Horovod with PyTorch, or of PyTorch: the one that the program is in.

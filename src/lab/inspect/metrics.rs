@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::are_parts;
 use super::finding::{Finding, Outcome};
-use super::inspection::{Inspection, MOST, collective, differ, known, ranks as names, update};
+use super::inspection::{Inspection, MOST, differ, known, ranks as names};
 use super::totals::{self, TOPIC, is_peek};
-use crate::domain::event::{DecisionReport, InspectorReport, PassReport, Place, ResultReport};
+use crate::domain::event::{
+    CollectiveReport, DecisionReport, InspectedUpdate, InspectorReport, PassReport, Place, PrintedReport, ResultReport,
+};
 
 /// Collectives by which results come together.
 const MEET: [&str; 3] = ["reduce", "gather", "metric"];
@@ -17,29 +19,14 @@ type Contents<'a> = BTreeMap<usize, BTreeSet<&'a str>>;
 type Passes<'a> = BTreeMap<(usize, usize), BTreeMap<usize, &'a PassReport>>;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
-    let found: Vec<Finding> = [
-        decided_alone(seen).or_else(|| decided_by_share(seen)),
-        thrown_away(seen)
-            .or_else(|| share_told(seen))
-            .or_else(|| kept_early(seen))
-            .or_else(|| totals::of_results(seen))
-            .or_else(|| own_result(seen))
-            .or_else(|| totals::of_samples(seen)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let validates = seen
-        .ranks
-        .values()
-        .flatten()
-        .any(|report| matches!(report, InspectorReport::Pass(pass) if !pass.trains && !is_peek(seen, pass)));
-    match found.is_empty() {
-        true if validates && seen.is_over => {
-            TOPIC.ok("every validation was of all samples, or its results were brought together")
-        }
-        _ => found,
+    let decided = seen.first_of(&[decided_alone, decided_by_share]);
+    let told = seen.first_of(&[thrown_away, share_told, kept_early, totals::of_results, own_result, totals::of_samples]);
+    let found: Vec<Finding> = decided.into_iter().chain(told).collect();
+    let validates = || seen.reports::<PassReport>().any(|pass| !pass.trains && !is_peek(seen, pass));
+    if found.is_empty() && seen.is_over && validates() {
+        return TOPIC.ok("every validation was of all samples, or its results were brought together");
     }
+    found
 }
 
 /// A result that is brought together, and goes nowhere.
@@ -71,7 +58,7 @@ fn kept_early(seen: &Inspection) -> Option<Finding> {
 /// A schedule or a stop that goes by a value which differs between ranks.
 pub(super) fn decided_alone(seen: &Inspection) -> Option<Finding> {
     let mut decisions: BTreeMap<(&str, &Place, usize), BTreeMap<usize, &str>> = BTreeMap::new();
-    for (rank, report) in seen.of_all(decision) {
+    for (rank, report) in seen.of_all::<DecisionReport>() {
         decisions.entry((&report.by, &report.place, report.number)).or_default().insert(rank, &report.value);
     }
     let ((by, place, number), values) = decisions.iter().find(|(_, values)| values.len() > 1 && differ(values.values()))?;
@@ -108,11 +95,12 @@ fn own(seen: &Inspection, decides: bool) -> Option<(&ResultReport, BTreeSet<usiz
     let is_to_one = |name: &str| matches!(name, "reduce" | "gather" | "gather_object");
     let passes = seen.passes(false);
     let has_shares = has_shares(seen, &passes);
-    if seen.split().is_some() || seen.of_all(collective).any(|(_, call)| is_to_one(&call.name)) {
+    if seen.split().is_some() || seen.reports::<CollectiveReport>().any(|call| is_to_one(&call.name)) {
         return None;
     }
     let mut all: BTreeMap<(usize, &Place, &str), BTreeMap<usize, &ResultReport>> = BTreeMap::new();
-    for (rank, report) in seen.of_all(result).filter(|(_, report)| report.decides == decides && (report.trains || has_shares)) {
+    let is_such = |report: &ResultReport| report.decides == decides && (report.trains || has_shares);
+    for (rank, report) in seen.of_all::<ResultReport>().filter(|(_, report)| is_such(report)) {
         all.entry((report.updates, &report.place, &report.name)).or_default().insert(rank, report);
     }
     all.retain(|_, ranks| ranks.len() == seen.size() && differ(ranks.values().map(|report| &report.value)));
@@ -166,8 +154,8 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
     let mut alone: BTreeMap<Place, BTreeSet<usize>> = BTreeMap::new();
     let passes = seen.passes(false);
     // The Trainer of Hugging Face brings its training loss together by itself, in the line that trains: one number.
-    let of_loop =
-        seen.of_all(update).next().and_then(|(_, update)| known(&update.place)).filter(|_| seen.uses(&["transformers"]));
+    let first = seen.reports::<InspectedUpdate>().next().filter(|_| seen.uses(&["transformers"]));
+    let of_loop = first.and_then(|update| known(&update.place));
     let contents = contents(&passes);
     let (mut has_shares, mut met) = (false, BTreeSet::new());
     for (rank, reports) in seen.ranks.iter() {
@@ -220,7 +208,7 @@ fn told_as_whole(seen: &Inspection, place: &Place, who: &BTreeSet<usize>) -> Fin
         by_torch,
     );
     // Who has all of it right by chance has as many hits as samples.
-    let are_counted = seen.of_all(collective).any(|(_, call)| call.is_count);
+    let are_counted = seen.reports::<CollectiveReport>().any(|call| call.is_count);
     let but = if are_counted { ": only how many samples there were was summed" } else { "" };
     TOPIC.objection(
         if are_counted { Outcome::Look } else { told(seen) },
@@ -243,14 +231,8 @@ fn known_until(reports: &[InspectorReport]) -> usize {
 
 /// Results that name their rank say themselves that they are of one share.
 fn told(seen: &Inspection) -> Outcome {
-    let mut lines = seen
-        .ranks
-        .values()
-        .flatten()
-        .filter_map(|report| if let InspectorReport::Printed(line) = report { Some(line) } else { None })
-        .filter(|line| line.has_results)
-        .peekable();
-    let decides = seen.of_all(decision).next().is_some();
+    let mut lines = seen.reports::<PrintedReport>().filter(|line| line.has_results).peekable();
+    let decides = seen.reports::<DecisionReport>().next().is_some();
     if !decides && lines.peek().is_some() && lines.all(|line| line.names_rank) { Outcome::Look } else { Outcome::Wrong }
 }
 
@@ -278,12 +260,4 @@ fn meets(later: &[InspectorReport], of_loop: Option<&Place>) -> Option<bool> {
         InspectorReport::Pass(pass) if pass.trains => Some(false),
         _ => None,
     })
-}
-
-fn decision(report: &InspectorReport) -> Option<&DecisionReport> {
-    if let InspectorReport::Decision(report) = report { Some(report) } else { None }
-}
-
-fn result(report: &InspectorReport) -> Option<&ResultReport> {
-    if let InspectorReport::Result(report) = report { Some(report) } else { None }
 }

@@ -40,11 +40,8 @@ pub(super) fn same_order(seen: &Inspection, passes: &BTreeMap<(usize, usize), Re
             }
             let why = if is_told { "the sampler was not told the epoch" } else { "the sampler shuffles alike each time" };
             let said = format!("{which} on {who}: {why}");
-            let at = reports
-                .values()
-                .next()
-                .and_then(|pass| known(&pass.place))
-                .map_or(String::new(), |place| format!(" at {}", line(&place)));
+            let loop_at = reports.values().next().and_then(|pass| known(&pass.place));
+            let at = loop_at.map_or(String::new(), |place| format!(" at {}", line(&place)));
             let remedy = if is_told { "call" } else { "seed the shuffle with the epoch, as DistributedSampler does, and call" };
             let before = if seen.uses(&["transformers"]) {
                 "in a callback, at on_epoch_begin: the Trainer does so for loaders that it makes itself".to_owned()

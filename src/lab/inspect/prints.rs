@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Topic};
 use super::inspection::{Inspection, known, ranks as names};
-use crate::domain::event::{InspectorReport, Place, PrintedReport};
+use crate::domain::event::{Place, PrintedReport};
 
 const TOPIC: Topic = Topic::Prints;
 /// Lines of a program that are named.
@@ -12,7 +12,7 @@ const MOST: usize = 8;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let mut lines: BTreeMap<(&Place, &str), BTreeSet<usize>> = BTreeMap::new();
-    for (rank, report) in seen.of_all(printed).filter(|(_, report)| report.has_figures && !report.names_rank) {
+    for (rank, report) in seen.of_all::<PrintedReport>().filter(|(_, report)| report.has_figures && !report.names_rank) {
         lines.entry((&report.place, &report.text)).or_default().insert(rank);
     }
     let repeated: BTreeMap<&Place, &BTreeSet<usize>> =
@@ -32,10 +32,10 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         .collect();
     found.extend(bars(seen));
     let has_updates = seen.updates().len() > 2;
-    let by_name: BTreeSet<usize> =
-        seen.of_all(printed).filter(|(_, report)| report.has_figures && report.names_rank).map(|(rank, _)| rank).collect();
+    let names_itself = |report: &PrintedReport| report.has_figures && report.names_rank;
+    let by_name = seen.ranks.keys().filter(|rank| seen.of_rank::<PrintedReport>(**rank).any(names_itself)).count();
     match found.is_empty() {
-        true if has_updates && by_name.len() > 1 => TOPIC.ok("lines with figures that several ranks print say whose they are"),
+        true if has_updates && by_name > 1 => TOPIC.ok("lines with figures that several ranks print say whose they are"),
         true if has_updates => TOPIC.ok("no line with figures was printed several times by several ranks"),
         _ => found,
     }
@@ -54,8 +54,4 @@ fn bars(seen: &Inspection) -> Option<Finding> {
             format!("show it on one rank: tqdm(..., disable=not {})", seen.is_root()),
         )
     })
-}
-
-fn printed(report: &InspectorReport) -> Option<&PrintedReport> {
-    if let InspectorReport::Printed(report) = report { Some(report) } else { None }
 }

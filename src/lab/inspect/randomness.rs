@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::finding::{Finding, Topic};
-use super::inspection::{Inspection, differ, known, line as line_of, pass};
-use crate::domain::event::{InspectorReport, WorkersReport};
+use super::inspection::{Inspection, differ, known, line as line_of};
+use crate::domain::event::{PassReport, WorkersReport};
 
 const TOPIC: Topic = Topic::Randomness;
 const COST: &str = "different samples are changed in the same way, so augmentation is worth less than it looks";
@@ -13,7 +13,7 @@ const COST: &str = "different samples are changed in the same way, so augmentati
 type Kind = fn(&WorkersReport) -> (&[String], bool);
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
-    let all: Vec<(usize, &WorkersReport)> = seen.of_all(workers).collect();
+    let all: Vec<(usize, &WorkersReport)> = seen.of_all::<WorkersReport>().collect();
     let kinds: [(&str, &str, &str, Kind); 3] = [
         ("NumPy's", "seed of numpy", "numpy.random.seed(seed + rank)", |report| (&report.numpy, report.draws_numpy)),
         ("Python's", "seed of python", "random.seed(seed + rank)", |report| (&report.python, report.draws_python)),
@@ -48,7 +48,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             let states = || own().filter_map(|report| kind(report).0.first().filter(|state| !state.is_empty()));
             if own().all(|report| kind(report).1) && states().count() > 1 && !differ(states()) {
                 // A loader gives its workers all three states, from a number that it draws from PyTorch's.
-                let has_workers = seen.of_all(pass).any(|(_, pass)| pass.loader == loader && pass.workers > 0);
+                let has_workers = seen.reports::<PassReport>().any(|pass| pass.loader == loader && pass.workers > 0);
                 let seed = if has_workers { kinds[2].2 } else { seed };
                 let of_flow = seen.told("seed of an image generator").and_then(|report| report.settings.first());
                 let remedy = if own().any(|report| report.is_own) {
@@ -64,8 +64,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
                 } else {
                     format!("add the rank to the seed, after the model is made, and in worker_init_fn if that sets one: {seed}")
                 };
-                let line = seen.told(told).and_then(|report| known(&report.place));
-                let seeded = line.map_or(String::new(), |place| format!(" (seeded at {})", line_of(&place)));
+                let seeded = seen.told_at(told).map_or(String::new(), |place| format!(" (seeded at {})", line_of(&place)));
                 return vec![TOPIC.look(
                     format!("the samples of all ranks are drawn from the same state of {whose} random numbers{seeded}"),
                     own().next().and_then(|report| known(&report.made)),
@@ -76,8 +75,4 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         }
     }
     if all.is_empty() { Vec::new() } else { TOPIC.ok("no two workers or ranks draw the same random numbers for their samples") }
-}
-
-fn workers(report: &InspectorReport) -> Option<&WorkersReport> {
-    if let InspectorReport::Workers(report) = report { Some(report) } else { None }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Topic};
-use super::inspection::{Inspection, differ, ended, group, known, looking, ranks as names, update, wrapped};
-use crate::domain::event::{GroupReport, WrappedReport};
+use super::inspection::{Inspection, differ, known, ranks as names};
+use crate::domain::event::{EndedReport, GroupReport, InspectedUpdate, LookingReport, WrappedReport};
 
 const TOPIC: Topic = Topic::Ranks;
 
@@ -13,20 +13,22 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if size < 2 {
         return vec![TOPIC.not_judged("one rank trains alone: start the program on two or more")];
     }
-    let groups: BTreeMap<usize, &GroupReport> = seen.of_all(group).collect();
-    let trained: Vec<usize> = seen.of_all(update).filter(|(_, update)| update.update == 0).map(|(rank, _)| rank).collect();
+    let groups: BTreeMap<usize, &GroupReport> = seen.of_all().collect();
+    let firsts = seen.of_all::<InspectedUpdate>().filter(|(_, update)| update.update == 0);
+    let trained: Vec<usize> = firsts.map(|(rank, _)| rank).collect();
     // Equal gradients of different samples: something that the inspector does not know averages them.
-    let may_average = !gradients_differ(seen) && seen.trains_on_different_samples().unwrap_or(!seen.have_all_ended());
+    let gradients_differ = seen.updates().values().any(|ranks| differ(ranks.values().map(|update| &update.gradients)));
+    let may_average = !gradients_differ && seen.trains_on_different_samples().unwrap_or(!seen.have_all_ended());
     if let Some(alone) = no_group(seen, size, &groups, &trained).filter(|_| !may_average && !seen.is_blind()) {
         return vec![alone];
     }
     if seen.is_over && !seen.ranks.is_empty() && seen.ranks.len() < size && groups.len() < size {
         let said = format!("{size} ranks were asked for, and {} came to PyTorch", seen.ranks.len());
         let how = "look at how the launcher was called, and at the log";
-        if seen.of_all(ended).all(|(_, end)| end.failure.is_none())
+        if seen.reports::<EndedReport>().all(|end| end.failure.is_none())
             && seen.ended().len() == seen.ranks.len()
             && seen.ranks.len() == trained.len()
-            && seen.of_all(looking).all(|(_, report)| report.launched < size)
+            && seen.reports::<LookingReport>().all(|report| report.launched < size)
         {
             let cost = "those that came train alone";
             let remedy = format!(
@@ -58,10 +60,6 @@ fn no_group(seen: &Inspection, size: usize, groups: &BTreeMap<usize, &GroupRepor
     })
 }
 
-fn gradients_differ(seen: &Inspection) -> bool {
-    seen.updates().values().any(|ranks| differ(ranks.values().map(|update| &update.gradients)))
-}
-
 fn numbers(groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
     let size = groups.len();
     let wrong = groups.iter().find(|(_, group)| group.size < size);
@@ -83,7 +81,8 @@ fn numbers(groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
 
 fn devices(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
     let mut users: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
-    for (rank, update) in seen.of_all(update).filter(|(_, update)| update.update == 0 && update.device.starts_with("cuda")) {
+    let is_one = |update: &InspectedUpdate| update.update == 0 && update.device.starts_with("cuda");
+    for (rank, update) in seen.of_all::<InspectedUpdate>().filter(|(_, update)| is_one(update)) {
         let host = groups.get(&rank)?.host.as_str();
         users.entry((host, update.device.as_str())).or_default().push(rank);
     }
@@ -100,22 +99,19 @@ fn devices(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<
 
 /// Ranks that the program itself binds to fewer cores than they are.
 fn cores(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<Finding> {
-    let mut last: BTreeMap<usize, &WrappedReport> = BTreeMap::new();
-    last.extend(seen.of_all(wrapped).filter(|(_, report)| report.by == "bound to cores"));
+    let bound = seen.of_all::<WrappedReport>().filter(|(_, report)| report.by == "bound to cores");
+    let last: BTreeMap<usize, &WrappedReport> = bound.collect();
     let mut users: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (rank, report) in &last {
         users.entry((groups.get(rank)?.host.as_str(), report.settings.first()?)).or_default().push(*rank);
     }
     let ((_, bound), shared) = users.into_iter().find(|((_, bound), ranks)| ranks.len() > bound.split(',').count())?;
+    let local_rank = if seen.is_horovod() { "hvd.local_rank()" } else { "int(os.environ[\"LOCAL_RANK\"])" };
     Some(TOPIC.look(
         format!("{} are bound to the same cores of a host ({bound})", names(&shared)),
         known(&last.get(&shared[0])?.place),
         "they take turns there, and other cores stand idle",
-        if seen.is_horovod() {
-            "bind each to cores of its own, by hvd.local_rank()"
-        } else {
-            "bind each to cores of its own, by int(os.environ[\"LOCAL_RANK\"])"
-        },
+        format!("bind each to cores of its own, by {local_rank}"),
     ))
 }
 
@@ -124,7 +120,7 @@ fn threads(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<
         .iter()
         .filter_map(|(rank, group)| {
             // Before its first update a program may still set its threads, or go to a GPU.
-            let first = seen.of_rank(*rank, update).next()?;
+            let first = seen.of_rank::<InspectedUpdate>(*rank).next()?;
             let on_cpu = first.device == "cpu";
             let threads = if first.threads > 0 { first.threads } else { group.threads };
             let is_too_many = group.local_size > 1 && threads * group.local_size > group.cores && threads > 1;
@@ -135,7 +131,7 @@ fn threads(seen: &Inspection, groups: &BTreeMap<usize, &GroupReport>) -> Option<
     let alike = too_many.iter().filter(|(.., other)| *other == threads).map(|(rank, ..)| *rank);
     let verb = if alike.clone().count() > 1 { "compute" } else { "computes" };
     let fair = (group.cores / group.local_size).max(1);
-    let set = seen.told("set_num_threads").and_then(|report| known(&report.place));
+    let set = seen.told_at("set_num_threads");
     let remedy = match set {
         _ if seen.is_keras() => {
             "ask for a share of the cores, the number of them // hvd.local_size(), or leave the line out".to_owned()

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, ended, known, pass, ranks as names, update};
+use super::inspection::{Inspection, differ, known, ranks as names};
 use super::metrics::{average_first, decided_alone};
 use super::weights::loaded_apart;
 use crate::domain::event::{EndedReport, InspectedUpdate, PassReport, Place, WrappedReport};
 use crate::domain::units;
 
-const STEP: &str = "step the schedule on all ranks: scheduler.step() belongs outside of what one rank does";
 const OWN_STEPS: &str = "plan for the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs";
+const STEP: &str = "step the schedule on all ranks: scheduler.step() belongs outside of what one rank does";
 const STILL_HIGH: &str = "the rate is still high when the training ends";
 const TOPIC: Topic = Topic::Rate;
 /// A rate that climbs by less is the noise of a schedule.
@@ -25,27 +25,21 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         let remedy = "give the optimizers of all ranks the same rate";
         return vec![TOPIC.wrong(said, place, cost, remedy)];
     }
-    if let Some(found) = drifted(seen).or_else(|| ended_early(seen)).or_else(|| warmup_of_one(seen)) {
+    if let Some(found) = seen.first_of(&[drifted, ended_early, warmup_of_one]) {
         return vec![found];
     }
-    let of_root = || {
-        seen.of_all(update)
-            .filter(|(rank, update)| Some(rank) == seen.ranks.keys().next() && update.index == 0)
-            .map(|(_, update)| update)
-    };
-    let rates: Vec<(usize, f64)> = of_root().filter_map(|update| Some((update.update, *update.rates.first()?))).collect();
+    let root = seen.first_rank();
+    let of_root = root.into_iter().flat_map(|rank| seen.first_updates(rank));
+    let rates: Vec<(usize, f64)> = of_root.filter_map(|update| Some((update.update, *update.rates.first()?))).collect();
     let (Some((_, first)), Some(most)) = (rates.first(), rates.iter().copied().max_by(|one, other| one.1.total_cmp(&other.1)))
     else {
         return Vec::new();
     };
     let size = seen.size();
-    let samples = samples(of_root()).filter(|samples| seen.ranks.keys().all(|rank| samples_of(seen, *rank) == Some(*samples)));
-    let batch = samples.map_or(String::new(), |samples| {
-        format!(
-            ", and an update takes {samples} samples{}",
-            if size == 1 || !seen.is_complete() { String::new() } else { format!(" on each of {size} ranks") }
-        )
-    });
+    let samples = root.and_then(|rank| samples_of(seen, rank));
+    let samples = samples.filter(|samples| seen.ranks.keys().all(|rank| samples_of(seen, *rank) == Some(*samples)));
+    let each = if size == 1 || !seen.is_complete() { String::new() } else { format!(" on each of {size} ranks") };
+    let batch = samples.map_or(String::new(), |samples| format!(", and an update takes {samples} samples{each}"));
     let highest = seen.highest_of_all();
     let warmup = if highest.unwrap_or(most.1) > first * CLIMB {
         let looked_at = || format!("{} by update {}", units::learning_rate(most.1), most.0);
@@ -80,7 +74,7 @@ fn drifted(seen: &Inspection) -> Option<Finding> {
         // What sets them may be a value of the rank, or a schedule that was made in another way.
         None => (
             said,
-            seen.rate_set_at().or_else(|| known(&seen.told("schedule made")?.place)).or(place),
+            seen.told_at("rate set").or_else(|| seen.told_at("schedule made")).or(place),
             format!("give all ranks the same schedule; if a value of the training sets the rate, {}", average_first(seen)),
         ),
     };
@@ -90,7 +84,7 @@ fn drifted(seen: &Inspection) -> Option<Finding> {
 
 /// Between two looks, and still so at the last update of all ranks.
 fn apart_at_end(seen: &Inspection) -> Option<(String, Option<Place>)> {
-    let ends: BTreeMap<usize, &EndedReport> = seen.of_all(ended).collect();
+    let ends: BTreeMap<usize, &EndedReport> = seen.of_all().collect();
     let are_comparable = seen.have_all_ended() && !differ(ends.values().map(|end| end.updates));
     let is_known = ends.values().all(|end| end.last_rate > 0.0) && differ(ends.values().map(|end| end.last_rate));
     let rates = ends.iter().map(|(rank, end)| (*rank, Some(end.last_rate)));
@@ -101,7 +95,7 @@ fn apart_at_end(seen: &Inspection) -> Option<(String, Option<Place>)> {
 fn ended_early(seen: &Inspection) -> Option<Finding> {
     let number = |report: &WrappedReport, at: usize| report.settings.get(at).and_then(|text| text.parse::<usize>().ok());
     let is_prepared = |pass: &PassReport| pass.replicas.is_some() || pass.sampler.is_empty();
-    if seen.is_accelerate() && !seen.of_all(pass).filter(|(_, pass)| pass.trains).all(|(_, pass)| is_prepared(pass)) {
+    if seen.is_accelerate() && seen.reports::<PassReport>().any(|pass| pass.trains && !is_prepared(pass)) {
         // A pass over all samples makes more steps than were planned: the loader is to be prepared.
         return None;
     }
@@ -116,6 +110,7 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
         return Some(TOPIC.wrong(said, known(&report.place), cost, remedy));
     }
     let report = seen.told("planned steps")?;
+    let schedule = report.settings.get(2).map_or("the schedule", String::as_str);
     let (planned, made) = (number(report, 0)?, number(report, 1)?);
     let is_of_all_ranks = seen.size() > 1 && planned.abs_diff(made * seen.size()) <= planned / 20;
     // OneCycleLR refuses more steps than it was made for. Others may be made for more epochs than are trained.
@@ -124,8 +119,7 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
     let first = number(report, 3).filter(|first| *first >= made && planned <= made * seen.size() && seen.size() > 1);
     if let Some(first) = first.filter(|_| is_of_batches && seen.have_all_ended()) {
         let said = format!(
-            "{} first changes the rate behind step {first}, and {made} were made: does it count the steps of all {} ranks?",
-            report.settings.get(2).map_or("the schedule", String::as_str),
+            "{schedule} first changes the rate behind step {first}, and {made} were made: does it count the steps of all {} ranks?",
             seen.size()
         );
         return Some(TOPIC.look(said, known(&report.place), STILL_HIGH, OWN_STEPS));
@@ -134,8 +128,7 @@ fn ended_early(seen: &Inspection) -> Option<Finding> {
         TOPIC.objection(
             if is_exact { Outcome::Wrong } else { Outcome::Look },
             format!(
-                "{} is planned for {planned} steps, and {made} were made: it counts the steps of all {} ranks",
-                report.settings.get(2).map_or("the schedule", String::as_str),
+                "{schedule} is planned for {planned} steps, and {made} were made: it counts the steps of all {} ranks",
                 seen.size()
             ),
             known(&report.place),
@@ -176,7 +169,7 @@ pub(super) fn apart(
     }
     let rates = reports.iter().map(|(rank, update)| (*rank, update.rates.first().copied()));
     let made = || reports.values().next().and_then(|update| known(&update.made).or_else(|| known(&update.place)));
-    Some((told(rates, &format!("update {number}")), seen.rate_set_at().or_else(made)))
+    Some((told(rates, &format!("update {number}")), seen.told_at("rate set").or_else(made)))
 }
 
 fn told(rates: impl Iterator<Item = (usize, Option<f64>)>, when: &str) -> String {
@@ -185,19 +178,9 @@ fn told(rates: impl Iterator<Item = (usize, Option<f64>)>, when: &str) -> String
     format!("the learning rates differ at {when}: {}", told.join(", "))
 }
 
-/// A rank may fetch the batches of all, and send the others theirs.
+/// Samples of one update of a rank, which may fetch the batches of all, and send the others theirs. A loader that fetches a batch ahead
+/// has taken two when the first update comes.
 pub(super) fn samples_of(seen: &Inspection, rank: usize) -> Option<usize> {
-    samples(seen.of_rank(rank, update).filter(|update| update.index == 0))
-}
-
-/// Samples of one update. A loader that fetches a batch ahead has taken two when the first update comes.
-pub(super) fn samples<'a>(updates: impl Iterator<Item = &'a InspectedUpdate>) -> Option<usize> {
-    updates.filter(|update| update.update < 3).map(|update| update.samples).filter(|samples| *samples > 0).min()
-}
-
-impl Inspection {
-    /// The line that sets the rate in the groups of the optimizer, if there is one such line.
-    pub(super) fn rate_set_at(&self) -> Option<Place> {
-        known(&self.told("rate set")?.place)
-    }
+    let first = seen.first_updates(rank).filter(|update| update.update < 3);
+    first.map(|update| update.samples).filter(|samples| *samples > 0).min()
 }

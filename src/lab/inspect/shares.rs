@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::{Reports, all_differ, have_subsets, made, sampler_made, wrong};
 use super::finding::Finding;
-use super::inspection::{Inspection, known, state};
-use crate::domain::event::{PassReport, StateAction};
+use super::inspection::{Inspection, known};
+use crate::domain::event::{PassReport, StateAction, StateReport};
 
 const NEVER_SEEN: &str = "the other samples of the parts are never seen";
 
@@ -36,7 +36,8 @@ pub(super) fn shared_twice(seen: &Inspection, reports: &Reports<'_>) -> Option<F
 /// Whether each rank has read files that no other has, before its first update.
 fn have_own_files(seen: &Inspection) -> bool {
     let mut readers: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-    for (rank, report) in seen.of_all(state).filter(|(_, report)| report.action == StateAction::Read && report.updates == 0) {
+    let is_early = |report: &StateReport| report.action == StateAction::Read && report.updates == 0;
+    for (rank, report) in seen.of_all::<StateReport>().filter(|(_, report)| is_early(report)) {
         readers.entry(&report.path).or_default().insert(rank);
     }
     let owners: BTreeSet<usize> = readers.into_values().filter(|ranks| ranks.len() == 1).flatten().collect();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Topic};
-use super::inspection::{Inspection, known, pass, phases, ranks as names, stalled};
-use crate::domain::event::InspectedPhases;
+use super::inspection::{Inspection, known, ranks as names};
+use crate::domain::event::{InspectedPhases, PassReport, StalledReport};
 use crate::domain::units;
 
 const TOPIC: Topic = Topic::Speed;
@@ -22,7 +22,6 @@ const STRAGGLED: f64 = 0.6;
 const GROWTH: u64 = 100 << 20;
 const SETTLED: usize = 8;
 const GROWS: &str = "memory grows with every update, and a long training ends when there is none left";
-const WORKERS: &str = "give the DataLoader more workers (num_workers), or make what it does to a sample cheaper";
 const DETACH: &str = "keep numbers, not tensors: loss.item() instead of loss in a list or a sum";
 
 /// Times of one rank without its first report, which holds the start of the program, and without those in which it did not train, such as
@@ -33,7 +32,7 @@ fn sums(seen: &Inspection) -> BTreeMap<usize, InspectedPhases> {
         let mut sum = InspectedPhases::default();
         let trains =
             |one: &&InspectedPhases| one.data + one.forward + one.backward + one.optimizer + one.exchange + one.others > 0.0;
-        for one in seen.of_rank(*rank, phases).skip(1).filter(trains) {
+        for one in seen.of_rank::<InspectedPhases>(*rank).skip(1).filter(trains) {
             sum.data += one.data;
             sum.forward += one.forward;
             sum.backward += one.backward;
@@ -52,7 +51,7 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let sums = sums(seen);
     let all: f64 = sums.values().map(|sum| sum.all).sum();
     // A rank that is only slow to start has not stood still, so reports before the first update do not count.
-    let has_stood = seen.of_all(stalled).any(|(_, report)| report.updates > 0);
+    let has_stood = seen.reports::<StalledReport>().any(|report| report.updates > 0);
     if sums.is_empty() || has_stood {
         return memory(seen).into_iter().collect();
     }
@@ -60,19 +59,19 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let part = |of: fn(&InspectedPhases) -> f64| sums.values().map(of).sum::<f64>() / all;
     let data = part(|sum| sum.data);
     let mut found: Vec<Finding> = memory(seen).into_iter().collect();
-    let has_workers = || seen.of_all(pass).any(|(_, pass)| pass.workers > 0);
+    let has_workers = || seen.reports::<PassReport>().any(|pass| pass.workers > 0);
     let is_clear = sums.values().all(|sum| sum.all >= SHORT.0) && data > SHORT.1 && !has_workers();
     if data > DATA && (is_long || is_clear) {
-        let place = seen.of_all(pass).find(|(_, pass)| pass.trains).and_then(|(_, pass)| known(&pass.made));
+        let place = seen.reports::<PassReport>().find(|pass| pass.trains).and_then(|pass| known(&pass.made));
         found.push(TOPIC.look(
             format!("the ranks waited for data in {:.0} % of the time", data * 100.0),
             place,
             "the devices stand idle meanwhile",
-            seen.in_words(
-                "make batches in more workers, model.fit(..., workers=4), or by tf.data with num_parallel_calls and prefetch; or make what is done to a sample cheaper",
-                WORKERS,
-                WORKERS,
-            ),
+            if seen.is_keras() {
+                "make batches in more workers, model.fit(..., workers=4), or by tf.data with num_parallel_calls and prefetch; or make what is done to a sample cheaper"
+            } else {
+                "give the DataLoader more workers (num_workers), or make what it does to a sample cheaper"
+            },
         ));
     }
     // With Join the ranks take as many batches as they have.
@@ -131,7 +130,7 @@ fn memory(seen: &Inspection) -> Option<Finding> {
     }
     seen.ranks.keys().find_map(|rank| {
         let mut later: Vec<&InspectedPhases> =
-            seen.of_rank(*rank, phases).filter(|one| one.updates >= SETTLED && one.memory_bytes > 0).collect();
+            seen.of_rank::<InspectedPhases>(*rank).filter(|one| one.updates >= SETTLED && one.memory_bytes > 0).collect();
         // The last report of a rank comes when the program has given its memory back.
         later.dedup_by_key(|one| one.updates);
         let (first, last) = (later.first()?, later.last()?);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Topic};
-use super::inspection::{Inspection, collective, differ, known, wrapped};
-use crate::domain::event::{PassReport, WrappedReport};
+use super::inspection::{Inspection, differ, known};
+use crate::domain::event::{CollectiveReport, PassReport, WrappedReport};
 
 pub(super) const TOPIC: Topic = Topic::Metrics;
 /// Part of the samples by which shares differ, or that are left out, before that is worth a word.
@@ -12,12 +12,12 @@ const UNEQUAL: f64 = 0.05;
 
 /// A result that was brought together in a way which makes it another one.
 pub(super) fn of_results(seen: &Inspection) -> Option<Finding> {
-    sum_told(seen).or_else(|| total_told(seen)).or_else(|| unequal_mean(seen))
+    seen.first_of(&[sum_told, total_told, unequal_mean])
 }
 
 /// A validation of other samples than there are.
 pub(super) fn of_samples(seen: &Inspection) -> Option<Finding> {
-    counted_by_all(seen).or_else(|| padded(seen)).or_else(|| left_out(seen))
+    seen.first_of(&[counted_by_all, padded, left_out])
 }
 
 /// An accuracy above 1 that is printed as it comes from a sum over the ranks, or one of hits of all and samples of one.
@@ -63,8 +63,8 @@ fn divided(seen: &Inspection, what: &str) -> String {
 
 /// A mean over the ranks of what each has for a share, where the shares are of unequal size.
 fn unequal_mean(seen: &Inspection) -> Option<Finding> {
-    let mut means = seen.of_all(wrapped).filter(|(_, report)| report.by.starts_with("mean printed"));
-    means.find_map(|(_, report)| of_unequal_shares(seen, report))
+    let mut means = seen.reports::<WrappedReport>().filter(|report| report.by.starts_with("mean printed"));
+    means.find_map(|report| of_unequal_shares(seen, report))
 }
 
 fn of_unequal_shares(seen: &Inspection, report: &WrappedReport) -> Option<Finding> {
@@ -141,7 +141,7 @@ fn padded(seen: &Inspection) -> Option<Finding> {
         return None;
     }
     // What is gathered from all ranks may be cut before it is counted.
-    let is_gathered = seen.of_all(collective).any(|(_, call)| call.name.contains("gather") && call.updates > 0);
+    let is_gathered = seen.reports::<CollectiveReport>().any(|call| call.name.contains("gather") && call.updates > 0);
     let (place, remedy) = match uncut {
         Some(report) => {
             (known(&report.place), "call accelerator.gather_for_metrics instead of gather: it leaves the repeated ones out")
@@ -159,6 +159,6 @@ fn padded(seen: &Inspection) -> Option<Finding> {
 
 /// Whether the program only took a look at one batch, for its shape for example.
 pub(super) fn is_peek(seen: &Inspection, pass: &PassReport) -> bool {
-    let has_trained = || seen.of_all(super::inspection::pass).any(|(_, other)| other.trains && other.loader == pass.loader);
+    let has_trained = || seen.reports::<PassReport>().any(|other| other.trains && other.loader == pass.loader);
     pass.batches == 1 && (!pass.is_whole || has_trained())
 }

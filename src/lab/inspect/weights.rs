@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::apart::{fields_apart, in_eval_mode, looked_for_early, part_sent, skipped};
 use super::applied::out_of_order;
 use super::finding::{Cause, Finding, Topic};
-use super::inspection::{Inspection, differ, is_by_hand, known, no_update, ranks as names, state, update};
+use super::inspection::{Inspection, differ, is_by_hand, known, no_update, of_kind, ranks as names};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
 
 const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";
@@ -55,11 +55,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let Some(((index, number), reports)) = differing(&updates, |update| &update.weights).min_by_key(|((_, number), _)| *number)
     else {
         let ok = || topic.ok("the weights were equal on all ranks at the start and at every update looked at");
-        return loaded_at_end(seen)
-            .or_else(|| copied_early(seen))
-            .or_else(|| beside(seen))
-            .or_else(|| fields_apart(seen))
-            .map_or_else(ok, |finding| vec![finding]);
+        let other = seen.first_of(&[loaded_at_end, copied_early, beside, fields_apart]);
+        return other.map_or_else(ok, |finding| vec![finding]);
     };
     let who = names(reports.keys());
     if *number == first {
@@ -102,13 +99,14 @@ fn loaded_at_end(seen: &Inspection) -> Option<Finding> {
     let mut loaded: BTreeMap<usize, &Place> = BTreeMap::new();
     for (rank, reports) in seen.ranks.iter() {
         let last = reports.iter().rposition(|report| matches!(report, InspectorReport::Update(_)))?;
-        let is_load = |report: &&InspectorReport| state(report).is_some_and(|report| report.action == StateAction::LoadedModel);
-        let load = reports[last..].iter().position(|report| is_load(&report)).map(|at| last + at);
+        let is_load = |report: &StateReport| report.action == StateAction::LoadedModel;
+        let load =
+            reports[last..].iter().position(|report| of_kind::<StateReport>(report).is_some_and(is_load)).map(|at| last + at);
         let shares = |report: &InspectorReport| matches!(report, InspectorReport::Pass(pass) if !pass.trains && pass.replicas.is_some_and(|replicas| replicas > 1));
         if !reports[load.unwrap_or(last)..].iter().any(shares) {
             return None;
         }
-        if let Some(report) = load.and_then(|at| state(&reports[at])) {
+        if let Some(report) = load.and_then(|at| of_kind::<StateReport>(&reports[at])) {
             loaded.insert(*rank, &report.place);
         }
     }
@@ -171,10 +169,11 @@ fn at_start(seen: &Inspection, rank: usize, index: usize) -> Vec<(usize, &StateR
     let reports = seen.ranks.get(&rank).map_or(&[][..], Vec::as_slice);
     let updates = seen.updates();
     let shared = updates.get(&(index, 0)).and_then(|ranks| ranks.get(&rank).copied());
+    let update = of_kind::<InspectedUpdate>;
     let is_shared = |report: &InspectorReport| update(report).zip(shared).is_some_and(|(own, shared)| std::ptr::eq(own, shared));
     let begins = reports.iter().position(is_shared).filter(|at| reports[..*at].iter().any(|report| update(report).is_some()));
     let is_early = |(at, report): &(usize, &StateReport)| begins.map_or(report.updates == 0, |begins| *at < begins);
-    reports.iter().enumerate().filter_map(|(at, report)| Some((at, state(report)?))).filter(is_early).collect()
+    reports.iter().enumerate().filter_map(|(at, report)| Some((at, of_kind::<StateReport>(report)?))).filter(is_early).collect()
 }
 
 /// The last of those by this action.
@@ -233,7 +232,7 @@ fn start(seen: &Inspection, index: usize) -> Cause {
         "call hvd.broadcast_parameters(model.state_dict(), root_rank=0) before training",
         "wrap the model in DistributedDataParallel, which sends the weights of rank 0, or broadcast them",
     );
-    if let Some(place) = seen.told("broadcast of nothing").and_then(|report| known(&report.place)) {
+    if let Some(place) = seen.told_at("broadcast of nothing") {
         let what = format!("the broadcast at line {} was given no weights: the model has none yet", place.line);
         return (what, Some(place), remedy.to_owned());
     }
@@ -267,11 +266,11 @@ fn is_sent_behind_loads(seen: &Inspection, index: usize) -> bool {
 fn loaded_by_some(seen: &Inspection, action: StateAction, before: Option<usize>) -> Option<(String, Option<Place>)> {
     let loads = |rank: &usize| -> Vec<&StateReport> {
         let early = |index| at_start(seen, *rank, index).into_iter().map(|(_, report)| report).collect();
-        before.map_or_else(|| seen.of_rank(*rank, state).collect(), early)
+        before.map_or_else(|| seen.of_rank::<StateReport>(*rank).collect(), early)
     };
     let first = |rank: &usize| Some((*rank, &loads(rank).into_iter().find(|report| report.action == action)?.place));
     let loaded: BTreeMap<usize, &Place> = seen.ranks.keys().filter_map(first).collect();
-    let trained: BTreeSet<usize> = seen.of_all(update).map(|(rank, _)| rank).collect();
+    let trained: BTreeSet<usize> = seen.of_all::<InspectedUpdate>().map(|(rank, _)| rank).collect();
     let place = loaded.values().next().copied()?;
     trained.iter().any(|rank| !loaded.contains_key(rank)).then(|| (names(loaded.keys()), known(place)))
 }
@@ -355,16 +354,14 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
             "leave broadcast_buffers on, or convert to SyncBatchNorm",
         )];
     }
-    match known_equal.next() {
-        Some(_) if are_shares => {
-            topic.ok("each rank remembers its share of what the optimizer needs, and the weights stay equal")
-        }
-        Some(_) if seen.wrappers().any(|(_, report)| report.shares_buffers) => {
-            topic.ok("what the optimizer remembers was equal on all ranks, and the wrapper sends the buffers of rank 0")
-        }
-        Some(_) => topic.ok(
-            "what the optimizer remembers was equal on all ranks; buffers, such as the statistics of batch norm, were not compared",
-        ),
-        None => Vec::new(),
+    if known_equal.next().is_none() {
+        return Vec::new();
     }
+    topic.ok(if are_shares {
+        "each rank remembers its share of what the optimizer needs, and the weights stay equal"
+    } else if seen.wrappers().any(|(_, report)| report.shares_buffers) {
+        "what the optimizer remembers was equal on all ranks, and the wrapper sends the buffers of rank 0"
+    } else {
+        "what the optimizer remembers was equal on all ranks; buffers, such as the statistics of batch norm, were not compared"
+    })
 }

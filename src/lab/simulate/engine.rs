@@ -1,6 +1,5 @@
 //! Who fuses gradients into messages, and how: Horovod's cycles, or the buckets of PyTorch's DDP.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -65,12 +64,6 @@ impl Engine {
 }
 
 pub(super) const MIB: f64 = 1_048_576.0;
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 impl FromStr for Engine {
     type Err = String;

@@ -43,16 +43,11 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     let has_link = |id| store.folder(id).events().any(|line| matches!(line.event, Event::Link(_)));
-    let id = match args.run {
-        Some(id) => id,
-        // Links that were made slow say nothing of the machine's own.
-        None => {
-            newest(&store, |id| has_link(id) && !is_on_made_links(&store, id)).or(newest(&store, has_link)).ok_or_else(|| {
-                let advice = "no run has measured messages between two ranks yet: `hvd-lab collectives run --np 2` does";
-                Usage(advice.into())
-            })?
-        }
-    };
+    // Links that were made slow say nothing of the machine's own.
+    let of_machine = || newest(&store, |id| has_link(id) && !is_on_made_links(&store, id));
+    let advice = "no run has measured messages between two ranks yet: `hvd-lab collectives run --np 2` does";
+    let found = args.run.or_else(of_machine).or_else(|| newest(&store, has_link));
+    let id = found.ok_or_else(|| Usage(advice.into()))?;
     let told = open(&store, Some(id))?;
     if told.measured.machine.link.is_none() {
         let advice = "measured no messages between two ranks: `hvd-lab collectives run --np 2` does";

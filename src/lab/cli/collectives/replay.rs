@@ -37,20 +37,14 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     let told = open(&store, args.run)?;
-    let wanted = |log: &&MessageLog| {
-        args.algorithm.as_ref().is_none_or(|List(methods)| methods.iter().any(|method| method.name() == log.method))
-    };
-    let logs: Vec<&MessageLog> = told.measured.logs.iter().filter(wanted).collect();
+    let is_wanted = |name: &str| args.algorithm.as_ref().is_none_or(|List(all)| all.iter().any(|one| one.name() == name));
+    let logs: Vec<&MessageLog> = told.measured.logs.iter().filter(|log| is_wanted(&log.method)).collect();
     if logs.is_empty() {
         let logged = told.measured.logs.iter().map(|log| log.method.as_str()).collect::<Vec<_>>().join(", ");
         // What the run was asked to log, of what is asked for now.
-        let is_wanted =
-            |name: &&String| args.algorithm.as_ref().is_none_or(|List(all)| all.iter().any(|one| one.name() == *name));
-        let has_schedule = |name: &&String| name.parse::<Method>().is_ok_and(|method| method.algorithm().is_some());
-        let due: Vec<&str> = match told.spec.log_bytes {
-            Some(_) => told.spec.methods.iter().filter(is_wanted).filter(has_schedule).map(String::as_str).collect(),
-            None => Vec::new(),
-        };
+        let has_schedule = |name: &str| name.parse::<Method>().is_ok_and(|method| method.algorithm().is_some());
+        let asked = told.spec.methods.iter().map(String::as_str).filter(|_| told.spec.log_bytes.is_some());
+        let due: Vec<&str> = asked.filter(|name| is_wanted(name) && has_schedule(name)).collect();
         let (id, names) = (told.id, due.join(", "));
         let what = match logged.as_str() {
             _ if !due.is_empty() && told.measured.damaged.is_some() => {

@@ -1,8 +1,14 @@
 //! The table of collectives in the columns of nccl-tests, with the algorithm before them and the prediction behind them.
 
-use crate::domain::collective::{Algorithm, CollectivesSpec};
+use crate::domain::collective::{Algorithm, AllreduceReport, CollectivesSpec};
 use crate::domain::measured::{Measured, MeasuredRow, refusals};
 use crate::domain::units;
+
+/// The heading of the columns, as wide as [`row`] has them.
+const COLUMNS: &str = "\
+# algorithm                     size       count   type redop       time   algbw   busbw #wrong     median  predicted  error
+#                                (B)   (numbers)                    (us)  (GB/s)  (GB/s)              (us)       (us)    (%)
+";
 
 /// Where and how it was measured, and the heading of the columns.
 pub fn heading(np: usize, spec: &CollectivesSpec) -> String {
@@ -31,39 +37,21 @@ pub fn heading(np: usize, spec: &CollectivesSpec) -> String {
     if let Some(link) = spec.link() {
         text += &format!("# {link}\n");
     }
-    let columns = [
-        ("size", "count", "time", "algbw", "busbw", "#wrong", "median", "predicted", "error"),
-        ("(B)", "(numbers)", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(us)", "(%)"),
-    ];
-    for (place, (size, count, time, algbw, busbw, wrong, median, predicted, error)) in columns.into_iter().enumerate() {
-        let [algorithm, kind, redop] = if place == 0 { ["# algorithm", "type", "redop"] } else { ["#", "", ""] };
-        let line = format!(
-            "{algorithm:<24} {size:>11} {count:>11} {kind:>6} {redop:>5} {time:>10} {algbw:>7} {busbw:>7} {wrong:>6} {median:>10} \
-             {predicted:>10} {error:>6}"
-        );
-        text += &format!("{}\n", line.trim_end());
-    }
-    text
+    text + COLUMNS
 }
 
 pub fn row(row: &MeasuredRow, np: usize) -> String {
-    let report = &row.report;
+    let AllreduceReport { method, bytes, elements, .. } = &row.report;
     let dash = || "-".to_owned();
     let micro = |seconds: f64| units::figure(seconds * 1e6);
-    let wrong = report.wrong.map_or("N/A".to_owned(), |wrong| wrong.to_string());
+    let [mean, median] = [row.report.mean_s, row.report.median_s].map(micro);
+    let [algbw, busbw] = [row.report.algbw(), row.report.busbw(np)].map(|rate| units::figure(rate / 1e9));
+    let wrong = row.report.wrong.map_or("N/A".to_owned(), |wrong| wrong.to_string());
     let predicted = row.predicted_s.map_or_else(|_| dash(), micro);
     let error = row.error().map_or_else(dash, |error| format!("{:+.0}", error * 100.0));
     format!(
-        "{:<24} {:>11} {:>11} {:>6} {:>5} {:>10} {:>7} {:>7} {wrong:>6} {:>10} {predicted:>10} {error:>6}\n",
-        report.method,
-        report.bytes,
-        report.elements,
-        "float",
-        "sum",
-        micro(report.mean_s),
-        units::figure(report.algbw() / 1e9),
-        units::figure(report.busbw(np) / 1e9),
-        micro(report.median_s),
+        "{method:<24} {bytes:>11} {elements:>11}  float   sum {mean:>10} {algbw:>7} {busbw:>7} {wrong:>6} {median:>10} \
+         {predicted:>10} {error:>6}\n"
     )
 }
 
@@ -95,7 +83,7 @@ pub fn fit_in_words(fit: &crate::domain::collective::Fit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collective::{AllreduceReport, Refused};
+    use crate::domain::collective::Refused;
 
     #[test]
     fn rows_stand_under_their_heading() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print_done};
-use super::shared::{Bar, interrupted, is_interruption, unwritten};
+use super::shared::{advance, bar, interrupted, is_interruption, unwritten};
 use crate::dataset::jpeg::LARGEST_PIXELS;
 use crate::dataset::photos::Photos;
 use crate::domain::units;
@@ -61,9 +61,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let (width, height) = args.size;
     let photos = Photos { images: args.images as usize, classes: args.classes as usize, width, height, seed: args.seed };
-    let bar = Bar::new(photos.images)?;
-    let written = photos.write(&args.out, |done| bar.set(done));
-    bar.clear();
+    let bar = bar(photos.images)?;
+    let written = photos.write(&args.out, |done| advance(&bar, done));
+    bar.finish_and_clear();
     match written {
         Err(error) if is_interruption(&error) => return Ok(interrupted(&args.out)),
         written => written.map_err(|error| unwritten(&args.out, &error))?,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print_done, say};
-use super::shared::{Bar, interrupted, is_interruption, unwritten};
+use super::shared::{advance, bar, interrupted, is_interruption, unwritten};
 use crate::dataset::images::BadRecords;
 use crate::dataset::pack::{PackError, Packing};
 use crate::domain::units;
@@ -51,12 +51,12 @@ fn fraction(text: &str) -> Result<f64, String> {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let packing = Packing { shards: args.shards, validation: args.validation, seed: args.seed, bad: args.bad_records };
-    let bar = Bar::new(0)?;
+    let bar = bar(0)?;
     let packed = packing.pack(&args.folder, &args.out, |done, total| {
-        bar.of(total);
-        bar.set(done)
+        bar.set_length(total as u64);
+        advance(&bar, done)
     });
-    bar.clear();
+    bar.finish_and_clear();
     let packed = match packed {
         Ok(packed) => packed,
         Err(PackError::Images(error)) => return Err(error.into()),

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::super::output::{Usage, print, print_exact, print_json, say};
+use super::super::output::{Usage, print, print_json, say};
 use super::json;
-use super::verbs::{Try, columns, note, reset, text, watch};
+use super::verbs::{Try, note, print_diff, reset, watch};
 use crate::exercise::ring::{Ring, attempt, execute};
-use crate::exercise::{self, Diff, Folder, RING_SOLUTION, Track};
+use crate::exercise::{Diff, Folder, RING_SOLUTION, Track};
 
 pub fn run(home: &Path, folder: &Folder, what: Try) -> anyhow::Result<ExitCode> {
     match what {
@@ -17,8 +17,7 @@ pub fn run(home: &Path, folder: &Folder, what: Try) -> anyhow::Result<ExitCode> 
         Try::Diff { step: None, side_by_side, .. } => {
             let yours = folder.read()?;
             let diff = Diff::new(("yours", yours.as_str()), ("solution", RING_SOLUTION));
-            print_exact(&text(&exercise::rows(&diff, columns(), side_by_side)))?;
-            Ok(ExitCode::SUCCESS)
+            print_diff(&diff, side_by_side)
         }
         Try::Build => Err(Usage("a program in Python needs no build: `hvd-lab exercise run --track collectives`".into()).into()),
         Try::Compare => {

@@ -9,10 +9,10 @@ use anyhow::Context;
 
 use super::super::confirm::confirm;
 use super::super::interrupt;
-use super::super::output::{Usage, say};
+use super::super::output::{Usage, print_exact, say};
 use crate::course::{Progress, ProgressFile};
 use crate::domain::printable;
-use crate::exercise::{self, Folder, Role, Row, Watch, editor};
+use crate::exercise::{self, Diff, Folder, Role, Row, Watch, editor};
 use crate::host::access;
 
 /// How often we look for Ctrl-C while we wait for a save.
@@ -84,7 +84,7 @@ pub(super) fn open_editor(folder: &Folder, line: usize) -> anyhow::Result<ExitCo
 /// Try at every save, until Ctrl-C.
 pub(super) fn watch(folder: &Folder, attempt: impl Fn() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
     folder.start()?;
-    interrupt::heed()?;
+    interrupt::heed(interrupt::CTRL_C)?;
     let watch = Watch::start(folder)
         .with_context(|| format!("{} cannot be watched: run `hvd-lab exercise run` after each save", folder.path().display()))?;
     loop {
@@ -118,13 +118,15 @@ pub(super) fn reset(folder: &Folder, number: Option<usize>, what: &str, yes: boo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Columns of the terminal; a pipe has no width, so its lines are hardly cut.
-pub(super) fn columns() -> usize {
-    if io::stdout().is_terminal() { crate::tui::columns().unwrap_or(80) } else { 160 }
+/// Prints a difference, with colours if standard output is a terminal that wants them.
+pub(super) fn print_diff(diff: &Diff, side_by_side: bool) -> anyhow::Result<ExitCode> {
+    // A pipe has no width, so its lines are hardly cut.
+    let columns = if io::stdout().is_terminal() { crate::tui::columns().unwrap_or(80) } else { 160 };
+    print_exact(&text(&exercise::rows(diff, columns, side_by_side)))?;
+    Ok(ExitCode::SUCCESS)
 }
 
-/// The rows as text, with colours if standard output is a terminal that wants them.
-pub(super) fn text(rows: &[Row]) -> String {
+fn text(rows: &[Row]) -> String {
     let coloured = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let piece = |piece: &exercise::Piece| match (coloured, code(piece.role)) {
         (true, Some(code)) => format!("\x1b[{code}m{}\x1b[0m", printable::line(&piece.text)),

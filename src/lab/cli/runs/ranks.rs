@@ -2,7 +2,6 @@
 //!
 //! Never prints a line that `runs::safe` has not seen.
 
-use std::io::BufReader;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -12,7 +11,7 @@ use crate::cli::table::render;
 use crate::domain::history::{Attempt, History, Keep};
 use crate::domain::step::Step;
 use crate::domain::units;
-use crate::host::read::{self, LONGEST_LINE, next_line};
+use crate::host::read::{self, LONGEST_LINE};
 use crate::runs::{RunId, RunStore, safe};
 
 /// The ranks that failed with their causes, then all ranks host by host, those in trouble first.
@@ -64,13 +63,10 @@ pub(super) fn log(store: &RunStore, id: RunId, rank: usize) -> anyhow::Result<Ex
         let last = logs.last().copied().unwrap_or(0).max(record.np().saturating_sub(1));
         return Err(Usage(format!("run {id} has no log of rank {rank}: its ranks are 0 to {last}")).into());
     }
-    let mut lines = BufReader::new(read::open(&folder.rank_log(rank))?);
-    let mut line = Vec::new();
-    let mut is_silent = true;
-    while next_line(&mut lines, &mut line, LONGEST_LINE)? {
-        is_silent = false;
-        let text = safe(&String::from_utf8_lossy(&line));
-        if !output::print(&format!("{text}\n"))? {
+    let mut lines = read::lines(read::open(&folder.rank_log(rank))?, LONGEST_LINE).peekable();
+    let is_silent = lines.peek().is_none();
+    for line in lines {
+        if !output::print(&format!("{}\n", safe(&line?)))? {
             // Whoever reads has had enough.
             break;
         }

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use super::super::table::{or_dash, render};
 use crate::domain::units;
 use crate::runs::busy_host;
-use crate::simulate::{Bound, Checked, Network, Numbers, Own, Predicted, Rate, Scaling, Simulation, Size, Validation, Variant};
+use crate::simulate::{
+    Bound, Checked, Network, Numbers, Own, Predicted, Published, Rate, Scaling, Simulation, Size, Validation, Variant,
+};
 
 /// A simulation with what is said about it.
 pub struct Simulated {
@@ -45,7 +47,7 @@ pub fn scaling(simulated: &Simulated) -> String {
     text.push_str(&format!(
         "machine: {} per host, {within} within, {nics} x {network} between; {}{}\n\n",
         units::counted(simulation.cluster.per_node, "GPU"),
-        simulation.method.engine,
+        simulation.method.engine.name(),
         if simulation.method.hierarchical { ", hierarchical" } else { "" },
     ));
     let has_cost = scaling.sizes.iter().any(|size| size.cost.is_some());
@@ -118,18 +120,10 @@ pub fn scaling_csv(scaling: &Scaling) -> String {
     let mut text =
         "kind,np,step_s,images_per_sec,speedup,scaling_efficiency,exposed_s,epoch_s,gpu_hours,cost,bound_by\n".to_owned();
     for size in &scaling.sizes {
-        let cost = size.cost.map_or(String::new(), |cost| cost.to_string());
+        let Size { ranks, step_s, images_per_s, speedup, efficiency, exposed_s, epoch_s, gpu_hours, .. } = size;
+        let (cost, bound) = (size.cost.map_or(String::new(), |cost| cost.to_string()), size.bound.map_or("", Bound::name));
         text.push_str(&format!(
-            "simulated,{},{},{},{},{},{},{},{},{cost},{}\n",
-            size.ranks,
-            size.step_s,
-            size.images_per_s,
-            size.speedup,
-            size.efficiency,
-            size.exposed_s,
-            size.epoch_s,
-            size.gpu_hours,
-            size.bound.map_or("", Bound::name)
+            "simulated,{ranks},{step_s},{images_per_s},{speedup},{efficiency},{exposed_s},{epoch_s},{gpu_hours},{cost},{bound}\n"
         ));
     }
     text
@@ -180,18 +174,9 @@ pub fn validation_json(validation: &Validation) -> Value {
 pub fn validation_csv(validation: &Validation) -> String {
     let mut text = "kind,who,model,np,network,published,simulated,error,source\n".to_owned();
     for row in &validation.rows {
-        let published = &row.published;
-        text.push_str(&format!(
-            "simulated,{},{},{},{},{},{},{},\"{}\"\n",
-            published.who,
-            published.label,
-            published.ranks,
-            published.network,
-            published.efficiency,
-            row.predicted,
-            row.error(),
-            published.source
-        ));
+        let Published { who, label, ranks, network, efficiency, source, .. } = &row.published;
+        let (predicted, error) = (row.predicted, row.error());
+        text.push_str(&format!("simulated,{who},{label},{ranks},{network},{efficiency},{predicted},{error},\"{source}\"\n"));
     }
     text
 }

@@ -4,7 +4,7 @@
 
 use super::group::{Group, because_strangers};
 use super::verdict::{Finding, Verdict, failed};
-use super::{alone, decided, terms};
+use super::{alone, decided, numbered, terms};
 use crate::course::Evidence;
 use crate::course::step::{broadcast, checkpoint_on_root, distributed_optimizer, init_and_pin, scale_learning_rate};
 use crate::domain::step::Step;
@@ -15,11 +15,7 @@ type Find = fn(&Group) -> Finding;
 /// What a run of the program shows of each change, in their order. Its epochs are what was asked of a single rank.
 pub fn check_changes(evidence: &Evidence) -> Vec<Verdict> {
     let changes: [Find; 4] = [init_and_pin::check, scaled, distributed_optimizer::check, one_model];
-    let shown = |(index, find): (usize, Find)| {
-        let (outcome, evidence) = if evidence.spec.resources.np < 2 { alone() } else { decided(evidence, change, find) };
-        Verdict { number: index + 1, outcome, evidence }
-    };
-    changes.into_iter().enumerate().map(shown).collect()
+    numbered(changes.map(|find| if evidence.spec.resources.np < 2 { alone() } else { decided(evidence, change, find) }))
 }
 
 /// Which change does what a step of the trainer does.

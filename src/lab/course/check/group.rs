@@ -23,16 +23,23 @@ pub struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
+    /// A process, once it has reported something.
+    pub fn process(&self, process: usize) -> Option<&'a Process> {
+        self.attempt.processes.get(&process)
+    }
+
+    /// All that have reported something, with their numbers.
+    pub fn processes(&self) -> impl Iterator<Item = (usize, &'a Process)> {
+        (0..self.np).filter_map(|process| Some((process, self.process(process)?)))
+    }
+
     /// What `pick` finds in each process, by process; unclear, naming who lacks it, if one has none.
     pub fn all<T>(&self, what: &str, pick: impl Fn(&'a Process) -> Option<T>) -> Result<Vec<T>, Objection> {
-        let mut found = Vec::new();
-        for process in 0..self.np {
-            match self.attempt.processes.get(&process).and_then(&pick) {
-                Some(value) => found.push(value),
-                None => return unclear(terms::not_reported(&self.name(process), what)),
-            }
-        }
-        Ok(found)
+        let of = |process: usize| match self.process(process).and_then(&pick) {
+            Some(found) => Ok(found),
+            None => unclear(terms::not_reported(&self.name(process), what)),
+        };
+        (0..self.np).map(of).collect()
     }
 
     pub fn topologies(&self) -> Result<Vec<&'a TopologyReport>, Objection> {
@@ -81,7 +88,7 @@ impl<'a> Group<'a> {
     }
 
     fn number(&self, process: usize) -> usize {
-        let place = self.attempt.processes.get(&process).and_then(|process| process.topology.as_ref());
+        let place = self.process(process).and_then(|process| process.topology.as_ref());
         place.filter(|_| self.know_each_other()).map_or(process, |place| place.topology.rank.0)
     }
 
@@ -99,8 +106,8 @@ impl<'a> Group<'a> {
 
     /// The first process without a final event.
     pub fn not_finished(&self) -> Option<String> {
-        let has_finished = |process: &usize| self.attempt.processes.get(process).is_some_and(|process| process.has_finished);
-        (0..self.np).find(|process| !has_finished(process)).map(|process| self.name(process))
+        let has_finished = |process: usize| self.process(process).is_some_and(|process| process.has_finished);
+        (0..self.np).find(|process| !has_finished(*process)).map(|process| self.name(process))
     }
 }
 

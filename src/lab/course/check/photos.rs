@@ -1,7 +1,7 @@
 //! The five changes of nvcnn's training on photos, each by the evidence of a run.
 
-use super::terms;
 use super::verdict::{Finding, Objection, Outcome, Verdict, concluded, failed, unclear};
+use super::{numbered, terms};
 use crate::course::evidence::PhotoEvidence;
 use crate::domain::event::{BroadcastReport, DigestMoment};
 use crate::domain::history::{Attempt, Process};
@@ -29,15 +29,11 @@ const PIPELINE: &str = "what its image pipeline did";
 /// What a run of the program shows of each change, in their order.
 pub fn check_photos(evidence: &PhotoEvidence) -> Vec<Verdict> {
     let changes: [Find; 5] = [model, decoder, flip, broadcast, inside_the_loop];
-    let shown = |(index, find): (usize, Find)| {
-        let (outcome, evidence) = judge(evidence, find);
-        Verdict { number: index + 1, outcome, evidence }
-    };
-    changes.into_iter().enumerate().map(shown).collect()
+    numbered(changes.map(|find| judge(evidence, find)))
 }
 
 fn judge(evidence: &PhotoEvidence, find: Find) -> (Outcome, String) {
-    let Some(attempt) = evidence.attempts.last() else { return (Outcome::CannotTell, terms::NOTHING_YET.into()) };
+    let Some(attempt) = evidence.history.attempts.last() else { return (Outcome::CannotTell, terms::NOTHING_YET.into()) };
     if evidence.spec.resources.np < 2 {
         return (Outcome::CannotTell, "one rank has nobody to share its weights with: run with np 2 or more".into());
     }

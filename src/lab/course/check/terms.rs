@@ -25,11 +25,16 @@ pub fn lost(who: &str, events: u64) -> String {
 }
 
 /// Names in one list before it is cut short.
-const NAMES: usize = 4;
+pub const NAMES: usize = 4;
+
+/// Of `rank` or `process`.
+pub fn plural(noun: &str) -> &'static str {
+    if noun == "process" { "processes" } else { "ranks" }
+}
 
 /// `rank 1`, `ranks 1 and 2`, `ranks 1, 2, 3, 4 and 60 others`.
 pub fn names(noun: &str, numbers: &[usize]) -> String {
-    let plural = if noun == "process" { "processes" } else { "ranks" };
+    let plural = plural(noun);
     let some: Vec<String> = numbers.iter().take(NAMES).map(usize::to_string).collect();
     let left = numbers.len() - some.len();
     match (left, some.as_slice()) {

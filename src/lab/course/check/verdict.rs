@@ -27,22 +27,15 @@ impl Verdict {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Passed,
-    Failed,
-    /// Too short, of one rank, not finished, or without what the step is about.
-    CannotTell,
-}
-
-impl Outcome {
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Passed => "passed",
-            Outcome::Failed => "failed",
-            Outcome::CannotTell => "cannot tell",
-        }
+hvd_lab_core::named! {
+    /// What a run shows.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    Outcome {
+        Passed = "passed",
+        Failed = "failed",
+        /// Too short, of one rank, not finished, or without what the step is about.
+        CannotTell = "cannot tell",
     }
 }
 

@@ -208,35 +208,28 @@ pub fn novograd(group: &Group) -> Result<(), Objection> {
 
 /// Two processes that trained on the same images, as far as their batches were reported.
 pub fn twins(group: &Group) -> Option<[usize; 2]> {
-    let picks = |process: usize| &group.attempt.processes[&process].observed.picks;
-    let pairs = (0..group.np).flat_map(|one| (one + 1..group.np).map(move |other| [one, other]));
-    let mut pairs = pairs.filter(|pair| pair.iter().all(|process| group.attempt.processes.contains_key(process)));
-    pairs.find(|[one, other]| !picks(*one).is_empty() && picks(*one) == picks(*other))
+    let picks = |process: usize| group.process(process).map(|process| &process.observed.picks).filter(|picks| !picks.is_empty());
+    let mut pairs = (0..group.np).flat_map(|one| (one + 1..group.np).map(move |other| [one, other]));
+    pairs.find(|[one, other]| picks(*one).is_some() && picks(*one) == picks(*other))
 }
 
 /// Whether all processes held the root's weights right after the library's broadcast.
 pub fn were_shared(group: &Group) -> bool {
-    let shared = |process: usize| {
-        let of = group.attempt.processes.get(&process)?;
-        of.digests_of(DigestMoment::SharedParameters).first().copied()
-    };
+    let shared = |process: usize| group.process(process)?.digests_of(DigestMoment::SharedParameters).first().copied();
     let root = shared(group.root());
     root.is_some() && (0..group.np).all(|process| shared(process) == root)
 }
 
 /// The schedule of the rate that the root's program has, where the library could ask it.
 pub fn own_schedule<'a>(group: &Group<'a>) -> Option<&'a ScheduleReport> {
-    let own = group.attempt.processes.get(&group.root())?.observed.schedule.as_ref();
+    let own = group.process(group.root())?.observed.schedule.as_ref();
     own.filter(|own| !own.rates.is_empty())
 }
 
 /// The program uses the values of these flags.
 pub fn goes_by(group: &Group, flags: &[&str]) -> Result<(), Objection> {
-    let other = |process: usize| {
-        let of = group.attempt.processes.get(&process)?;
-        Some((process, of.observed.instead.iter().find(|other| flags.contains(&other.flag.as_str()))?))
-    };
-    let other = (0..group.np).find_map(other);
+    let is_one = |other: &&Instead| flags.contains(&other.flag.as_str());
+    let other = group.processes().find_map(|(index, process)| Some((index, process.observed.instead.iter().find(is_one)?)));
     other.map_or(Ok(()), |(process, other)| failed(other_value(&group.name(process), other, group.np)))
 }
 

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::course::check::terms::list;
+use crate::course::check::terms::{NAMES, list, names, plural};
 use crate::course::evidence::Evidence;
 use crate::domain::event::{ConfigReport, DigestMoment, EpochReport, TopologyReport};
 use crate::domain::history::{Attempt, Process};
 use crate::domain::units;
-
-/// Names in one list before it is cut short.
-const NAMES: usize = 4;
 
 pub struct Side<'a> {
     pub evidence: &'a Evidence,
@@ -19,7 +16,7 @@ pub struct Side<'a> {
 impl<'a> Side<'a> {
     /// `None` before any process has reported.
     pub fn of(evidence: &'a Evidence) -> Option<Side<'a>> {
-        let attempt = evidence.attempts.last().filter(|attempt| !attempt.processes.is_empty())?;
+        let attempt = evidence.history.attempts.last().filter(|attempt| !attempt.processes.is_empty())?;
         Some(Side { evidence, attempt })
     }
 
@@ -126,16 +123,9 @@ pub fn alike<T: Ord>(values: &[T]) -> String {
     }
 }
 
-/// `rank 1`, `ranks 0 and 1`, `ranks 0, 1, 2 and 3`.
+/// `rank 1`, `ranks 0 and 1`, `ranks 0, 1, 2 and 3`, `60 ranks`.
 pub fn named(noun: &str, numbers: &[usize]) -> String {
-    let plural = if noun == "process" { "processes".to_owned() } else { format!("{noun}s") };
-    let words: Vec<String> = numbers.iter().map(usize::to_string).collect();
-    match words.as_slice() {
-        [] => "nobody".into(),
-        [one] => format!("{noun} {one}"),
-        [some @ .., last] if words.len() <= NAMES => format!("{plural} {} and {last}", some.join(", ")),
-        _ => format!("{} {plural}", words.len()),
-    }
+    if numbers.len() > NAMES { format!("{} {}", numbers.len(), plural(noun)) } else { names(noun, numbers) }
 }
 
 /// `0.0412`, `3.1e-6`: three digits.

@@ -38,7 +38,10 @@ impl Report {
     pub fn new(sources: Sources) -> Report {
         let Sources { learner, now_s, progress, lessons, runs, inspected, machine, private } = sources;
         let clean = |text: &str| private.clean(text);
+        let all = |texts: &[String]| -> Vec<String> { texts.iter().map(|text| clean(text)).collect() };
         let practised = |one: &Practised| Practised { said: one.said.as_deref().map(clean), ..one.clone() };
+        let checked = |run: &CheckedRun| CheckedRun { said: run.said.as_deref().map(clean), ..run.clone() };
+        let cleaned = |row: InspectedRow| InspectedRow { wrong: all(&row.wrong), look: all(&row.look), ..row };
         let (rows, speedup) = chart::run_rows(runs, &private);
         let predictions = progress.questions();
         Report {
@@ -50,25 +53,14 @@ impl Report {
             predictions: predictions.into_iter().map(|asked| prediction_row(asked, progress, lessons)).collect(),
             ring: progress.ring.as_ref().map(practised),
             exercises: progress.exercises.iter().map(|(track, one)| (clean(track), practised(one))).collect(),
-            collectives: progress
-                .collectives
-                .iter()
-                .map(|run| CheckedRun { said: run.said.as_deref().map(clean), ..run.clone() })
-                .collect(),
-            inspected: inspected
-                .into_iter()
-                .map(|row| InspectedRow {
-                    wrong: row.wrong.iter().map(|wrong| clean(wrong)).collect(),
-                    look: row.look.iter().map(|look| clean(look)).collect(),
-                    ..row
-                })
-                .collect(),
+            collectives: progress.collectives.iter().map(checked).collect(),
+            inspected: inspected.into_iter().map(cleaned).collect(),
             runs: rows,
             speedup,
             machine: MachineRow {
-                gpus: machine.gpus.iter().map(|name| clean(name)).collect(),
+                gpus: all(&machine.gpus),
                 no_gpus: machine.no_gpus.as_deref().map(clean),
-                versions: machine.versions.iter().map(|version| clean(version)).collect(),
+                versions: all(&machine.versions),
                 ..machine
             },
         }

@@ -115,8 +115,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
 
 /// Every decision to stop early or to go on was taken on the mean over the ranks.
 pub fn decisions(group: &Group) -> Result<(), Objection> {
-    for process in 0..group.np {
-        let Some(of) = group.attempt.processes.get(&process) else { continue };
+    for (process, of) in group.processes() {
         for (report, (accuracy, _)) in of.epochs.iter().zip(&of.observed.decisions) {
             let Some(mean) = report.averaged else { continue };
             let own = report.validation.accuracy;
@@ -135,8 +134,7 @@ pub fn decisions(group: &Group) -> Result<(), Objection> {
 /// No rank trained on after the mean accuracy had been above the target for long enough.
 pub fn stops_at_target(group: &Group) -> Result<(), Objection> {
     let asked = &group.spec.workload;
-    for process in 0..group.np {
-        let Some(of) = group.attempt.processes.get(&process) else { continue };
+    for (process, of) in group.processes() {
         let mut above = 0;
         for pair in of.epochs.windows(2) {
             let [report, next] = pair else { continue };
@@ -160,12 +158,9 @@ pub fn stops_at_target(group: &Group) -> Result<(), Objection> {
 
 /// Every process that ended well has tested its model.
 pub fn tested(group: &Group) -> Result<(), Objection> {
-    let untested = |process: &usize| {
-        group.attempt.processes.get(process).is_some_and(|process| process.has_finished && process.test.is_none())
-    };
-    match (0..group.np).find(untested) {
+    match group.processes().find(|(_, process)| process.has_finished && process.test.is_none()) {
         None => Ok(()),
-        Some(process) => failed(format!(
+        Some((process, _)) => failed(format!(
             "{who} ended without a test on the test images: keep the test at the end of the program \
              (model.evaluate in Python, final_test in Rust)",
             who = group.name(process)
@@ -175,20 +170,17 @@ pub fn tested(group: &Group) -> Result<(), Objection> {
 
 /// All ranks stopped early after the same epoch, or none did.
 pub fn stop_together(group: &Group) -> Result<(), Objection> {
-    let of = |process: usize| group.attempt.processes.get(&process);
-    let stopped = (0..group.np).find_map(|process| Some((process, of(process)?.early_stop?)));
+    let stopped = group.processes().find_map(|(index, process)| Some((index, process.early_stop?)));
     let Some((process, epoch)) = stopped else { return Ok(()) };
     // While a run is going on, the word of another rank may be on its way.
     let is_told = |other: &Process| {
         let has_begun_another = other.steps.last().is_some_and(|step| step.epoch >= epoch);
         has_begun_another || other.has_finished || !group.attempt.fatal.is_empty()
     };
-    let goes_on = |other: &usize| {
-        of(*other).is_some_and(|other| other.epoch(epoch).is_some() && other.early_stop != Some(epoch) && is_told(other))
-    };
-    match (0..group.np).find(goes_on) {
+    let goes_on = |other: &Process| other.epoch(epoch).is_some() && other.early_stop != Some(epoch) && is_told(other);
+    match group.processes().find(|(_, other)| goes_on(other)) {
         None => Ok(()),
-        Some(other) => failed(format!(
+        Some((other, _)) => failed(format!(
             "{who} stopped early after epoch {epoch}, and {other} went on, so each decided alone: average the \
              metrics first, then decide once for all ranks with `EarlyStop::agreed`",
             who = group.name(process),

@@ -61,8 +61,7 @@ pub fn check(group: &Group) -> Finding {
 
 /// Whether the root resumes from a checkpoint.
 fn root_resumed(group: &Group) -> bool {
-    let root = group.attempt.processes.get(&group.root());
-    root.is_some_and(|root| root.checkpoints.iter().any(|file| file.action == CheckpointAction::Loaded))
+    group.process(group.root()).is_some_and(|root| root.checkpoints.iter().any(|file| file.action == CheckpointAction::Loaded))
 }
 
 pub fn starts_equal(group: &Group) -> Result<bool, Objection> {

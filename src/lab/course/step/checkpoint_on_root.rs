@@ -15,7 +15,7 @@ pub fn check(group: &Group) -> Finding {
     let configs = group.configs()?;
     let root = group.root();
     let files = |process: usize, action| {
-        let of = group.attempt.processes.get(&process);
+        let of = group.process(process);
         of.into_iter().flat_map(move |process| process.checkpoints.iter().filter(move |file| file.action == action))
     };
     let writers: Vec<usize> =
@@ -27,14 +27,14 @@ pub fn check(group: &Group) -> Finding {
         let (who, strangers) = (group.names(&writers), because_strangers(group));
         return failed(format!("{who} wrote {name}{too}: write on rank 0 only{strangers}"));
     }
-    let watched = |process: usize| group.attempt.processes.get(&process).map(|process| process.observed.saved.as_slice());
+    let watched = |process: usize| group.process(process).map(|process| process.observed.saved.as_slice());
     if let Some(process) = group.others().find(|process| watched(*process).is_some_and(|saved| !saved.is_empty())) {
         return failed(format!(
             "{who} wrote a checkpoint and did not report it: write on rank 0 only",
             who = group.name(process)
         ));
     }
-    let has_board = |process: &usize| group.attempt.processes.get(process).is_some_and(|process| process.observed.has_board);
+    let has_board = |process: &usize| group.process(*process).is_some_and(|process| process.observed.has_board);
     let boards: Vec<usize> = group.others().filter(has_board).collect();
     if !boards.is_empty() {
         return failed(format!(
@@ -80,7 +80,7 @@ pub fn check(group: &Group) -> Finding {
 /// Training goes on from the checkpoint that the root found, and the root looks for one.
 fn goes_on(group: &Group, resumed: usize) -> Result<(), Objection> {
     let root = group.root();
-    let found = group.attempt.processes.get(&root).into_iter().flat_map(|process| &process.checkpoints);
+    let found = group.process(root).into_iter().flat_map(|process| &process.checkpoints);
     // What is loaded later may be for the test.
     let found: Vec<_> = found.take_while(|file| file.action != CheckpointAction::Written).collect();
     let of = |action| found.iter().rfind(|file| file.action == action);

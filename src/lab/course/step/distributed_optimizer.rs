@@ -63,7 +63,7 @@ pub fn check(group: &Group) -> Finding {
 /// What all ranks applied is the mean of what each had of its own, wherever they were sampled. Older trainers tell nothing
 /// of their own gradients.
 fn averaged(group: &Group) -> Result<(), Objection> {
-    let of = |process: usize, moment| group.attempt.processes.get(&process).and_then(|process| process.first_sample(moment));
+    let of = |process: usize, moment| group.process(process).and_then(|process| process.first_sample(moment));
     let own: Option<Vec<&[f32]>> = (0..group.np).map(|process| of(process, DigestMoment::OwnGradients)).collect();
     match (own, of(group.root(), DigestMoment::FirstGradients)) {
         (Some(own), Some(applied)) => is_mean(group, &own, applied, "the first step"),

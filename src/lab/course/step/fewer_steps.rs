@@ -161,15 +161,12 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
     if let [Some(before), Some(after)] = pair.each(Side::training_seconds)
         && batches[0] > batches[1]
     {
+        let ([before, after], [rate, rate_after]) = ([before, after].map(units::seconds), rates.map(units::rate));
+        let [many, few] = batches;
         found.say(format!(
-            "So training took {} instead of {}, at about the same images/s ({} and {}): no rank got faster, each has less to do. \
-             There were also fewer updates, {} an epoch instead of {}, which costs accuracy until the learning rate is scaled.",
-            units::seconds(after),
-            units::seconds(before),
-            units::rate(rates[0]),
-            units::rate(rates[1]),
-            batches[1],
-            batches[0]
+            "So training took {after} instead of {before}, at about the same images/s ({rate} and {rate_after}): no rank got faster, \
+             each has less to do. There were also fewer updates, {few} an epoch instead of {many}, which costs accuracy until the \
+             learning rate is scaled."
         ));
     }
 }

@@ -22,23 +22,17 @@ pub struct Rules {
     pub contrast: fn(&[Side; 2], &mut Contrast),
 }
 
-macro_rules! rules {
-    ($module:ident) => {
-        Rules { check: $module::check, contrast: $module::contrast }
-    };
-}
-
 pub fn rules(step: Step) -> Rules {
     match step {
-        Step::InitAndPin => rules!(init_and_pin),
-        Step::VerboseOnRoot => rules!(verbose_on_root),
-        Step::DistributedOptimizer => rules!(distributed_optimizer),
-        Step::Broadcast => rules!(broadcast),
-        Step::FewerSteps => rules!(fewer_steps),
-        Step::AverageMetrics => rules!(average_metrics),
-        Step::CheckpointOnRoot => rules!(checkpoint_on_root),
-        Step::ScaleLearningRate => rules!(scale_learning_rate),
-        Step::Warmup => rules!(warmup),
-        Step::NovoGrad => rules!(novograd),
+        Step::InitAndPin => Rules { check: init_and_pin::check, contrast: init_and_pin::contrast },
+        Step::VerboseOnRoot => Rules { check: verbose_on_root::check, contrast: verbose_on_root::contrast },
+        Step::DistributedOptimizer => Rules { check: distributed_optimizer::check, contrast: distributed_optimizer::contrast },
+        Step::Broadcast => Rules { check: broadcast::check, contrast: broadcast::contrast },
+        Step::FewerSteps => Rules { check: fewer_steps::check, contrast: fewer_steps::contrast },
+        Step::AverageMetrics => Rules { check: average_metrics::check, contrast: average_metrics::contrast },
+        Step::CheckpointOnRoot => Rules { check: checkpoint_on_root::check, contrast: checkpoint_on_root::contrast },
+        Step::ScaleLearningRate => Rules { check: scale_learning_rate::check, contrast: scale_learning_rate::contrast },
+        Step::Warmup => Rules { check: warmup::check, contrast: warmup::contrast },
+        Step::NovoGrad => Rules { check: novograd::check, contrast: novograd::contrast },
     }
 }

@@ -110,10 +110,9 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
 
 /// Something can lower the rate after some epochs.
 pub fn schedule(group: &Group) -> Result<(), Objection> {
-    let has_none = |process: &usize| group.attempt.processes.get(process).is_some_and(|process| process.observed.has_no_schedule);
-    match (0..group.np).find(has_none) {
+    match group.processes().find(|(_, process)| process.observed.has_no_schedule) {
         None => Ok(()),
-        Some(process) => failed(format!(
+        Some((process, _)) => failed(format!(
             "the rate of {who} would never fall: keep LearningRateScheduler(lr_schedule) as the first callback, \
              which lowers it after 15, 25 and 35 epochs",
             who = group.name(process)

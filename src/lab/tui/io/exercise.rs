@@ -11,7 +11,7 @@ use anyhow::{anyhow, bail};
 
 use crate::course::ProgressFile;
 use crate::exercise::ring::{self, Ring};
-use crate::exercise::{self, Begun, Built, Condition, Folder, Language, Track};
+use crate::exercise::{self, Begun, Built, Condition, Folder, Language, TEN_STEPS, Track};
 use crate::runs::{RunId, RunStore};
 use crate::tui::actions::ExerciseNews;
 
@@ -38,7 +38,7 @@ pub fn start(folder: &Folder) -> anyhow::Result<()> {
 
 pub fn language() -> anyhow::Result<ExerciseNews> {
     let home = RunStore::default_home()?;
-    Ok(ExerciseNews::Language { language: Language::of(&home), is_chosen: Language::known(&home).is_some() })
+    Ok(ExerciseNews::Language { language: Language::of(&home), is_chosen: Language::known(&home, &TEN_STEPS).is_some() })
 }
 
 /// Remembers the language where a track is there in several, as `hvd-lab exercise start --language` does.

@@ -33,7 +33,7 @@ pub static FIELDS: [Field; 11] = [
     row("network cards", |machine| machine.cards.to_string(), |machine, by, _| turn(&mut machine.cards, &CARDS, by)),
     row(
         "library",
-        |machine| machine.method.engine.to_string(),
+        |machine| machine.method.engine.name().to_owned(),
         |machine, by, _| turn(&mut machine.method.engine, &Engine::ALL, by),
     ),
     row("fusion", |machine| switch(machine.method.fusion), |machine, _, _| machine.method.fusion ^= true),
