@@ -121,8 +121,10 @@ impl Aborts {
 
     /// Together with what the launcher printed of it.
     pub fn with_launcher<'a>(mut self, launcher: impl Iterator<Item = &'a String>) -> Aborts {
-        // No process has this number.
-        launcher.for_each(|line| _ = self.read(usize::MAX, line));
+        for line in launcher {
+            // No process has this number.
+            self.read(usize::MAX, line);
+        }
         self
     }
 }

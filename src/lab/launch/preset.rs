@@ -2,8 +2,6 @@
 //!
 //! Callers say which devices there are.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
 use crate::domain::job::TrainingJob;
@@ -28,11 +26,16 @@ pub struct Preset {
     pub spec: TrainingJob,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    preset: Vec<Preset>,
+}
+
 /// All presets, as the table has them.
 pub fn presets() -> Vec<Preset> {
     // The table is part of the program, and a test reads it.
-    let tables: BTreeMap<String, Vec<Preset>> = toml::from_str(TABLE).unwrap_or_default();
-    tables.into_values().flatten().collect()
+    toml::from_str::<Table>(TABLE).map(|table| table.preset).unwrap_or_default()
 }
 
 /// The preset for this machine: `gpu` where there is one, else `cpu`.

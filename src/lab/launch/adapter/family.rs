@@ -1,6 +1,5 @@
 //! The families of programs whose lines look alike, and the shapes of those lines, from `assets/adapters.toml`.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -16,10 +15,15 @@ pub(super) struct Family {
     pub has_words: bool,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    family: Vec<Family>,
+}
+
 /// A line that two families could read belongs to the first one.
 // The file is part of the program, and tests read it.
 pub(super) static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
-    let tables: BTreeMap<String, Vec<Family>> =
-        toml::from_str(include_str!("../../../../assets/adapters.toml")).unwrap_or_default();
-    tables.into_values().flatten().collect()
+    let table: Table = toml::from_str(include_str!("../../../../assets/adapters.toml")).unwrap_or_default();
+    table.family
 });
