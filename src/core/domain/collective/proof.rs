@@ -3,19 +3,27 @@
 //! The first fault is told in the words of a class. Its memory grows with the square of the ranks.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::ops::Range;
 
 use super::naming::Naming;
 use super::schedule::{Message, Operation, Schedule};
 
 /// What is wrong with a schedule: in which round, counted from 0, at which rank, and in one sentence.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("round {}: rank {rank} {what}", .round + 1)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub round: usize,
     pub rank: usize,
     pub what: String,
 }
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "round {}: rank {} {}", self.round + 1, self.rank, self.what)
+    }
+}
+
+impl std::error::Error for Fault {}
 
 /// Follows every number through the schedule. It is an allreduce if no message goes astray, no rank's numbers are added twice,
 /// no sum is handed on before it is complete, and every rank ends with all sums.
