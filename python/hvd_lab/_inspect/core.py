@@ -456,10 +456,11 @@ _told = set()
 
 
 @guard
-def tell_once(by, where=None, settings=()):
-    """Something that shares out work, or changes how: the first one is told."""
-    if by not in _told:
-        _told.add(by)
+def tell_once(by, where=None, settings=(), of=None):
+    """Something that shares out work, or changes how: the first one is told, or the first of each of these."""
+    key = by if of is None else (by, of)
+    if key not in _told:
+        _told.add(key)
         State.progress += 1
         send("wrapped", by=by, place=where or place(sys._getframe(3)), settings=list(settings))
 

@@ -96,7 +96,7 @@ impl<W: Clone> Evidence<W> {
     }
 }
 
-/// What a process has printed, as far as it can be read, in lines of at most so many bytes.
+/// The lines of a process's log up to the first that cannot be read, each cut at `most` bytes.
 pub(super) fn log_lines(folder: &RunFolder, process: usize, most: usize) -> impl Iterator<Item = String> {
     let log = read::open(&folder.rank_log(process)).into_iter();
     log.flat_map(move |log| read::lines(log, most)).map_while(Result::ok)

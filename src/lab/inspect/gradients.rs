@@ -11,7 +11,7 @@ use crate::domain::event::{CollectiveReport, InspectedUpdate, WrappedReport};
 const TOPIC: Topic = Topic::Gradients;
 const COST: &str = "each rank trains on its own share alone, and the ranks drift apart without an error";
 
-/// What a rank tells of the order of its own averages.
+/// The name of the reports on the order in which a rank averages.
 const ORDER: &str = "order of averages";
 
 type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;

@@ -50,7 +50,7 @@ enum Elsewhere<'a> {
 }
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
-    // What explains it is told behind it; the line and the remedy are those of the last explanation.
+    // Each explanation is added behind the finding, and the last one gives the line and the remedy.
     let with = |finding: Finding, (why, place, remedy): Cause| Finding {
         seen: format!("{}; {why}", finding.seen),
         place: place.or(finding.place),

@@ -69,7 +69,7 @@ impl ModelSpec {
         }
     }
 
-    /// The classes that it tells apart.
+    /// How many classes it has.
     pub fn classes(self) -> usize {
         match self {
             ModelSpec::WideResNet(spec) => spec.classes(),

@@ -26,7 +26,7 @@ impl WideResNetSpec {
         FASHION_MNIST
     }
 
-    /// The classes that it tells apart.
+    /// How many classes it has.
     pub fn classes(self) -> usize {
         10
     }

@@ -60,7 +60,7 @@ fn commit_problem(job: &TrainingJob) -> Option<String> {
 
 type Row = Setting<TrainingJob>;
 
-/// What a run gets only if it is asked for: its launcher is told, and not the trainer.
+/// An optional setting of the launcher, which the trainer never sees.
 const fn resource(
     flag: &'static str,
     value_name: &'static str,

@@ -67,7 +67,8 @@ pub fn reset(chosen: Option<Track>, number: Option<usize>) -> anyhow::Result<Exe
 /// back early when the screen `is_left`: runs go on, and nothing counts as written that was not tried further.
 pub fn attempt(
     store: &RunStore,
-    (chosen, compares): (Option<Track>, bool),
+    chosen: Option<Track>,
+    compares: bool,
     is_left: &AtomicBool,
     tell: &dyn Fn(ExerciseNews),
 ) -> anyhow::Result<ExerciseNews> {

@@ -118,7 +118,7 @@ impl Runner {
         self.tasks.spawn_blocking(move || {
             // This only fails when the screen is leaving.
             let tell = |news: ExerciseNews| drop(messages.blocking_send(Message::Exercise(news)));
-            let news = super::exercise::attempt(&store, (chosen, compares), &leaving, &tell);
+            let news = super::exercise::attempt(&store, chosen, compares, &leaving, &tell);
             tell(news.unwrap_or_else(|error| ExerciseNews::Failed(format!("{error:#}"))));
         });
     }

@@ -154,7 +154,7 @@ fn legend(view: View, row: &DeviceRow, area: Rect, figure: Option<Beside>, alone
         Some(Beside::Memory) => "memory",
         Some(Beside::Power) => "power",
     };
-    let drawn = format!("{figure} {}", known(device, figure).unwrap_or_else(|| "N/A".to_owned()));
+    let drawn = format!("{figure} {}", known(&device.facts(), figure).unwrap_or_else(|| "N/A".to_owned()));
     let host =
         if view.has_several_hosts() { format!("{} ", cut(&row.sample.host, area.width as usize / 3)) } else { String::new() };
     let name = format!(" {host}{}  ", row.title());

@@ -143,7 +143,8 @@ pub fn words(theme: Theme, row: &DeviceRow, several_hosts: bool, width: usize) -
     let host = if several_hosts { format!("{} ", row.sample.host) } else { String::new() };
     let device = &row.device;
     let figures = [device.load_name(), "memory", "temperature", "power"];
-    let figures = figures.into_iter().filter_map(|figure| known(device, figure));
+    let facts = device.facts();
+    let figures = figures.into_iter().filter_map(|figure| known(&facts, figure));
     let who = Some(cells::who(&device.processes)).filter(|who| !who.is_empty());
     let text = match device.lost() {
         Some(why) => why.to_owned(),

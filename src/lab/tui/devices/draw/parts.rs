@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::steps::Steps;
 use crate::columns;
-use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample};
+use crate::domain::device::{DeviceKind, DeviceProcess, DeviceSample, Reading};
 use crate::tui::devices::lane::DeviceRow;
 use crate::tui::devices::state::Devices;
 use crate::tui::widgets::{Focus, Theme};
@@ -98,9 +98,9 @@ pub fn devices_of<'a>(rows: &[DeviceRow<'a>]) -> Vec<DeviceRow<'a>> {
     known
 }
 
-/// A figure of a device by its name in [`DeviceSample::facts`], where there is one.
-pub fn known(device: &DeviceSample, name: &str) -> Option<String> {
-    device.facts().into_iter().find(|(fact, _)| *fact == name)?.1.value().cloned()
+/// The figure with this name among [`DeviceSample::facts`], where there is one.
+pub fn known(facts: &[(&'static str, Reading<String>)], name: &str) -> Option<String> {
+    facts.iter().find(|(fact, _)| *fact == name)?.1.value().cloned()
 }
 
 pub fn is_gpu(device: &DeviceSample) -> bool {
