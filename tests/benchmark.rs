@@ -76,6 +76,7 @@ fn models_and_the_image_pipeline_are_measured_without_their_peers() {
         "images/s, mnist-cnn at 28 px, np 2, fusion on against off",
         "exposed allreduce's share of a step, mnist-cnn at 28 px, np 2",
         "exposed allreduce's share of a step, mnist-cnn at 28 px, np 2, without overlap",
+        "the exchange's own share of a step, mnist-cnn at 28 px, np 2, no rank late",
         "images/s of a core, whole photos decoded",
         "images/s of a core, the shown part decoded",
         "images/s of a core, the shown part decoded, with colours",

@@ -303,6 +303,9 @@ impl Table<'_> {
         rows.extend(two("fusion on against off", ModelEngine::WithoutFusion, None));
         rows.extend(exposed(ModelEngine::Measure, ""));
         rows.extend(exposed(ModelEngine::WithoutOverlap, ", without overlap"));
+        let run = Measured { engine: ModelEngine::Measure, shape, np: 2, precision: NumberFormat::Fp32 };
+        let what = format!("the exchange's own share of a step, {shape}, np 2, no rank late");
+        rows.extend(self.alone(what, Unit::Share, &models::figure(run, "exchange_share"), Some(Target::AtMost(0.03))));
         rows
     }
 
