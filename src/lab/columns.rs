@@ -42,16 +42,12 @@ pub fn cut(text: &str, width: usize) -> String {
 
 /// As much of the end as fits: that is where one types.
 pub fn end_of(text: &str, width: usize) -> &str {
-    let mut left = self::width(text);
-    let mut rest = text;
-    for sign in text.graphemes(true).take_while(|_| !rest.is_empty()) {
-        if left <= width {
-            break;
-        }
-        left -= of_sign(sign);
-        rest = &rest[sign.len()..];
-    }
-    rest
+    let mut used = 0;
+    let fitting = text.grapheme_indices(true).rev().take_while(|(_, sign)| {
+        used += of_sign(sign);
+        used <= width
+    });
+    &text[fitting.last().map_or(text.len(), |(place, _)| place)..]
 }
 
 /// What is one sign to the eye, one after the other.
@@ -86,28 +82,27 @@ pub fn chunks(text: &str, width: usize) -> Vec<&str> {
 
 /// Text broken into lines of at most `width` columns, at spaces where there are any; one line at least.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
+    let (mut lines, mut line, mut used) = (Vec::new(), String::new(), 0);
     for word in printable::line(text).split(' ') {
-        let space = usize::from(used > 0);
-        let wide = self::width(word);
+        let (space, wide) = (usize::from(used > 0), self::width(word));
         if used + space + wide <= width {
-            lines.last_mut().into_iter().for_each(|line| *line = format!("{line}{}{word}", " ".repeat(space)));
+            line.extend([&" "[..space], word]);
             used += space + wide;
             continue;
         }
         if used > 0 {
-            lines.push(String::new());
+            lines.push(std::mem::take(&mut line));
             used = 0;
         }
         for (index, piece) in chunks(word, width).into_iter().enumerate() {
             if index > 0 {
-                lines.push(String::new());
+                lines.push(std::mem::take(&mut line));
             }
-            lines.last_mut().into_iter().for_each(|line| line.push_str(piece));
+            line += piece;
             used = self::width(piece);
         }
     }
+    lines.push(line);
     lines
 }
 

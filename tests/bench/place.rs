@@ -155,7 +155,7 @@ impl Place {
             "cpu": cpu_model(),
             "cores": self.setup.machine.cores,
             "physical_cores": self.setup.machine.physical_cores,
-            "gpus": self.setup.machine.gpus,
+            "gpus": self.setup.machine.room.gpus,
             "kernel": read_line("/proc/sys/kernel/osrelease"),
             "libtorch": said("libtorch"),
             "mpi": said("mpi"),

@@ -181,7 +181,7 @@ impl Settings {
         let machine = Machine::detect();
         let preset = match &self.preset {
             None => machine.preset(),
-            Some(name) => named(name)?.fitted(machine.cores, machine.gpus),
+            Some(name) => named(name)?.fitted(machine.cores, machine.room.gpus),
         };
         let mut job = preset.spec;
         self.given.put_into(&mut job, |_| true).map_err(Usage)?;

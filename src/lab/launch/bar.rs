@@ -7,15 +7,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::piece::Line;
 use crate::domain::printable;
-
-/// A line of a process.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum BarLine {
-    Kept(String),
-    /// A state of a bar that was drawn over.
-    Drawn(String),
-}
 
 /// A state of a bar: the words in front of it, and the number that grows. It is complete, with nothing else printed behind it.
 #[expect(clippy::unwrap_used, reason = "a constant, and a test uses it")]
@@ -27,16 +20,14 @@ static BAR: LazyLock<Regex> = LazyLock::new(|| {
 /// What waits for the next line of the same process, since that decides what becomes of it.
 #[derive(Debug, Default)]
 struct Waiting {
+    /// A state of a bar, and its line.
     bar: Option<(State, String)>,
     /// An empty line behind it, perhaps the carriage return in front of a bar.
     has_blank: bool,
 }
 
-#[derive(Debug)]
-struct State {
-    head: String,
-    number: u64,
-}
+/// The words in front of a bar, and the number that grows.
+type State = (String, u64);
 
 /// The bars of one pipe, by process.
 #[derive(Debug, Default)]
@@ -46,71 +37,66 @@ pub(super) struct Bars {
 
 impl Bars {
     /// The lines that are certain after this one.
-    pub fn take(&mut self, process: usize, text: String) -> Vec<BarLine> {
+    pub fn take(&mut self, process: usize, text: String) -> Vec<Line> {
         let waiting = self.waiting.remove(&process).unwrap_or_default();
         let mut lines = Vec::new();
         // Bars below one another move the cursor.
         let shown = printable::line(&text);
-        if let Some(state) = State::of(&shown) {
-            let of_old = |(before, old)| if state.replaces(&before) { BarLine::Drawn(old) } else { BarLine::Kept(old) };
-            lines.extend(waiting.bar.map(of_old));
-            self.waiting.insert(process, Waiting { bar: Some((state, text)), has_blank: false });
+        if let Some((head, number)) = state(&shown) {
+            let is_drawn_over = |(before, reached): State| before == head && number >= reached;
+            lines.extend(waiting.bar.map(|(before, text)| {
+                if is_drawn_over(before) { Line::Drawn { process, text } } else { Line::Rank { process, text } }
+            }));
+            self.waiting.insert(process, Waiting { bar: Some(((head, number), text)), has_blank: false });
         } else if shown.trim().is_empty() {
             // A bar is wiped with blanks.
             let is_wiped = !text.is_empty() && waiting.bar.is_some();
             if is_wiped || !waiting.has_blank {
                 self.waiting.insert(process, Waiting { has_blank: waiting.has_blank || !is_wiped, ..waiting });
             } else {
-                lines.extend(waiting.into_lines());
+                lines.extend(waiting.into_lines(process));
                 self.waiting.insert(process, Waiting { has_blank: true, ..Waiting::default() });
             }
         } else {
-            lines.extend(waiting.into_lines());
-            lines.push(BarLine::Kept(text));
+            lines.extend(waiting.into_lines(process));
+            lines.push(Line::Rank { process, text });
         }
         lines
     }
 
-    /// What still waits at the end, by process.
-    pub fn finish(&mut self) -> impl Iterator<Item = (usize, BarLine)> {
-        let waiting = std::mem::take(&mut self.waiting).into_iter();
-        waiting.flat_map(|(process, waiting)| waiting.into_lines().map(move |line| (process, line)))
+    /// What still waits at the end.
+    pub fn finish(&mut self) -> impl Iterator<Item = Line> + use<> {
+        std::mem::take(&mut self.waiting).into_iter().flat_map(|(process, waiting)| waiting.into_lines(process))
     }
 }
 
 impl Waiting {
-    fn into_lines(self) -> impl Iterator<Item = BarLine> {
+    fn into_lines(self, process: usize) -> impl Iterator<Item = Line> {
         let bar = self.bar.map(|(_, text)| text);
-        bar.into_iter().chain(self.has_blank.then(String::new)).map(BarLine::Kept)
+        bar.into_iter().chain(self.has_blank.then(String::new)).map(move |text| Line::Rank { process, text })
     }
 }
 
-impl State {
-    fn of(text: &str) -> Option<State> {
-        let found = BAR.captures(text)?;
-        let group = |names: [&str; 3]| names.into_iter().find_map(|name| found.name(name)).map(|group| group.as_str());
-        let number = group(["percent", "count", "step"])?.parse().ok()?;
-        Some(State { head: group(["head", "name", "name"]).unwrap_or_default().trim().to_owned(), number })
-    }
-
-    fn replaces(&self, before: &State) -> bool {
-        self.head == before.head && self.number >= before.number
-    }
+fn state(text: &str) -> Option<State> {
+    let found = BAR.captures(text)?;
+    let group = |names: [&str; 3]| names.into_iter().find_map(|name| found.name(name)).map(|group| group.as_str());
+    let number = group(["percent", "count", "step"])?.parse().ok()?;
+    Some((group(["head", "name", "name"]).unwrap_or_default().trim().to_owned(), number))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lines(texts: &[&str]) -> Vec<BarLine> {
+    fn lines(texts: &[&str]) -> Vec<Line> {
         let mut bars = Bars::default();
-        let mut lines: Vec<BarLine> = texts.iter().flat_map(|text| bars.take(1, (*text).to_owned())).collect();
-        lines.extend(bars.finish().map(|(_, line)| line));
+        let mut lines: Vec<Line> = texts.iter().flat_map(|text| bars.take(1, (*text).to_owned())).collect();
+        lines.extend(bars.finish());
         lines
     }
 
     fn kept(texts: &[&str]) -> Vec<String> {
-        let kept = |line| if let BarLine::Kept(text) = line { Some(text) } else { None };
+        let kept = |line| if let Line::Rank { text, .. } = line { Some(text) } else { None };
         lines(texts).into_iter().filter_map(kept).collect()
     }
 
@@ -127,7 +113,7 @@ mod tests {
             "done",
         ];
         assert_eq!(kept(&states), [states[3], states[5], "done"]);
-        assert_eq!(lines(&states)[..2], [1, 2].map(|at| BarLine::Drawn(states[at].to_owned())));
+        assert_eq!(lines(&states)[..2], [1, 2].map(|at| Line::Drawn { process: 1, text: states[at].to_owned() }));
         let unknown = [
             "10it [00:01, 9.9it/s]",
             "20it [00:02, 9.9it/s]",

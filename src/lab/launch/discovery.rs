@@ -30,8 +30,8 @@ pub(super) struct Discovery {
     lost: BTreeMap<String, (Instant, String)>,
     /// Hosts that were looked at and can have ranks.
     fit: BTreeSet<String>,
-    /// For which run a host is looked at before it gets a rank, and its folder.
-    run: Option<(Box<RunRecord>, PathBuf)>,
+    /// For which run each host is looked at once before it gets a rank, as hosts that a run names are; and its folder.
+    pub run: Option<(Box<RunRecord>, PathBuf)>,
 }
 
 /// What the program answers while ranks train.
@@ -64,11 +64,6 @@ impl Wish {
 impl Discovery {
     pub fn of(resources: &Resources) -> Option<Discovery> {
         Some(Discovery { script: resources.host_discovery_script.clone()?, ..Discovery::default() })
-    }
-
-    /// Look at each host once before it gets a rank, as at hosts that a run names.
-    pub fn before(self, record: &RunRecord, folder: &Path) -> Discovery {
-        Discovery { run: Some((Box::new(record.clone()), folder.to_owned())), ..self }
     }
 
     /// The hosts that there are now, without those that were lost a moment ago or cannot have ranks.

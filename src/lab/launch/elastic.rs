@@ -1,7 +1,8 @@
 //! How a run continues after it has lost ranks: with the remaining ones, from the last checkpoint.
 
 use std::path::Path;
-use std::time::Instant;
+
+use tokio::time::Instant;
 
 use super::discovery::{Discovery, Wish, in_words, slots};
 use super::host_name::HostName;
@@ -27,8 +28,11 @@ pub(super) struct Elastic {
 impl Elastic {
     /// As [`Elastic::new`], of a run whose discovered hosts are looked at before they get ranks.
     pub fn of(record: &RunRecord, folder: &Path) -> Elastic {
-        let new = Elastic::new(&record.request.spec.resources);
-        Elastic { discovery: new.discovery.clone().map(|discovery| discovery.before(record, folder)), ..new }
+        let mut elastic = Elastic::new(&record.request.spec.resources);
+        if let Some(discovery) = &mut elastic.discovery {
+            discovery.run = Some((Box::new(record.clone()), folder.to_owned()));
+        }
+        elastic
     }
 
     fn new(resources: &Resources) -> Elastic {
@@ -70,11 +74,6 @@ impl Elastic {
         let in_use = self.now.hosts.as_deref().and_then(|hosts| listed(hosts).ok()).unwrap_or_default();
         let stays = |used: &Host| hosts.iter().any(|host| host.name == used.name && host.slots >= used.slots);
         self.ranks_on(hosts).is_some_and(|ranks| ranks > self.now.np || !in_use.iter().all(stays))
-    }
-
-    /// The status while the ranks of the next launch start.
-    pub fn starting(&self) -> String {
-        format!("starting {}", units::counted(self.now.np, "rank"))
     }
 
     /// Behind a reason for another launch.

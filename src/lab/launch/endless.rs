@@ -28,23 +28,15 @@ pub(super) struct Endless {
     written: BTreeMap<usize, (u64, u64)>,
 }
 
-/// A launcher that is busy with a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Busy {
-    /// The rank that has written most since the last line came, and how much.
-    pub process: Option<usize>,
-    pub written: u64,
-    pub seconds: u64,
-}
-
 impl Endless {
-    /// `lines` counts the lines that came so far, `ranks` lists the processes of the ranks.
+    /// Of a launcher that is busy with a line: for how many seconds, and the rank that has written most since the last line came, if it is
+    /// known, with its bytes. `lines` counts the lines that came so far, `ranks` lists the processes of the ranks.
     pub fn look<I: Iterator<Item = (usize, u32)>>(
         &mut self,
         launcher: &Process,
         lines: u64,
         ranks: impl Fn() -> I,
-    ) -> Option<Busy> {
+    ) -> Option<(u64, Option<(usize, u64)>)> {
         let used = self.ticks.replace(launcher.cpu_ticks).map_or(0, |before| launcher.cpu_ticks.saturating_sub(before));
         if std::mem::replace(&mut self.lines, lines) != lines || used < BUSY_TICKS {
             (self.looks, self.busy_ticks, self.is_told) = (0, 0, false);
@@ -62,8 +54,7 @@ impl Endless {
         let most = since.max_by_key(|(_, bytes)| *bytes).filter(|(_, bytes)| *bytes > MUCH);
         // A launcher that starts many ranks is busy as well.
         let is_known = most.is_some() || ranks().next().is_none();
-        let (process, written) = most.map_or((None, 0), |(rank, bytes)| (Some(rank), bytes));
-        is_known.then_some(Busy { process, written, seconds: self.looks })
+        is_known.then_some((self.looks, most))
     }
 
     /// Whether the line that the last look has found was not reported yet.

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::output::Line;
+use super::piece::Line;
 use super::pipe::skip_line;
 use crate::domain::event::wire;
 use crate::host::read::LONGEST_LINE;

@@ -152,7 +152,9 @@ impl Faults {
             }
             FaultKind::SharedCore => going.cores = other.map(|other| crowd(&rank, &other)).unwrap_or_default(),
             FaultKind::SlowNetwork => self.hub.as_ref().map_or(Ok(()), |hub| hub.set(process, hub.slow_bits()))?,
-            FaultKind::FileLimit => limit_files(&rank)?,
+            // From now on no file of the process may grow beyond a size that a checkpoint has.
+            FaultKind::FileLimit => host::process::limit_files(rank.pid, FILE_LIMIT)
+                .map_err(|error| format!("the limit of its files cannot be set: {error}"))?,
             FaultKind::DamagedCheckpoint => {
                 // Before the cut: a rank that still runs would soon write a whole one.
                 rank.signal(Signal::SIGKILL);
@@ -295,11 +297,6 @@ fn cut(path: &Path) -> Result<(), String> {
         file.set_len(file.metadata()?.len() / 2)
     };
     cut().map_err(|error: io::Error| format!("{} cannot be cut: {error}", path.display()))
-}
-
-/// From now on no file of the process may grow beyond a size that a checkpoint has.
-fn limit_files(rank: &ProcessHandle) -> Result<(), String> {
-    host::process::limit_files(rank.pid, FILE_LIMIT).map_err(|error| format!("the limit of its files cannot be set: {error}"))
 }
 
 /// Of the faults that take something of Linux: why they are not made elsewhere.

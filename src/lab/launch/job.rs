@@ -2,14 +2,11 @@
 //!
 //! The supervisor writes the status of the run; the job calls it back. Everything that can go wrong ends in a verdict.
 
-mod behind;
 mod ending;
 mod launcher;
-mod lease;
 mod options;
 mod own;
 mod state;
-mod timers;
 mod watch;
 
 use std::path::Path;
@@ -21,7 +18,7 @@ use tokio::process::{Child, Command};
 use tokio::signal::unix::Signal as Signals;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
 use super::CommandLine;
 use super::event_socket::EventSocket;
@@ -30,7 +27,8 @@ use super::line_file::WriteError;
 use super::link_monitor::{Hub, LinkMonitor};
 use super::no_progress::NoProgress;
 use super::observations::Observations;
-use super::output::{Line, Tags};
+use super::output::Tags;
+use super::piece::Line;
 use super::pipe::read;
 use super::run_writer::RunWriter;
 use super::slurm;
@@ -40,16 +38,13 @@ use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::{Event, SECRET_VARIABLE, SOCKET_VARIABLE, TopologyReport};
 use crate::domain::run::RunState;
 use crate::domain::units;
+use crate::host::access;
 use crate::host::load::Load;
-use crate::host::{self, access};
-use crate::lease::Lease;
 use crate::process::{self, Scratch, scratch};
 use crate::telemetry::{self, SAMPLE_PERIOD, Sampler};
-use lease::JobLease;
 pub(super) use options::JobOptions;
 pub(super) use state::End;
 use state::JobState;
-use timers::{at, ticks, until};
 
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
@@ -70,9 +65,10 @@ const LINES_IN_FLIGHT: usize = 4096;
 
 /// The launcher with its ranks, going.
 pub(super) struct Launch {
-    options: JobOptions,
-    /// Name of this host.
-    host: String,
+    /// With the lease, which the next launch gets once nothing of this one is left.
+    pub options: JobOptions,
+    /// When the launcher was started.
+    since: Instant,
     writer: RunWriter,
     child: Child,
     lines: mpsc::Receiver<Line>,
@@ -88,19 +84,13 @@ pub(super) struct Launch {
     /// Where its ranks have networks of their own.
     link_monitor: Option<LinkMonitor>,
     faults: Faults,
-    /// Devices of a machine that is shared.
-    lease: Option<JobLease>,
-    /// When every rank has to have reported, and after how many seconds.
-    start: Option<(Instant, f64)>,
-    /// When its time limit ends it, and that limit in seconds.
-    deadline: Option<(Instant, f64)>,
     state: JobState,
 }
 
 impl Launch {
     /// # Errors
     /// The files of the run cannot be opened, or the launcher cannot be started.
-    pub fn start(line: &CommandLine, mut options: JobOptions, observations: Observations) -> anyhow::Result<Launch> {
+    pub fn start(line: &CommandLine, options: JobOptions, observations: Observations) -> anyhow::Result<Launch> {
         let (folder, secret) = (options.folder.clone(), options.secret.clone());
         let mut writer = RunWriter::open(folder.clone(), options.np, secret, options.limits.log_bytes(), observations)?;
         writer.say(&format!("hvd-lab: {}", line.to_shell()))?;
@@ -136,9 +126,10 @@ impl Launch {
         if matches!(options.tags, Tags::Of(_)) {
             launcher.env("TMPDIR", scratch.path());
         }
-        let handed_on = options.lease.as_ref().map(Lease::handed_on);
-        let mut child = access::as_user(|| launcher.spawn()).with_context(|| format!("cannot start {}", line.argv[0]))?;
-        drop(handed_on);
+        options.lease.iter().for_each(|lease| lease.hand_on(true));
+        let started = access::as_user(|| launcher.spawn());
+        options.lease.iter().for_each(|lease| lease.hand_on(false));
+        let mut child = started.with_context(|| format!("cannot start {}", line.argv[0]))?;
         let out = child.stdout.take().map(|pipe| tokio::spawn(read(pipe, options.tags.clone(), sender.clone())));
         let err = child.stderr.take().map(|pipe| tokio::spawn(read(pipe, options.tags.clone(), sender)));
         let (sample_sender, samples) = mpsc::unbounded_channel();
@@ -147,18 +138,13 @@ impl Launch {
             let _ = sample_sender.send(sample);
         });
         let hub = options.link_bits.zip(child.id()).and_then(|(bits, launcher)| Hub::of(launcher, bits));
-        let elapsed_s = options.elapsed.as_secs_f64();
-        let deadline = |limit_s: f64| until((limit_s - elapsed_s).max(0.0)).map(|(end, _)| (end, limit_s));
         Ok(Launch {
             faults: Faults::new(folder, hub.clone()),
             stopped_ranks: StoppedRanks::default(),
             link_monitor: hub.map(LinkMonitor::new),
             no_progress: NoProgress::new(options.patience),
-            lease: options.lease.take().map(JobLease::new),
-            start: options.start_timeout_s.and_then(until),
-            deadline: options.time_limit_s.and_then(deadline),
             options,
-            host: host::name(),
+            since: Instant::now(),
             writer,
             child,
             lines,
@@ -169,11 +155,6 @@ impl Launch {
             scratch,
             state: JobState::default(),
         })
-    }
-
-    /// The lease for the next launch, once nothing of this one is left.
-    pub fn take_lease(&mut self) -> Option<Lease> {
-        self.lease.take().map(|kept| kept.lease)
     }
 
     /// Stay with it to its end, telling what it does on the way. `stop` is the user's wish to end it.
@@ -240,12 +221,12 @@ impl Launch {
                 }
                 () = at(self.faults.turn_at().map(Instant::from_std)) => self.faults.turn(),
                 () = at(self.no_progress.ends_at()), if self.state.kill_at.is_none() => self.give_up(),
-                () = at(self.deadline.map(|(end, _)| end)), if self.state.kill_at.is_none() => {
+                () = at(self.options.deadline.map(|(end, _)| end)), if self.state.kill_at.is_none() => {
                     (self.state.asked_to_stop, self.state.out_of_time) = (true, true);
                     self.begin_end();
                     tell(RunState::Stopping, "its time limit is over");
                 }
-                () = at(self.start.map(|(end, _)| end)), if self.state.kill_at.is_none() => self.judge_start(),
+                () = at(self.options.start.map(|(end, _)| end)), if self.state.kill_at.is_none() => self.judge_start(),
                 () = at(self.state.end_after_failure_at.into_iter().chain(self.state.end_after_vanishing_at).min()), if self.state.kill_at.is_none() => self.begin_end(),
                 () = at(self.state.kill_at) => self.end_by_force(),
             }
@@ -269,7 +250,7 @@ impl Launch {
             let lines = units::count(self.writer.unkept());
             verdict.message += &format!("; a part of what it printed ({lines} lines) is neither kept nor shown: {why}");
         }
-        if let Some((_, limit_s)) = self.deadline
+        if let Some((_, limit_s)) = self.options.deadline
             && self.state.out_of_time
             && verdict.state == RunState::Stopped
         {
@@ -325,7 +306,7 @@ impl Launch {
             self.scratch.adopt_shared_memory(report.pid);
         }
         let observations = &self.writer.observations;
-        let places: Vec<RankPlace> = observations.on(&self.host).map(|(process, report)| report.place(process)).collect();
+        let places: Vec<RankPlace> = observations.here().map(|(process, report)| report.place(process)).collect();
         self.sampler.watch(places);
         if observations.introduced().count() == self.options.np && self.state.kill_at.is_none() {
             self.state.began = self.state.began.or_else(|| Load::of_session(std::process::id()));
@@ -355,4 +336,24 @@ impl Launch {
         self.state.stuck = Some(cause + &observations.last_seen(self.options.np));
         self.begin_end();
     }
+}
+
+/// Every so often; what was missed is not made up for.
+fn ticks(period: Duration) -> Interval {
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+/// Until this moment, or for ever.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The moment that is `limit_s` after `begin`, and `limit_s`; `None` beyond what the clock can hold.
+pub(super) fn limit_from(begin: Instant, limit_s: f64) -> Option<(Instant, f64)> {
+    Some((begin.checked_add(Duration::try_from_secs_f64(limit_s).ok()?)?, limit_s))
 }

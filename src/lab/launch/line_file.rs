@@ -17,7 +17,8 @@ pub(super) struct LineFile {
     file: File,
     /// Not written yet. If a full disk took only a part of a line, the rest follows it: no line is cut by the next one.
     waiting: Vec<u8>,
-    length: u64,
+    /// Bytes in the file and on their way to it.
+    pub length: u64,
 }
 
 /// A file of the run could not be written.
@@ -64,11 +65,6 @@ impl LineFile {
         Ok(())
     }
 
-    /// Bytes in the file and on their way to it.
-    pub fn length(&self) -> u64 {
-        self.length
-    }
-
     /// Lines that are not in the file, or not wholly.
     pub fn waiting_lines(&self) -> usize {
         self.waiting.iter().filter(|byte| **byte == b'\n').count()
@@ -108,9 +104,9 @@ mod tests {
         again.line("three").unwrap();
         again.flush().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!((text.as_str(), again.length()), ("one\ntw\nthree\n", text.len() as u64));
+        assert_eq!((text.as_str(), again.length), ("one\ntw\nthree\n", text.len() as u64));
         let whole = LineFile::open(path).unwrap();
-        assert_eq!(whole.length(), text.len() as u64, "nothing is added to whole lines");
+        assert_eq!(whole.length, text.len() as u64, "nothing is added to whole lines");
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //!
 //! It counts the bytes that wait at the end of a cable, and those that get through.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -53,10 +53,8 @@ impl Hub {
         if !self.launcher.is_alive() {
             return Err("the launcher has ended, and the network with it".into());
         }
-        let words = rank_networks::let_through(process, bits);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let answer =
-            ask(&mut rank_networks::tc(self.launcher.pid, &words), LAUNCHER_PATIENCE).map_err(|error| error.to_string())?;
+        let mut change = rank_networks::let_through(self.launcher.pid, process, bits);
+        let answer = ask(&mut change, LAUNCHER_PATIENCE).map_err(|error| error.to_string())?;
         if answer.status.success() {
             Ok(())
         } else {
@@ -97,10 +95,9 @@ impl LinkMonitor {
 
 /// One `tc` that stays in the launcher's network, and is asked again and again: starting one each time would cost the ranks more.
 struct Watch {
+    /// The thread that asks ends with it.
     child: Child,
     looks: Receiver<Look>,
-    /// The thread that asks ends with it.
-    _stop: Sender<()>,
 }
 
 impl Watch {
@@ -109,11 +106,10 @@ impl Watch {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (sender, looks) = channel();
-        let (stop, stopped) = channel();
         if let Some((questions, answers)) = pipes {
-            std::thread::spawn(move || ask_on(questions, BufReader::new(answers), &sender, &stopped));
+            std::thread::spawn(move || ask_on(questions, BufReader::new(answers), &sender));
         }
-        Ok(Watch { child, looks, _stop: stop })
+        Ok(Watch { child, looks })
     }
 }
 
@@ -126,7 +122,7 @@ impl Drop for Watch {
 }
 
 /// Asks `tc` until it ends, or the receiver is dropped.
-fn ask_on(mut questions: ChildStdin, mut answers: BufReader<ChildStdout>, looks: &Sender<Look>, stopped: &Receiver<()>) {
+fn ask_on(mut questions: ChildStdin, mut answers: BufReader<ChildStdout>, looks: &Sender<Look>) {
     let mut line = String::new();
     loop {
         line.clear();
@@ -135,24 +131,15 @@ fn ask_on(mut questions: ChildStdin, mut answers: BufReader<ChildStdout>, looks:
         if look.is_none_or(|look| looks.send(look).is_err()) {
             return;
         }
-        if stopped.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Timeout) {
-            return;
-        }
+        std::thread::sleep(LOOK_EVERY);
     }
 }
 
 /// What was seen at once at the ends of all cables.
 struct Look {
     at: Instant,
-    ends: Vec<End>,
-}
-
-#[derive(Clone, Copy)]
-struct End {
-    process: usize,
-    /// Sent to the rank so far.
-    sent: u64,
-    waiting: u64,
+    /// By rank: the bytes that were sent to it so far, and those that wait.
+    ends: BTreeMap<usize, (u64, u64)>,
 }
 
 impl Look {
@@ -165,15 +152,8 @@ impl Look {
             backlog: u64,
         }
         let rows: Vec<Row> = serde_json::from_str(line).unwrap_or_default();
-        let end = |row: Row| {
-            let process = row.dev.strip_prefix(rank_networks::HUB)?.parse().ok()?;
-            Some(End { process, sent: row.bytes, waiting: row.backlog })
-        };
+        let end = |row: Row| Some((row.dev.strip_prefix(rank_networks::HUB)?.parse().ok()?, (row.bytes, row.backlog)));
         Look { at: Instant::now(), ends: rows.into_iter().filter_map(end).collect() }
-    }
-
-    fn end(&self, process: usize) -> Option<End> {
-        self.ends.iter().copied().find(|end| end.process == process)
     }
 }
 
@@ -237,14 +217,14 @@ impl Queues {
             return Vec::new();
         };
         let elapsed = last.at.duration_since(first.at).as_secs_f64();
-        let flow = |end: &End| {
-            let waiting = || self.looks.iter().skip(1).filter_map(|look| look.end(end.process)).map(|end| end.waiting);
-            let sent = end.sent.saturating_sub(first.end(end.process)?.sent);
+        let flow = |(process, (sent, _)): (&usize, &(u64, u64))| {
+            let waiting = || self.looks.iter().skip(1).filter_map(|look| look.ends.get(process)).map(|(_, waiting)| *waiting);
+            let (sent_before, _) = first.ends.get(process)?;
             Some(Flow {
-                process: end.process,
+                process: *process,
                 busy: waiting().filter(|bytes| *bytes > 0).count() as f64 / (KEPT - 1) as f64,
                 most: waiting().max().unwrap_or_default(),
-                rate: sent as f64 * 8.0 / elapsed.max(f64::EPSILON),
+                rate: sent.saturating_sub(*sent_before) as f64 * 8.0 / elapsed.max(f64::EPSILON),
             })
         };
         last.ends.iter().filter_map(flow).collect()
@@ -264,9 +244,9 @@ mod tests {
             at += LOOK_EVERY;
             let ends = [0, 1].map(|process: usize| {
                 sent[process] += ends[process].0;
-                End { process, sent: sent[process], waiting: ends[process].1 }
+                (process, (sent[process], ends[process].1))
             });
-            queues.seen(Look { at, ends: ends.to_vec() })
+            queues.seen(Look { at, ends: ends.into() })
         };
         looks.into_iter().filter_map(&mut see).collect()
     }
@@ -277,7 +257,7 @@ mod tests {
             {"kind":"tbf","dev":"hub12","options":{"rate":125000000},"bytes":700,"drops":0,"backlog":41,"qlen":1}]"#;
         let look = Look::of(line);
         assert_eq!(look.ends.len(), 1);
-        assert_eq!(look.end(12).map(|end| (end.sent, end.waiting)), Some((700, 41)));
+        assert_eq!(look.ends.get(&12), Some(&(700, 41)));
         assert!(Look::of("tc: no").ends.is_empty());
     }
 

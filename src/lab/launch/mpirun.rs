@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::command_line::CommandLine;
 use super::host_name::HostName;
 use super::hosts::{hosts_of, listed};
 use super::setup::Setup;
@@ -18,6 +17,32 @@ use crate::domain::nvcnn::PHOTO_SETTINGS;
 use crate::domain::setting::{Setting, arguments};
 use crate::domain::settings::SETTINGS;
 use crate::domain::units;
+
+/// The command that is started for a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The launcher first.
+    pub argv: Vec<String>,
+    /// Set beside the variables that are there already.
+    pub env: Vec<(String, String)>,
+    /// What it does beyond the ordinary, and why; one sentence each.
+    pub notes: Vec<String>,
+    /// Where it works; `None` for the folder of the run.
+    pub directory: Option<PathBuf>,
+}
+
+impl CommandLine {
+    /// As it may be pasted into a shell.
+    pub fn to_shell(&self) -> String {
+        let env = self.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+        env.chain(self.argv.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
+    }
+}
+
+pub(super) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
 
 /// Ranks per logical core above which a request is taken for a slip of the finger.
 pub(super) const SENSIBLE_RANKS_PER_CORE: usize = 4;
@@ -52,9 +77,9 @@ pub fn command_line(
     let is_here = !is_spread(resources, setup);
     let unbound = binding::problem(benchmark, resources.np, setup.machine.physical_cores, oversubscribe);
     let misfit = || match &spec.workload {
-        Workload::Benchmark(benchmark) => benchmark.misfit(&setup.machine.room(), resources.np),
-        Workload::Nvcnn(nvcnn) => nvcnn.misfit(&setup.machine.room(), resources.np),
-        Workload::Training(training) => training.precision.misfit(setup.machine.room().gpus),
+        Workload::Benchmark(benchmark) => benchmark.misfit(&setup.machine.room, resources.np),
+        Workload::Nvcnn(nvcnn) => nvcnn.misfit(&setup.machine.room, resources.np),
+        Workload::Training(training) => training.precision.misfit(setup.machine.room.gpus),
         Workload::Collectives(_) | Workload::Command(_) | Workload::Unknown(_) => None,
     };
     // Of other hosts nothing is known here: there the ranks find out.
@@ -85,7 +110,9 @@ pub fn command_line(
     }
     // --force may be about GPUs or slots, and only the cores of this host are known.
     if oversubscribe && is_here && resources.np > setup.machine.physical_cores {
-        notes.push(oversubscribed(resources, setup));
+        let cores = units::counted(setup.machine.physical_cores, "physical core");
+        let why = format!("np {} is more than the {cores} that this run may use", resources.np);
+        notes.push(format!("{why}: ranks share cores, so speed-up ends there"));
     }
     let link_bits = spec.link_bits();
     let mut argv = Vec::new();
@@ -202,7 +229,7 @@ fn no_links(spec: &RunSpec, setup: &Setup) -> Option<String> {
         return Some("links are made on one machine: leave the hosts out, or the link".into());
     }
     // The trainer uses a GPU where there is one.
-    if setup.machine.gpus > 0 && spec.training().is_some() {
+    if setup.machine.room.gpus > 0 && spec.training().is_some() {
         return Some("links are for ranks on CPUs, since gradients go from GPU to GPU by other ways: leave the link out".into());
     }
     let flavour = setup.flavour;
@@ -225,12 +252,6 @@ fn mpich(resources: &Resources, binding: &[String]) -> Vec<String> {
     words.into_iter().map(String::from).collect()
 }
 
-fn oversubscribed(resources: &Resources, setup: &Setup) -> String {
-    let cores = setup.machine.physical_cores;
-    let cores = units::counted(cores, "physical core");
-    format!("np {} is more than the {cores} that this run may use: ranks share cores, so speed-up ends there", resources.np)
-}
-
 /// Whether more ranks than slots are to be started.
 fn placement(resources: &Resources, preset: &str, setup: &Setup, force: bool) -> Result<bool, LaunchError> {
     let (np, machine) = (resources.np, &setup.machine);
@@ -249,8 +270,8 @@ fn placement(resources: &Resources, preset: &str, setup: &Setup, force: bool) ->
         return Ok(force);
     }
     let follows = presets().into_iter().find(|known| known.name == preset).map(|known| known.ranks);
-    if follows == Some(Ranks::Gpus) && np > machine.gpus {
-        return match machine.gpus {
+    if follows == Some(Ranks::Gpus) && np > machine.room.gpus {
+        return match machine.room.gpus {
             0 => refuse(
                 format!("no GPU can be used here{}", machine.hidden_gpus),
                 "use the preset cpu, or add --force to train on the CPU".into(),

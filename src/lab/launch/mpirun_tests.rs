@@ -154,7 +154,7 @@ fn the_gpu_preset_wants_a_gpu_for_each_rank() {
     let mut setup = setup(Flavour::OpenMpi5);
     let on_gpus = |setup: &Setup, np| command_line(&spec(np), "gpu", setup, "generated", Path::new("/l"), false);
     assert!(on_gpus(&setup, 1).unwrap_err().to_string().contains("no GPU"));
-    setup.machine.gpus = 2;
+    setup.machine.room.gpus = 2;
     assert!(on_gpus(&setup, 2).is_ok());
     assert!(on_gpus(&setup, 3).unwrap_err().to_string().contains("2 GPUs"));
 }
@@ -256,7 +256,7 @@ fn a_training_has_links_too_on_one_machine_without_gpus() {
     allocation.machine.in_allocation = true;
     assert!(refused(&linked, &allocation).contains("on one machine"));
     let mut gpus = setup(Flavour::OpenMpi5);
-    gpus.machine.gpus = 2;
+    gpus.machine.room.gpus = 2;
     assert!(refused(&linked, &gpus).contains("ranks on CPUs"));
     for flavour in [Flavour::OpenMpi4, Flavour::Mpich] {
         assert!(refused(&linked, &setup(flavour)).contains("links need Open MPI 5"));

@@ -8,6 +8,7 @@ use super::work::Work;
 use crate::domain::bounds::MAX_VERSIONS;
 use crate::domain::event::{ConfigReport, TopologyReport};
 use crate::domain::history::{Fatal, History, Process, TrainingStep};
+use crate::host;
 
 /// Last lines of each process that are kept for a verdict.
 const TAIL_LINES: usize = 10;
@@ -58,7 +59,8 @@ impl Observations {
     }
 
     /// Those of them on this host: the pids of others mean nothing here.
-    pub fn on<'a>(&'a self, host: &'a str) -> impl Iterator<Item = (usize, &'a TopologyReport)> {
+    pub fn here(&self) -> impl Iterator<Item = (usize, &TopologyReport)> {
+        let host = host::name();
         self.introduced().filter(move |(_, report)| report.host == host)
     }
 

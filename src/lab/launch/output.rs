@@ -10,38 +10,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Flavour;
-use super::bar::{BarLine, Bars};
-use super::piece::{KEPT, Piece};
+use super::bar::Bars;
+use super::piece::{KEPT, Line, Piece};
 use super::user_program::RankTags;
 use crate::domain::units;
-
-/// One line of the launcher's output.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// Printed by this process.
-    Rank { process: usize, text: String },
-    /// A bar that this process has drawn over since: to be read, not to be kept.
-    Drawn { process: usize, text: String },
-    /// Told by this process on the socket for events. `lost` events are missing before it. The connection is numbered from 1.
-    Event { process: usize, connection: u64, lost: u64, json: String },
-    /// So many events of this process came in pieces, or were longer than any.
-    Lost { process: usize, events: u64 },
-    /// Said by the launcher itself.
-    Launcher(String),
-}
-
-impl Line {
-    /// Whose it is; `None` of the launcher's.
-    pub fn process(&self) -> Option<usize> {
-        match self {
-            Line::Rank { process, .. }
-            | Line::Drawn { process, .. }
-            | Line::Event { process, .. }
-            | Line::Lost { process, .. } => Some(*process),
-            Line::Launcher(_) => None,
-        }
-    }
-}
 
 /// How lines say which process printed them.
 #[derive(Clone, Debug)]
@@ -121,7 +93,7 @@ impl Sorter {
         for (owner, piece) in std::mem::take(&mut self.open) {
             self.end(owner, piece, &mut lines);
         }
-        lines.extend(self.bars.iter_mut().flat_map(Bars::finish).map(|(process, line)| of_bar(process, line)));
+        lines.extend(self.bars.iter_mut().flat_map(Bars::finish));
         lines
     }
 
@@ -132,11 +104,11 @@ impl Sorter {
         }
         let untagged = self.untagged();
         let owner = *self.current.get_or_insert(untagged);
-        let grown = self.open.entry(owner).or_default().push(text);
+        let (drawn, is_newly_cut) = self.open.entry(owner).or_default().push(text);
         let Some((process, _)) = owner else { return };
-        lines.extend(grown.drawn.map(|text| Line::Drawn { process, text }));
+        lines.extend(drawn.map(|text| Line::Drawn { process, text }));
         // Said at once, for there may never be an end.
-        if grown.is_newly_cut {
+        if is_newly_cut {
             let most = units::bytes(KEPT as u64);
             lines.push(Line::Launcher(format!(
                 "hvd-lab: rank {process} has printed a line of more than {most}: the rest of it is not kept. End each line with a newline"
@@ -148,9 +120,7 @@ impl Sorter {
         for text in piece.into_lines() {
             match (owner, &mut self.bars) {
                 (None, _) => lines.push(Line::Launcher(text)),
-                (Some((process, _)), Some(bars)) => {
-                    lines.extend(bars.take(process, text).into_iter().map(|line| of_bar(process, line)));
-                }
+                (Some((process, _)), Some(bars)) => lines.extend(bars.take(process, text)),
                 (Some((process, _)), None) => lines.push(Line::Rank { process, text }),
             }
         }
@@ -175,13 +145,6 @@ impl Sorter {
             }
             Tags::No => None,
         }
-    }
-}
-
-fn of_bar(process: usize, line: BarLine) -> Line {
-    match line {
-        BarLine::Kept(text) => Line::Rank { process, text },
-        BarLine::Drawn(text) => Line::Drawn { process, text },
     }
 }
 

@@ -18,14 +18,6 @@ pub(super) struct Parameter {
     pub place: String,
 }
 
-/// The first of these variables that is set.
-pub(super) fn variable(names: &[&str]) -> Option<Parameter> {
-    names.iter().find_map(|name| {
-        let value = std::env::var(name).ok().filter(|value| !value.trim().is_empty())?;
-        Some(Parameter { name: (*name).to_owned(), value, place: (*name).to_owned() })
-    })
-}
-
 /// All that stands in the user's files which the launcher of this version reads, as it reads them: quotes and # belong to a value.
 pub(super) fn in_files(flavour: Flavour) -> Vec<Parameter> {
     let folders: &[&str] = match flavour {

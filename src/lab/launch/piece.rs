@@ -1,4 +1,4 @@
-//! A line of one process that is still growing: at most 1 MiB of it is kept, and of a bar that is drawn over itself the last state.
+//! One line of the launcher's output, and a line of one process that is still growing: at most 1 MiB of it is kept, and of a bar that is drawn over itself the last state.
 
 use crate::domain::units;
 use crate::host::read::LONGEST_LINE;
@@ -8,6 +8,34 @@ pub(super) const KEPT: usize = LONGEST_LINE - 256;
 
 /// Bytes of a text behind a cut line that are kept.
 const LAST: usize = 4096;
+
+/// One line of the launcher's output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Printed by this process.
+    Rank { process: usize, text: String },
+    /// A bar that this process has drawn over since: to be read, not to be kept.
+    Drawn { process: usize, text: String },
+    /// Told by this process on the socket for events. `lost` events are missing before it. The connection is numbered from 1.
+    Event { process: usize, connection: u64, lost: u64, json: String },
+    /// So many events of this process came in pieces, or were longer than any.
+    Lost { process: usize, events: u64 },
+    /// Said by the launcher itself.
+    Launcher(String),
+}
+
+impl Line {
+    /// Whose it is; `None` of the launcher's.
+    pub fn process(&self) -> Option<usize> {
+        match self {
+            Line::Rank { process, .. }
+            | Line::Drawn { process, .. }
+            | Line::Event { process, .. }
+            | Line::Lost { process, .. } => Some(*process),
+            Line::Launcher(_) => None,
+        }
+    }
+}
 
 /// What came of a line so far.
 #[derive(Debug, Default)]
@@ -21,18 +49,10 @@ pub(super) struct Piece {
     is_returned: bool,
 }
 
-/// What a piece became by more text.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Grown {
-    /// The last state that was drawn over.
-    pub drawn: Option<String>,
-    /// The line has just become longer than what is kept.
-    pub is_newly_cut: bool,
-}
-
 impl Piece {
-    pub fn push(&mut self, text: &str) -> Grown {
-        let mut grown = Grown::default();
+    /// More text. Returns the last state that it draws over, and whether the line has just become longer than what is kept.
+    pub fn push(&mut self, text: &str) -> (Option<String>, bool) {
+        let (mut drawn, mut is_newly_cut) = (None, false);
         for (at, part) in text.split('\r').enumerate() {
             self.is_returned |= at > 0;
             // A bar is wiped with blanks: its last state is what people want to read later.
@@ -41,13 +61,13 @@ impl Piece {
                 continue;
             }
             if std::mem::take(&mut self.is_returned) && !self.text.is_empty() {
-                grown.drawn = std::mem::take(self).into_lines().next();
+                drawn = std::mem::take(self).into_lines().next();
             }
             let was_whole = self.left_out == 0;
             self.append(part);
-            grown.is_newly_cut |= was_whole && self.left_out > 0;
+            is_newly_cut |= was_whole && self.left_out > 0;
         }
-        grown
+        (drawn, is_newly_cut)
     }
 
     /// What comes next is behind another tag.
@@ -89,19 +109,19 @@ mod tests {
     #[test]
     fn of_a_bar_the_last_state_is_kept_and_the_one_before_is_drawn_over() {
         let mut piece = Piece::default();
-        let drawn = |state: &str| Grown { drawn: Some(state.into()), is_newly_cut: false };
-        assert_eq!(piece.push("\r 10%"), Grown::default());
+        let drawn = |state: &str| (Some(state.into()), false);
+        assert_eq!(piece.push("\r 10%"), (None, false));
         assert_eq!(piece.push("\r 20%\r 3"), drawn(" 20%"));
-        assert_eq!(piece.push("0%\r"), Grown::default(), "nothing is drawn over it yet");
-        assert_eq!(piece.push("     \r"), Grown::default(), "wiped");
+        assert_eq!(piece.push("0%\r"), (None, false), "nothing is drawn over it yet");
+        assert_eq!(piece.push("     \r"), (None, false), "wiped");
         assert!(piece.into_lines().eq([" 30%"]));
     }
 
     #[test]
     fn a_long_line_says_how_much_of_it_is_left_out() {
         let mut piece = Piece::default();
-        assert_eq!(piece.push(&"é".repeat(KEPT / 2 - 1)), Grown::default());
-        assert!(piece.push("xxé").is_newly_cut && !piece.push("more").is_newly_cut);
+        assert_eq!(piece.push(&"é".repeat(KEPT / 2 - 1)), (None, false));
+        assert!(piece.push("xxé").1 && !piece.push("more").1);
         // The end of the line before it was taken for another rank's.
         piece.tag();
         piece.push(&"x".repeat(LAST + 1));

@@ -3,7 +3,8 @@
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::sync::mpsc;
 
-use super::output::{LONGEST_TAG, Line, Sorter, Tags};
+use super::output::{LONGEST_TAG, Sorter, Tags};
+use super::piece::Line;
 
 /// Bytes of a line without an end that are sorted at once.
 const PART: usize = 1 << 16;

@@ -115,11 +115,11 @@ pub fn located(mut spec: RunSpec) -> Result<RunSpec, LaunchError> {
         }
         _ => {}
     }
-    spec.problem().map_or(Ok(spec), |problem| Err(LaunchError::Spec(problem)))
+    LaunchError::refuse_if(spec.problem()).map(|()| spec)
 }
 
 fn current_folder() -> Result<String, LaunchError> {
-    let refuse = |why: String| LaunchError::Spec(why);
+    let refuse = LaunchError::Spec;
     let current = std::env::current_dir().map_err(|error| refuse(format!("the current folder cannot be used: {error}")))?;
     let name = current.to_str().map(str::to_owned);
     name.ok_or_else(|| refuse(format!("the name of {} is not UTF-8 text: start it elsewhere", current.display())))

@@ -58,11 +58,11 @@ pub fn tc(launcher: u32, words: &[&str]) -> Command {
     command
 }
 
-/// The words for `tc` that let so much through to a rank from now on, by the end of its cable that is at the bridge: what is on its
-/// way to the rank waits there.
-pub fn let_through(process: usize, bits: u64) -> Vec<String> {
+/// The `tc` that lets so much through to a rank from now on, by the end of its cable that is at the bridge: what is on its way to the
+/// rank waits there.
+pub fn let_through(launcher: u32, process: usize, bits: u64) -> Command {
     let words = format!("qdisc change dev {HUB}{process} root tbf rate {bits}bit burst {} latency 400ms", burst(bits));
-    words.split(' ').map(String::from).collect()
+    tc(launcher, &words.split(' ').collect::<Vec<_>>())
 }
 
 /// The words before each rank's program.

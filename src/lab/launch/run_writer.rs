@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::io::ErrorKind;
 
-use super::hearing::Hearing;
 use super::line_file::{LineFile, WriteError};
 use super::observations::Observations;
-use super::output::Line;
+use super::piece::Line;
 use super::thin::Thin;
 use super::work::Work;
 use crate::domain::device::TelemetrySample;
@@ -43,7 +42,16 @@ pub struct RunWriter {
     log_bytes: u64,
     /// Not written down yet.
     arrived: Arrivals,
-    hearing: Hearing,
+    /// Processes of the launch.
+    np: usize,
+    /// The connection of each process that has one: the first that named it.
+    connections: BTreeMap<usize, u64>,
+    /// The number of the last event that a process printed.
+    numbers: BTreeMap<usize, u64>,
+    /// Processes whose last line was empty: it may belong to an event.
+    blanks: BTreeSet<usize>,
+    /// Processes for which another program has sent events.
+    distrusted: BTreeSet<usize>,
     /// Processes whose logs cannot be opened: they train without one.
     unopened: BTreeSet<usize>,
     thin: Thin,
@@ -70,7 +78,11 @@ impl RunWriter {
             thin: Thin::new(np),
             secret,
             log_bytes,
-            hearing: Hearing::new(np),
+            np,
+            connections: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            blanks: BTreeSet::new(),
+            distrusted: BTreeSet::new(),
             unopened: BTreeSet::new(),
             observations,
             folder,
@@ -83,10 +95,10 @@ impl RunWriter {
         }
         writer.events.line(&event_line(0, Event::Launched { np }).to_line())?;
         writer.events.flush()?;
-        if writer.arrivals.length() == 0 {
+        if writer.arrivals.length == 0 {
             // The arrival times of what an older lab wrote are unknown.
-            let logs = writer.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.file.length()));
-            let all: Vec<_> = logs.chain([(LogSource::Launcher, writer.launcher.length())]).collect();
+            let logs = writer.logs.iter().map(|(process, log)| (LogSource::Process(*process), log.file.length));
+            let all: Vec<_> = logs.chain([(LogSource::Launcher, writer.launcher.length)]).collect();
             for (source, end) in all.into_iter().filter(|(_, end)| *end > 0) {
                 writer.arrivals.line(&Arrival { time_ms: 0, source, end }.to_string())?;
             }
@@ -136,7 +148,7 @@ impl RunWriter {
             let bytes = units::bytes(most);
             log.file.line(&format!("hvd-lab: this process has printed {bytes}. What it prints from here on is not kept"))?;
         }
-        let end = log.file.length();
+        let end = log.file.length;
         if is_full {
             self.observations.flooding.get_or_insert(process);
         }
@@ -152,7 +164,8 @@ impl RunWriter {
             Line::Drawn { .. } => Ok(None),
             Line::Lost { process, events } => self.lose(process, events).map(|()| None),
             Line::Event { process, connection, lost, json } => {
-                if !self.hearing.is_connection_of(process, connection) && !self.is_own_program() {
+                let is_its_own = process < self.np && *self.connections.entry(process).or_insert(connection) == connection;
+                if !is_its_own && !self.is_own_program() {
                     return self.distrust(process, "a second program speaks in its place").map(|()| None);
                 }
                 self.lose(process, lost)?;
@@ -161,13 +174,15 @@ impl RunWriter {
             Line::Rank { process, text } => match find_printed(&self.secret, &text) {
                 Some((before, message)) => {
                     match before {
-                        "" => drop(self.hearing.blanks.remove(&process)),
+                        "" => drop(self.blanks.remove(&process)),
                         before => self.print(process, before)?,
                     }
-                    if self.hearing.is_connected(process) && !self.is_own_program() {
+                    if self.connections.contains_key(&process) && !self.is_own_program() {
                         return self.distrust(process, "a program prints events in its place").map(|()| None);
                     }
-                    let lost = self.hearing.lost_before(process, message.number);
+                    // A program that starts again counts from 1.
+                    let mut before = |number| self.numbers.insert(process, number).unwrap_or(0);
+                    let lost = message.number.map_or(0, |number| number.saturating_sub(before(number) + 1));
                     self.lose(process, lost)?;
                     self.event(process, message.json)
                 }
@@ -179,7 +194,7 @@ impl RunWriter {
                         ))?;
                     }
                     // It may be the line end that stands in front of an event.
-                    if text.is_empty() && !self.hearing.is_connected(process) && self.hearing.blanks.insert(process) {
+                    if text.is_empty() && !self.connections.contains_key(&process) && self.blanks.insert(process) {
                         Ok(None)
                     } else {
                         self.print(process, &text).map(|()| None)
@@ -196,7 +211,7 @@ impl RunWriter {
 
     /// Something that a process printed for people.
     fn print(&mut self, process: usize, text: &str) -> Result<(), WriteError> {
-        if self.hearing.blanks.remove(&process) {
+        if self.blanks.remove(&process) {
             self.write_log(process, "")?;
         }
         // Also what cannot be written says why a run failed.
@@ -242,7 +257,7 @@ impl RunWriter {
 
     /// Another program sends events for this process. Then none of its events counts.
     fn distrust(&mut self, process: usize, why: &str) -> Result<(), WriteError> {
-        if !self.hearing.distrusted.insert(process) {
+        if !self.distrusted.insert(process) {
             return Ok(());
         }
         self.note(process, Event::Lost { events: 1 })?;
@@ -253,7 +268,7 @@ impl RunWriter {
     pub fn say(&mut self, text: &str) -> Result<(), WriteError> {
         self.observations.remember_launcher(text.to_owned());
         self.launcher.line(text)?;
-        self.arrived(LogSource::Launcher, self.launcher.length())
+        self.arrived(LogSource::Launcher, self.launcher.length)
     }
 
     /// What the supervisor itself has noticed of a process.
@@ -309,7 +324,7 @@ impl RunWriter {
     /// The first file that cannot be written; the others are.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         let mut done = Ok(());
-        for process in std::mem::take(&mut self.hearing.blanks) {
+        for process in std::mem::take(&mut self.blanks) {
             done = done.and(self.write_log(process, ""));
         }
         for log in self.logs.values_mut().map(|log| &mut log.file).chain([&mut self.launcher]) {

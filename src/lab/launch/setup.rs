@@ -43,13 +43,10 @@ pub struct Machine {
     pub cores: usize,
     /// Physical cores: what Open MPI takes for slots.
     pub physical_cores: usize,
-    pub gpus: usize,
+    /// What a benchmark has to fit into.
+    pub room: HostRoom,
     /// What keeps GPUs from programs, where there is a driver.
     pub hidden_gpus: String,
-    /// Of its memory; empty where the system does not say.
-    pub numa_nodes: Vec<usize>,
-    /// Bytes that programs can still get; 0 where the system does not say.
-    pub free_memory: u64,
     pub is_root: bool,
     /// Inside an allocation of a batch system, which then says where ranks may run.
     pub in_allocation: bool,
@@ -184,10 +181,8 @@ impl Machine {
             cores,
             // A quota on processor time leaves fewer cores than there are.
             physical_cores: cores::physical().unwrap_or(cores).min(cores),
-            gpus: gpus(),
+            room: HostRoom { gpus: gpus(), numa_nodes: numa::nodes(), free_memory: cpu::host_memory().0 },
             hidden_gpus: driver::nvidia().map(|()| driver::hiding()).unwrap_or_default(),
-            numa_nodes: numa::nodes(),
-            free_memory: cpu::host_memory().0,
             is_root: nix::unistd::geteuid().is_root(),
             in_allocation: ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"].iter().any(|name| std::env::var_os(name).is_some()),
             forwarded: forwarded(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())),
@@ -195,14 +190,9 @@ impl Machine {
         }
     }
 
-    /// What a benchmark has to fit into.
-    pub fn room(&self) -> HostRoom {
-        HostRoom { gpus: self.gpus, numa_nodes: self.numa_nodes.clone(), free_memory: self.free_memory }
-    }
-
     /// The preset for this machine, with as many ranks as it has devices.
     pub fn preset(&self) -> Preset {
-        default_preset(self.gpus > 0).fitted(self.cores, self.gpus)
+        default_preset(self.room.gpus > 0).fitted(self.cores, self.room.gpus)
     }
 }
 

@@ -29,30 +29,34 @@ impl Work {
         }
     }
 
-    fn words(self) -> Words {
-        let [preparing, going, beginning, did, unit] = match self {
+    /// What is looked for before the ranks start, what they do then, what has not begun if the run is stopped early, what they have done,
+    /// and what is counted.
+    fn words(self) -> [&'static str; 5] {
+        match self {
             Work::Training => ["the images", "training", "training", "trained", "epoch"],
             Work::Photos => ["the images", "training", "training", "trained", "step"],
             Work::Test => ["the launcher", "testing", "the test", "tested", "image"],
             Work::Collectives => ["the launcher", "measuring", "measuring", "measured", "row"],
             Work::Benchmark => ["the launcher", "measuring", "measuring", "measured", "iteration"],
             Work::Program => ["the program", "running", "the program", "run", "line"],
-        };
-        Words { preparing, going, beginning, did, unit }
+        }
     }
 
     /// Before the ranks are started.
     pub fn preparing(self) -> String {
-        format!("looking for {}", self.words().preparing)
+        let [preparing, ..] = self.words();
+        format!("looking for {preparing}")
     }
 
     /// Once all ranks have reported.
     pub fn going(self) -> &'static str {
-        self.words().going
+        let [_, going, ..] = self.words();
+        going
     }
 
     pub fn stopped_early(self) -> String {
-        format!("stopped before {} began", self.words().beginning)
+        let [_, _, beginning, ..] = self.words();
+        format!("stopped before {beginning} began")
     }
 
     /// `trained 3 epochs`.
@@ -60,7 +64,8 @@ impl Work {
         if self == Work::Program {
             return "the program has ended well".into();
         }
-        format!("{} {}", self.words().did, self.counted(done))
+        let [.., did, _] = self.words();
+        format!("{did} {}", self.counted(done))
     }
 
     /// `stopped after 3 epochs`.
@@ -73,18 +78,7 @@ impl Work {
 
     /// `3 epochs`, `3 rows`.
     pub fn counted(self, done: usize) -> String {
-        units::counted(done, self.words().unit)
+        let [.., unit] = self.words();
+        units::counted(done, unit)
     }
-}
-
-/// The words for one kind of work.
-struct Words {
-    /// What is looked for before the ranks start.
-    preparing: &'static str,
-    going: &'static str,
-    /// What has not begun if the run is stopped early.
-    beginning: &'static str,
-    did: &'static str,
-    /// What is counted.
-    unit: &'static str,
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use nix::libc::{O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
+use super::queue::{Allocation, Entry};
 use crate::host::files;
 
 /// Bytes of a ticket that are read: far more than one has.
@@ -23,16 +24,6 @@ const MOST_NAMES: usize = 10_000;
 const LEFT_OVER: Duration = Duration::from_secs(2);
 /// For all runs with devices to notice that their locks are gone, and to make new ones: they look about once a second.
 const SETTLED: Duration = Duration::from_secs(3);
-
-/// A ticket whose process is alive.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
-    pub name: String,
-    pub user: u32,
-    /// When it came into the folder, in seconds and nanoseconds of Unix time: the system says so, not its owner.
-    pub since: (i64, i64),
-    pub text: String,
-}
 
 /// A folder that all users may write to, in which each may remove only their own files.
 ///
@@ -182,8 +173,8 @@ pub(super) fn new_ticket(folder: &Path, text: &str) -> io::Result<(File, PathBuf
 ///
 /// # Errors
 /// The folder cannot be read.
-pub(super) fn living(folder: &Path) -> io::Result<Vec<Found>> {
-    let mut found = Vec::new();
+pub(super) fn living(folder: &Path) -> io::Result<Vec<Entry>> {
+    let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder)?.take(MOST_NAMES).flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = entry.path();
@@ -198,13 +189,16 @@ pub(super) fn living(folder: &Path) -> io::Result<Vec<Found>> {
             }
         } else if !name.starts_with('.') {
             let mut text = String::new();
-            // A ticket that is not text, or incomplete, is dropped when it is parsed.
+            // A ticket that is not text, or incomplete, is no allocation.
             let _ = file.take(MOST_BYTES).read_to_string(&mut text);
-            found.push(Found { name, user: metadata.uid(), since: (metadata.ctime(), metadata.ctime_nsec()), text });
+            if let Some(allocation) = Allocation::parse(&text) {
+                // When it came into the folder is what the system says, not its owner.
+                let place = (metadata.ctime(), metadata.ctime_nsec(), name.clone());
+                found.insert(place, Entry { ticket: name, user: metadata.uid(), allocation });
+            }
         }
     }
-    found.sort_by(|one, other| (one.since, &one.name).cmp(&(other.since, &other.name)));
-    Ok(found)
+    Ok(found.into_values().collect())
 }
 
 /// A name that no other process here and none of before has, in the order of time.
@@ -288,26 +282,33 @@ mod tests {
         assert!(common_folder(&link).is_err());
     }
 
+    fn ticket(folder: &Path, run: &str) -> (File, PathBuf) {
+        new_ticket(folder, &format!(r#"{{"run": "{run}", "count": 1, "pid": 7, "asked_s": 5.0}}"#)).unwrap()
+    }
+
+    fn runs(folder: &Path) -> Vec<String> {
+        living(folder).unwrap().into_iter().map(|entry| entry.allocation.request.run).collect()
+    }
+
     #[test]
     fn tickets_stand_in_the_order_in_which_they_came_and_the_dead_go() {
         let place = tempfile::tempdir().unwrap();
-        let mut made: Vec<_> = (0..5).map(|number| new_ticket(place.path(), &format!("{number}")).unwrap()).collect();
-        let texts = || living(place.path()).unwrap().into_iter().map(|found| found.text).collect::<Vec<_>>();
-        assert_eq!(texts(), ["0", "1", "2", "3", "4"]);
+        let mut made: Vec<_> = (0..5).map(|number| ticket(place.path(), &format!("{number}"))).collect();
+        assert_eq!(runs(place.path()), ["0", "1", "2", "3", "4"]);
         drop(made.remove(2));
         drop(made.remove(0));
-        assert_eq!(texts(), ["1", "3", "4"]);
+        assert_eq!(runs(place.path()), ["1", "3", "4"]);
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 3);
     }
 
     #[test]
     fn what_a_stranger_leaves_there_is_passed_over() {
         let place = tempfile::tempdir().unwrap();
-        let (_own, _) = new_ticket(place.path(), "own").unwrap();
+        let (_own, _) = ticket(place.path(), "own");
+        let (_no_allocation, _) = new_ticket(place.path(), "count: 1").unwrap();
         fs::write(place.path().join("00000000000000000000-0-1-0"), "dead").unwrap();
         fs::create_dir(place.path().join("00000000000000000001")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", place.path().join("00000000000000000002")).unwrap();
-        let found = living(place.path()).unwrap();
-        assert_eq!(found.iter().map(|found| found.text.as_str()).collect::<Vec<_>>(), ["own"]);
+        assert_eq!(runs(place.path()), ["own"]);
     }
 }

@@ -9,41 +9,30 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use super::share::text_of;
 use super::{Allocation, Share, files};
 
-/// Devices that no other run gets while this, or a process that [inherited](Lease::handed_on) it, exists.
+/// Devices that no other run gets while this, or a process that it was [handed on](Lease::hand_on) to, exists.
 #[derive(Debug)]
 pub struct Lease {
-    share: Share,
-    allocation: Allocation,
-    ticket: File,
-    path: PathBuf,
-    locks: Vec<(String, File)>,
+    pub(super) share: Share,
+    pub(super) allocation: Allocation,
+    pub(super) ticket: File,
+    pub(super) path: PathBuf,
+    pub(super) locks: Vec<(String, File)>,
     /// Devices whose lock another process had at the last look, perhaps only to look at it.
-    missed: Vec<String>,
+    pub(super) missed: Vec<String>,
     /// Devices whose lock was lost; each is reported once.
-    lost: Vec<String>,
+    pub(super) lost: Vec<String>,
 }
 
-/// While this lives, programs that are started inherit the locks.
-pub struct HandedOn<'a>(&'a Lease);
-
 impl Lease {
-    pub(super) fn new(share: Share, allocation: Allocation, ticket: File, path: PathBuf, locks: Vec<(String, File)>) -> Lease {
-        Lease { share, allocation, ticket, path, locks, missed: Vec::new(), lost: Vec::new() }
-    }
-
     /// Their names: UUIDs of GPUs, or `core-N`.
     pub fn devices(&self) -> impl Iterator<Item = &str> {
         self.allocation.devices.iter().map(String::as_str)
     }
 
-    /// Programs that are started while the result lives hold the locks as well: with its supervisor killed, a launcher whose
-    /// ranks still train keeps its devices.
-    pub fn handed_on(&self) -> HandedOn<'_> {
-        self.inheritable(FdFlags::empty());
-        HandedOn(self)
-    }
-
-    fn inheritable(&self, flags: FdFlags) {
+    /// Whether programs that are started from now on hold the locks as well: with its supervisor killed, a launcher whose ranks still
+    /// train keeps its devices.
+    pub fn hand_on(&self, is_handed_on: bool) {
+        let flags = if is_handed_on { FdFlags::empty() } else { FdFlags::CLOEXEC };
         for file in self.locks.iter().map(|(_, file)| file).chain([&self.ticket]) {
             // It fails for no open file.
             let _ = fcntl_setfd(file, flags);
@@ -84,12 +73,6 @@ impl Lease {
         }
         self.lost.extend(lost.iter().cloned());
         lost
-    }
-}
-
-impl Drop for HandedOn<'_> {
-    fn drop(&mut self) {
-        self.0.inheritable(FdFlags::CLOEXEC);
     }
 }
 

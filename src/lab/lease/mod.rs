@@ -11,7 +11,6 @@
 //! What counts is the lock, not the file: the system lets go of it when its holder is gone, however it went. The launcher of a
 //! run inherits the locks, so that devices on which ranks still train are never free.
 
-mod devices;
 mod error;
 mod files;
 mod granted;
@@ -20,10 +19,9 @@ mod rules;
 mod share;
 mod ticket;
 
-pub use devices::Devices;
 pub use error::LeaseError;
 pub use granted::Lease;
 pub use queue::{Allocation, Entry, Estimate, Queue, Request};
-pub use rules::Rules;
+pub use rules::{Devices, Rules};
 pub use share::{Share, Stray};
 pub use ticket::{Ticket, Turn};

@@ -1,11 +1,11 @@
 //! The administrator's file: whether and how a machine is shared. A personal machine has none.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use serde::{Deserialize, Deserializer};
 
-use super::{Devices, LeaseError};
+use super::LeaseError;
 use crate::domain::units;
 use crate::host::read;
 
@@ -16,11 +16,43 @@ const VARIABLE: &str = "HVD_LAB_SHARE_FILE";
 const FOLDER: &str = "/var/tmp/hvd-lab-share";
 const MOST_BYTES: u64 = 64 << 10;
 
+/// What a shared machine shares: GPUs, or cores if it has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Devices {
+    Gpus,
+    Cores,
+}
+
+impl Devices {
+    /// `1 GPU`, `4 cores`.
+    pub fn counted(self, count: usize) -> String {
+        units::counted(count, if self == Devices::Gpus { "GPU" } else { "core" })
+    }
+
+    /// The name of a core among the devices; GPUs have their UUID.
+    pub fn core(number: usize) -> String {
+        format!("core-{number}")
+    }
+
+    /// The number of a core, from its name among the devices.
+    pub fn number_of_core(name: &str) -> Option<usize> {
+        name.strip_prefix("core-")?.parse().ok()
+    }
+}
+
+impl fmt::Display for Devices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Devices::Gpus { "GPUs" } else { "cores" })
+    }
+}
+
 /// How this machine is shared.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rules {
     /// For locks and tickets; all users may write there.
+    #[serde(default = "usual_folder")]
     pub folder: PathBuf,
     /// What is shared; if left out, GPUs if there are any, else cores.
     pub devices: Option<Devices>,
@@ -29,24 +61,15 @@ pub struct Rules {
     /// Cores that one user may have at a time.
     pub cores_per_user: Option<usize>,
     /// Seconds that a run may take at most, from the moment when it gets its devices.
-    #[serde(deserialize_with = "time")]
+    #[serde(default, deserialize_with = "time")]
     pub time_limit: Option<f64>,
     /// The file that says so.
     #[serde(skip)]
     pub file: PathBuf,
 }
 
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules {
-            folder: FOLDER.into(),
-            devices: None,
-            gpus_per_user: None,
-            cores_per_user: None,
-            time_limit: None,
-            file: PLACE.into(),
-        }
-    }
+fn usual_folder() -> PathBuf {
+    FOLDER.into()
 }
 
 /// The whole file.
@@ -134,7 +157,7 @@ mod tests {
         assert_eq!((rules.per_user(Devices::Gpus), rules.per_user(Devices::Cores)), (Some(2), None));
         assert_eq!(rules.time_limit, Some(1800.0));
         assert_eq!(parse("[share]\ntime_limit = 90").unwrap().time_limit, Some(90.0));
-        assert_eq!(parse("[share]").unwrap(), Rules { file: "/etc/x.toml".into(), ..Rules::default() });
+        assert_eq!(parse("[share]").unwrap(), Rules { folder: FOLDER.into(), file: "/etc/x.toml".into(), ..Rules::default() });
     }
 
     #[test]

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::files::{self, Found};
-use super::queue::Entry;
-use super::{Allocation, LeaseError, Queue, Rules};
+use super::{Allocation, LeaseError, Queue, Rules, files};
 use crate::host;
 
 /// A device that is locked without a ticket, such as by the rest of a run whose ticket was removed.
@@ -88,18 +86,11 @@ impl Share {
     /// # Errors
     /// [`LeaseError::Io`].
     pub fn queue(&self) -> Result<Queue, LeaseError> {
-        let living = |folder: PathBuf| -> Result<Vec<Entry>, LeaseError> {
-            let found = files::living(&folder).map_err(LeaseError::io("read", &folder))?;
-            Ok(found.into_iter().filter_map(entry).collect())
-        };
+        let living = |folder: PathBuf| files::living(&folder).map_err(LeaseError::io("read", &folder));
         // In this order: who gets devices is among the holders before leaving the queue, and is seen in one of them.
         let waiting = living(self.waiting_folder())?;
         Ok(Queue { held: living(self.granted_folder())?, waiting })
     }
-}
-
-fn entry(found: Found) -> Option<Entry> {
-    Some(Entry { allocation: Allocation::parse(&found.text)?, ticket: found.name, user: found.user })
 }
 
 /// As long as any that comes in its place, so that a new text covers the old one.

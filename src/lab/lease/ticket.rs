@@ -102,9 +102,11 @@ impl Ticket {
             granted_s: Some(now_s),
             ends_s: self.request.limit_s.map(|limit_s| now_s + limit_s),
         };
-        let (file, path) = self.share.ticket(&self.share.granted_folder(), &allocation)?;
+        let share = self.share.clone();
+        let (ticket, path) = share.ticket(&share.granted_folder(), &allocation)?;
         let _ = fs::remove_file(&self.path);
-        Ok(Lease::new(self.share.clone(), allocation, file, path, std::mem::take(&mut self.taken)))
+        let locks = std::mem::take(&mut self.taken);
+        Ok(Lease { share, allocation, ticket, path, locks, missed: Vec::new(), lost: Vec::new() })
     }
 }
 

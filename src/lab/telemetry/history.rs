@@ -26,19 +26,13 @@ pub struct DeviceHistory {
     points: VecDeque<Point>,
 }
 
-/// All devices seen, in the order in which they appeared.
-#[derive(Clone, Debug)]
-pub struct History {
-    /// Points kept a device.
-    capacity: usize,
-    devices: Vec<DeviceHistory>,
-}
+/// Points that are kept of a device: two minutes at two samples a second, with a little to spare.
+const KEPT: usize = 260;
 
-impl Default for History {
-    /// Two minutes at two samples a second, with a little to spare.
-    fn default() -> History {
-        History { capacity: 260, devices: Vec::new() }
-    }
+/// All devices seen, in the order in which they appeared.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    devices: Vec<DeviceHistory>,
 }
 
 impl History {
@@ -52,7 +46,7 @@ impl History {
         }
         for known in self.devices.iter_mut().filter(|known| known.host == sample.host) {
             let device = sample.devices.iter().find(|device| known.is(&sample.host, device));
-            if known.points.len() == self.capacity {
+            if known.points.len() == KEPT {
                 known.points.pop_front();
             }
             known.points.push_back(Point {
@@ -119,14 +113,16 @@ mod tests {
 
     #[test]
     fn rings_are_bounded_and_gaps_stay_gaps() {
-        let mut history = History { capacity: 3, ..History::default() };
-        for time in 0..5 {
-            history.push(&sample(f64::from(time), &[("GPU-a", Some(f64::from(time))), ("GPU-b", None)]));
+        let mut history = History::default();
+        for time in 0..KEPT + 2 {
+            let time = time as f64 - KEPT as f64 + 3.0;
+            history.push(&sample(time, &[("GPU-a", Some(time)), ("GPU-b", None)]));
         }
         history.push(&sample(5.0, &[("GPU-b", Some(50.0))]));
         assert_eq!(history.devices.len(), 2);
+        assert!(history.devices.iter().all(|device| device.points.len() == KEPT));
         let seen = |index: usize| -> Vec<Option<f64>> {
-            history.devices[index].points.iter().map(|point| point.utilization_percent).collect()
+            history.devices[index].points.iter().skip(KEPT - 3).map(|point| point.utilization_percent).collect()
         };
         assert_eq!(seen(0), [Some(3.0), Some(4.0), None], "a device that is gone leaves a gap");
         assert_eq!(seen(1), [None, None, Some(50.0)]);

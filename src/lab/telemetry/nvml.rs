@@ -31,6 +31,8 @@ const LIBRARIES: [&str; 2] = ["libnvidia-ml.so.1", "libnvidia-ml.so"];
 /// NVML keeps samples of the processes that used the GPU: the newest of this many seconds counts.
 const PROCESS_WINDOW_S: f64 = 1.5;
 const IDLE: &str = "no activity in the last second";
+/// Of a rank that says it is on a GPU, while NVML lists no process of its id there.
+const UNSEEN: &str = "NVML lists no process of this id: a container may number its processes differently";
 
 /// The driver and its GPUs, for `doctor`.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +120,11 @@ impl NvmlProbe {
         let mut devices = Vec::new();
         for (index, device) in self.devices() {
             match device {
-                Err(error) => devices.push(unopened(index as usize, &reason(&error))),
+                // A GPU that NVML counts but does not open.
+                Err(error) => {
+                    let (index, why) = (index as usize, reason(&error));
+                    devices.push(DeviceSample::silent(DeviceKind::Gpu, index, format!("GPU {index}: {why}"), &why));
+                }
                 Ok(device) => {
                     let slices = slices_of(&device);
                     let mut whole = self.sample_device(index as usize, &device, ranks);
@@ -139,21 +145,17 @@ impl NvmlProbe {
             |place: &RankPlace| devices.iter().flat_map(|device| &device.processes).any(|found| found.rank == Some(place.rank));
         let elsewhere: Vec<RankPlace> = ranks.iter().filter(|place| !is_placed(place)).cloned().collect();
         let cpu = self.cpu.sample(&elsewhere).devices;
-        let machine = cpu.first().map(|cpu| self.machine(cpu));
-        devices.extend(cpu.into_iter().filter(|_| !elsewhere.is_empty()));
-        let gpu_missing = devices.is_empty().then(|| "NVML lists no GPU any more".to_owned());
-        TelemetrySample { time_s: host::now_s(), host: self.host.clone(), devices, gpu_missing, machine }
-    }
-
-    fn machine(&self, cpu: &DeviceSample) -> Machine {
         let [driver, cuda] = self.versions.clone();
-        Machine {
+        let machine = cpu.first().map(|cpu| Machine {
             cpu_percent: cpu.utilization_percent.clone(),
             memory_used_bytes: cpu.memory_used_bytes.clone(),
             memory_total_bytes: cpu.memory_total_bytes.clone(),
             driver,
             cuda,
-        }
+        });
+        devices.extend(cpu.into_iter().filter(|_| !elsewhere.is_empty()));
+        let gpu_missing = devices.is_empty().then(|| "NVML lists no GPU any more".to_owned());
+        TelemetrySample { time_s: host::now_s(), host: self.host.clone(), devices, gpu_missing, machine }
     }
 
     fn sample_device(&mut self, index: usize, device: &Device<'static>, ranks: &[RankPlace]) -> DeviceSample {
@@ -162,7 +164,7 @@ impl NvmlProbe {
         let is_slice = device.mig_is_mig_device_handle().unwrap_or(false);
         let ways_to_gpus = self.ways_to_gpus(index, device, &uuid);
         let rates = |pick: fn(&Utilization) -> u32| {
-            let why = || is_mig(device).then(|| "NVML gives no utilisation in MIG mode".into());
+            let why = || (is_slice || is_cut(device)).then(|| "NVML gives no utilisation in MIG mode".into());
             read_or(device.utilization_rates().map(|rates| f64::from(pick(&rates))), why)
         };
         let memory_info = device.memory_info();
@@ -303,16 +305,15 @@ fn compute_mode_name(mode: ComputeMode) -> &'static str {
     }
 }
 
-fn is_mig(device: &Device) -> bool {
-    device.mig_is_mig_device_handle().unwrap_or(false) || device.mig_mode().is_ok_and(|mode| mode.current == 1)
+/// Whether MIG is on.
+fn is_cut(device: &Device) -> bool {
+    device.mig_mode().is_ok_and(|mode| mode.current == 1)
 }
 
 /// The MIG devices of a GPU; none where MIG is off.
 fn slices_of(device: &Device<'static>) -> Vec<Device<'static>> {
-    if !device.mig_mode().is_ok_and(|mode| mode.current == 1) {
-        return Vec::new();
-    }
-    (0..device.mig_device_count().unwrap_or(0)).filter_map(|index| device.mig_device_by_index(index).ok()).collect()
+    let count = if is_cut(device) { device.mig_device_count().unwrap_or(0) } else { 0 };
+    (0..count).filter_map(|index| device.mig_device_by_index(index).ok()).collect()
 }
 
 fn processes(device: &Device, uuid: &str, ranks: &[RankPlace]) -> Vec<DeviceProcess> {
@@ -321,9 +322,14 @@ fn processes(device: &Device, uuid: &str, ranks: &[RankPlace]) -> Vec<DeviceProc
     running.extend(device.running_graphics_processes().unwrap_or_default());
     running.sort_by_key(|found| found.pid);
     running.dedup_by_key(|found| found.pid);
+    let entry = |pid, rank, memory_bytes, utilization_percent| {
+        let (command, owner) = (process::command(pid), process::owner(pid));
+        DeviceProcess { pid, rank, command, owner, memory_bytes, utilization_percent }
+    };
     // In a container NVML may report other process ids than the ranks have: then the GPU that a rank named decides.
     let unseen = ranks.iter().filter(|place| place.is_on(uuid) && !running.iter().any(|found| found.pid == place.pid));
-    let unseen: Vec<DeviceProcess> = unseen.map(unseen_rank).collect();
+    let unseen = unseen.map(|place| entry(place.pid, Some(place.rank), Reading::missing(UNSEEN), Reading::missing(UNSEEN)));
+    let unseen: Vec<DeviceProcess> = unseen.collect();
     if running.is_empty() {
         return unseen;
     }
@@ -337,31 +343,15 @@ fn processes(device: &Device, uuid: &str, ranks: &[RankPlace]) -> Vec<DeviceProc
         Err(NvmlError::NotFound) => Reading::missing(IDLE),
         Err(error) => Reading::missing(reason(error)),
     };
-    let listed = running.into_iter().map(|found| DeviceProcess {
-        pid: found.pid,
-        rank: ranks.iter().find(|place| place.pid == found.pid).map(|place| place.rank),
-        command: process::command(found.pid),
-        owner: process::owner(found.pid),
-        memory_bytes: match found.used_gpu_memory {
+    let listed = running.into_iter().map(|found| {
+        let rank = ranks.iter().find(|place| place.pid == found.pid).map(|place| place.rank);
+        let memory = match found.used_gpu_memory {
             UsedGpuMemory::Used(bytes) => Reading::Value(bytes),
             UsedGpuMemory::Unavailable => Reading::missing("the driver does not say"),
-        },
-        utilization_percent: utilization(found.pid),
+        };
+        entry(found.pid, rank, memory, utilization(found.pid))
     });
     listed.chain(unseen).collect()
-}
-
-/// A rank that says it is on this GPU, while NVML lists no process of its id.
-fn unseen_rank(place: &RankPlace) -> DeviceProcess {
-    const WHY: &str = "NVML lists no process of this id: a container may number its processes differently";
-    DeviceProcess {
-        pid: place.pid,
-        rank: Some(place.rank),
-        command: process::command(place.pid),
-        owner: process::owner(place.pid),
-        memory_bytes: Reading::missing(WHY),
-        utilization_percent: Reading::missing(WHY),
-    }
 }
 
 /// Marks what programs do not see. A GPU is seen with any of its MIG devices, and those of a GPU that is seen as a whole with it.
@@ -373,9 +363,4 @@ fn hide(devices: &mut [DeviceSample], choice: &str) {
         device.hidden =
             !visible.iter().any(|place| ids[*place].1 == device.uuid && ids[*place].0 == device.index || is_part(place));
     }
-}
-
-/// A GPU that NVML counts but does not open.
-fn unopened(index: usize, why: &str) -> DeviceSample {
-    DeviceSample::silent(DeviceKind::Gpu, index, format!("GPU {index}: {why}"), why)
 }

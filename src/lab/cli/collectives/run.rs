@@ -78,7 +78,7 @@ fn request(args: &Args) -> Result<RunRequest, Usage> {
     let mut spec = args.flags.spec().map_err(Usage)?;
     let asks_for_all = args.flags.text("algorithm").is_some_and(Method::names_all);
     // `all` is every one that can run here, without a complaint about the others.
-    if asks_for_all && Machine::detect().gpus < resources.np {
+    if asks_for_all && Machine::detect().room.gpus < resources.np {
         spec.methods.retain(|name| name != Method::Nccl.name());
     }
     let algorithms: Vec<_> = spec.known_methods().filter_map(Method::algorithm).collect();

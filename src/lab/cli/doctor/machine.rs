@@ -81,7 +81,7 @@ pub(super) fn gpus() -> (usize, Check) {
         }
         Err(reason) if host::driver::nvidia().is_ok() => {
             let remedy = "runs may still use the GPU, but it cannot be watched; compare with what `nvidia-smi` says";
-            (Machine::detect().gpus, Check::warn("GPUs", reason, remedy))
+            (Machine::detect().room.gpus, Check::warn("GPUs", reason, remedy))
         }
         Err(reason) => {
             let found = format!("none: {reason}{}; ranks train on CPU cores", host::driver::hiding());

@@ -3,26 +3,48 @@
 //! Each family of programs has the shapes of its lines, with named groups for their figures (the fields of [`Logged`]). Any
 //! other line is read by the words that stand before its numbers, such as `loss=0.3`. What is not there is left out.
 
-mod family;
-mod line;
 mod name;
 mod number;
-mod percents;
 mod phrase;
 mod words;
 
-use regex::{Captures, Regex};
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use self::family::{FAMILIES, Family};
+use regex::{Captures, Regex};
+use serde::Deserialize;
+
 pub(super) use self::name::{Name, Scope, meaning, scope_of};
+pub(super) use self::number::Percents;
 use self::number::{compiled, figure};
-pub(super) use self::percents::Percents;
 use self::words::Words;
 use crate::domain::command::CommandSpec;
 use crate::domain::user_metrics::{FIGURES, Figure, Logged, PATTERN, WORDS};
 
 /// A longer line is not a line about training.
 const LONGEST: usize = 4096;
+
+/// A family of programs that print alike.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Family {
+    name: String,
+    /// The shapes of its lines: the first that fits a line reads it.
+    lines: Vec<String>,
+    /// Whether what a shape does not name may be looked for by its words.
+    has_words: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    family: Vec<Family>,
+}
+
+/// A line that two families could read belongs to the first one.
+// The file is part of the program, and tests read it.
+static TABLE: LazyLock<Table> =
+    LazyLock::new(|| toml::from_str(include_str!("../../../../assets/adapters.toml")).unwrap_or_default());
 
 /// Reads the lines of one run.
 #[derive(Debug)]
@@ -40,7 +62,7 @@ impl Adapter {
     /// # Errors
     /// A pattern that is not a regular expression, in one sentence.
     pub fn new(spec: &CommandSpec) -> Result<Adapter, String> {
-        let shapes = FAMILIES.iter().flat_map(|family| family.lines.iter().map(move |line| (family, line)));
+        let shapes = TABLE.family.iter().flat_map(|family| family.lines.iter().map(move |line| (family, line)));
         let shapes = shapes.map(|(family, line)| {
             let regex = compiled(line).map_err(|error| format!("{}: {error}", family.name))?;
             Ok((family, regex))
@@ -65,7 +87,7 @@ impl Adapter {
 
     /// What a line says, which a rank printed: first what the patterns of the run find, then what else is there.
     pub fn read(&self, line: &str) -> Vec<Logged> {
-        let line = line::as_seen(line);
+        let line = as_seen(line);
         let line = line.trim_end();
         if line.is_empty() || line.len() > LONGEST {
             return Vec::new();
@@ -103,6 +125,17 @@ impl Adapter {
         let scope = found.name("val").map(|_| Scope::Validation);
         Some(self.words.read(line, logged, scope, &self.percents))
     }
+}
+
+/// Escape sequences, and what a progress bar takes back.
+#[expect(clippy::unwrap_used, reason = "a constant, and a test uses it")]
+static ESCAPES: LazyLock<Regex> = LazyLock::new(|| Regex::new("\x1b\\[[0-9;?]*[A-Za-z]|\x1b\\][^\x07]*\x07|\x08").unwrap());
+
+/// What stays on a terminal: behind the last return of the carriage, without colours.
+fn as_seen(line: &str) -> Cow<'_, str> {
+    let is_drawn = |part: &&str| !part.trim_matches(['\x08', ' ']).is_empty();
+    let last = line.trim_end_matches(['\n', '\r']).rsplit('\r').find(is_drawn).unwrap_or("");
+    if last.contains(['\x1b', '\x08']) { ESCAPES.replace_all(last, "") } else { Cow::Borrowed(last) }
 }
 
 /// The named groups of a line as figures.

@@ -1,8 +1,11 @@
-//! How numbers in lines are found and read.
+//! How numbers in lines are found and read, and whether an accuracy without a sign is per cent.
 
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use regex::{Match, Regex, RegexBuilder};
+
+use crate::domain::user_metrics::Figure;
 
 /// Numbers as programs print them, with all that may belong to them: [`number`] says whether it does.
 pub(super) const NUMBER: &str =
@@ -70,4 +73,27 @@ pub(super) fn number(text: &str) -> Option<f64> {
     let is_whole = leads && separators.windows(2).all(|pair| pair[0] == pair[1]) && groups.all(|group| group.len() == 3);
     let digits: String = whole.chars().filter(|c| !is_mark(c)).collect();
     is_whole.then(|| format!("{digits}.{decimals}{exponent}").parse::<f64>().ok()).flatten().map(|value| value * factor)
+}
+
+/// What is known of the accuracies of one program: once it prints one above 1, all later ones are per cent.
+#[derive(Debug, Default)]
+pub struct Percents(AtomicBool);
+
+impl Percents {
+    /// A figure as it is kept: an accuracy as [`Percents::fraction`] has it, any other as it is.
+    pub fn told(&self, field: Figure, value: f64) -> Option<f64> {
+        if matches!(field.name, "accuracy" | "val_accuracy") { self.fraction(value, false) } else { Some(value) }
+    }
+
+    /// An accuracy from 0 to 1; `None` if it is out of range, or if it could be per cent and nothing says whether it is.
+    pub fn fraction(&self, value: f64, may_be_percent: bool) -> Option<f64> {
+        if value > 1.0 && value <= 100.0 {
+            self.0.store(true, Ordering::Relaxed);
+        }
+        match self.0.load(Ordering::Relaxed) {
+            _ if !(0.0..=100.0).contains(&value) => None,
+            true => Some(value / 100.0),
+            false => Some(value).filter(|value| !may_be_percent || *value == 0.0),
+        }
+    }
 }

@@ -104,7 +104,7 @@ fn every_family_reads_lines_of_its_own() {
     let adapter = adapter(&[]);
     let lines = include_str!("../../../../tests/data/outputs/lines.jsonl");
     let samples: Vec<Sample> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for family in FAMILIES.iter() {
+    for family in &TABLE.family {
         assert!(samples.iter().any(|sample| sample.by.as_deref() == Some(&*family.name)), "no line of {}", family.name);
     }
     // What a group is called is a figure, or it would be lost without a word.
@@ -161,4 +161,19 @@ fn hostile_lines_are_read_at_once() {
         }
     }
     assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_bar_that_was_drawn_many_times_is_what_was_drawn_last() {
+    assert_eq!(as_seen("\r 10%\r 20%\r"), " 20%");
+    assert_eq!(as_seen("\u{1b}[1m5/5\u{1b}[0m \u{1b}[32m━━\u{1b}[0m\x08\x08 x\n"), "5/5 ━━ x");
+    assert_eq!(as_seen(""), "");
+}
+
+#[test]
+fn an_accuracy_above_1_tells_of_those_behind_it() {
+    let percents = Percents::default();
+    assert_eq!([percents.fraction(0.98, false), percents.fraction(0.98, true)], [Some(0.98), None]);
+    assert_eq!([percents.fraction(93.5, true), percents.fraction(0.5, true)], [Some(0.935), Some(0.005)]);
+    assert_eq!([percents.fraction(101.0, false), percents.fraction(-1.0, false), percents.fraction(f64::NAN, false)], [None; 3]);
 }

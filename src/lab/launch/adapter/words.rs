@@ -5,8 +5,7 @@
 use regex::{Match, Regex};
 
 use super::name::{Name, Scope, meaning};
-use super::number::{compiled, figure};
-use super::percents::Percents;
+use super::number::{Percents, compiled, figure};
 use super::phrase::{Kind, Phrase, Piece, heading, label};
 use crate::domain::user_metrics::{Logged, WORDS};
 

@@ -9,7 +9,6 @@ use super::{FAILURE_GRACE, Launch};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::host::process::command;
-use crate::launch::endless::Busy;
 use crate::launch::slurm;
 use crate::launch::user_program::rank_number;
 use crate::process::{self, Process};
@@ -103,10 +102,10 @@ impl Launch {
     fn look_for_endless_line(&mut self, launcher: &Process, beneath: &[Process]) {
         let lines = self.writer.observations.lines;
         let ranks = || beneath.iter().filter_map(|process| Some((rank_number(process.pid)?, process.pid)));
-        let Some(Busy { process, written, seconds }) = self.state.endless.look(launcher, lines, ranks) else { return };
-        let (who, most) = match process {
-            Some(process) => (format!("rank {process}"), format!(" ({} so far)", units::bytes(written))),
-            None => ("a rank".to_owned(), String::new()),
+        let Some((seconds, most)) = self.state.endless.look(launcher, lines, ranks) else { return };
+        let (process, who, most) = match most {
+            Some((process, bytes)) => (process, format!("rank {process}"), format!(" ({} so far)", units::bytes(bytes))),
+            None => (0, "a rank".to_owned(), String::new()),
         };
         let words = format!(
             "{who} prints a line that does not end{most}: for {seconds} s {} has been busy with it and passed on no output of any rank. \
@@ -117,7 +116,7 @@ impl Launch {
             self.state.stuck = Some(format!("{words}. So the run was ended"));
             self.begin_end();
         } else if self.state.endless.is_news() {
-            self.warn(process.unwrap_or(0), &words);
+            self.warn(process, &words);
         }
     }
 }

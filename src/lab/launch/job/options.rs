@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::launch::discovery::Wish;
 use crate::launch::output::Tags;
 use crate::launch::runaway::RunawayLimits;
@@ -26,11 +28,10 @@ pub(in crate::launch) struct JobOptions {
     pub lock: LockIdentity,
     /// The ranks are ended as stuck when none has reported anything for this long; `None` for no limit.
     pub patience: Option<Duration>,
-    /// The ranks are ended when one has not reported after so many seconds.
-    pub start_timeout_s: Option<f64>,
-    /// The run is stopped after so many seconds, of which the launches before this one took `elapsed`.
-    pub time_limit_s: Option<f64>,
-    pub elapsed: Duration,
+    /// When every rank has to have reported, and after how many seconds: else the ranks are ended.
+    pub start: Option<(Instant, f64)>,
+    /// When the time limit of the run ends it, and that limit in seconds.
+    pub deadline: Option<(Instant, f64)>,
     /// Bits a second of the network that each rank gets for itself.
     pub link_bits: Option<u64>,
     /// Ends the job at a checkpoint when there are better hosts.

@@ -17,6 +17,8 @@ pub(super) struct JobState {
     /// When the job is to be ended because one rank reported a fatal error, or is gone.
     pub end_after_failure_at: Option<Instant>,
     pub end_after_vanishing_at: Option<Instant>,
+    /// The first epoch of this launch: what came before it took none of its time.
+    pub first_epoch: Option<usize>,
     /// Who used the cores up to the moment in which training began.
     pub began: Option<Load>,
     /// When SIGKILL follows; set once the ranks are being ended.

@@ -5,8 +5,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
-use super::lease::JobLease;
-use super::{FAILURE_GRACE, Launch};
+use super::{FAILURE_GRACE, JobOptions, Launch};
 use crate::domain::event::{CheckpointAction, Event, TopologyReport};
 use crate::domain::units;
 use crate::launch::discovery::Wish;
@@ -14,7 +13,8 @@ use crate::launch::fault::FAULT_REFUSED;
 use crate::launch::link_monitor::LinkMonitor;
 use crate::launch::verdict::Verdict;
 use crate::launch::work::Work;
-use crate::process;
+use crate::lease::Lease;
+use crate::{host, process};
 
 /// How long a rank may stay stopped before an elastic run gives it up.
 pub(super) const FROZEN: Duration = Duration::from_secs(8);
@@ -25,7 +25,7 @@ impl Launch {
         let observations = &self.writer.observations;
         // A pid is what a program printed: only one of this session is a rank.
         let is_ours = |pid: u32| process::look_up(pid).is_some_and(|found| found.session == std::process::id());
-        let ranks = observations.on(&self.host).filter(|(process, _)| !observations.has_finished(*process));
+        let ranks = observations.here().filter(|(process, _)| !observations.has_finished(*process));
         ranks.map(|(process, report)| (process, report.pid)).filter(|(_, pid)| is_ours(*pid)).collect()
     }
 
@@ -38,7 +38,7 @@ impl Launch {
         }
         let is_gone = |pid| process::look_up(pid).is_none_or(|found| found.zombie);
         let missed = |(process, report): &(usize, &TopologyReport)| !observations.has_finished(*process) && is_gone(report.pid);
-        let missing: Vec<usize> = observations.on(&self.host).filter(missed).map(|(process, _)| process).collect();
+        let missing: Vec<usize> = observations.here().filter(missed).map(|(process, _)| process).collect();
         // The first one stays the first when the others are ended behind it.
         let first = observations.vanished.filter(|process| missing.contains(process)).or(missing.first().copied());
         observations.vanished = first;
@@ -49,7 +49,7 @@ impl Launch {
 
     /// The time for every rank to report is over.
     pub(super) fn judge_start(&mut self) {
-        let Some((_, seconds)) = self.start.take() else { return };
+        let Some((_, seconds)) = self.options.start.take() else { return };
         let reported: Vec<usize> = self.writer.observations.introduced().map(|(process, _)| process).collect();
         let missing = (0..self.options.np).filter(|process| !reported.contains(process));
         let missing: Vec<String> = missing.map(|process| process.to_string()).collect();
@@ -132,8 +132,12 @@ impl Launch {
             own.is_inspected = true;
         }
         self.resize(process, event);
-        if let (0, Some(lease), Some(epochs)) = (process, &mut self.lease, self.options.limits.epochs) {
-            lease.heard(event, epochs);
+        // Those who wait for its devices are shown when it will end.
+        let JobOptions { lease, limits, .. } = &mut self.options;
+        if let (0, Event::Epoch(report), Some(lease), Some(epochs)) = (process, event, lease, limits.epochs) {
+            let first = *self.state.first_epoch.get_or_insert(report.epoch);
+            let (done, left) = (report.epoch.saturating_sub(first) + 1, epochs.saturating_sub(report.epoch));
+            lease.expect_end(host::now_s() + self.since.elapsed().as_secs_f64() / done as f64 * left as f64);
         }
     }
 
@@ -152,8 +156,11 @@ impl Launch {
 
     /// Once a second: its devices are still its own.
     pub(super) fn look_at_lease(&mut self) {
-        let said: Vec<String> = self.lease.iter_mut().flat_map(JobLease::look).collect();
-        said.iter().for_each(|line| self.say(line));
+        for device in self.options.lease.as_mut().map_or(Vec::new(), Lease::keep) {
+            self.say(&format!(
+                "the folder of this shared machine was cleaned, and another run has {device} as well now: both will be slow"
+            ));
+        }
     }
 
     /// The end may name it too.

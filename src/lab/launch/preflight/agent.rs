@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::launch::hosts::Host;
-use crate::launch::parameters::{self, Parameter};
+use crate::launch::parameters::in_files;
 use crate::launch::{Flavour, setup};
 
 /// Variables, then parameters, that name the agent or words for it, in the order in which the launcher looks.
@@ -22,9 +22,9 @@ const MPICH: Names = (&["HYDRA_LAUNCHER_EXEC"], &[]);
 
 /// The value that the user has set for one of these names, as this launcher would find it.
 fn given((variables, names): Names, flavour: Flavour) -> Option<String> {
-    let is_it = |parameter: &Parameter| names.contains(&parameter.name.as_str());
-    let found = parameters::variable(variables).or_else(|| parameters::in_files(flavour).into_iter().find(is_it));
-    found.map(|parameter| parameter.value)
+    let set = variables.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
+    let in_files = || in_files(flavour).into_iter().find(|parameter| names.contains(&parameter.name.as_str()));
+    set.or_else(|| Some(in_files()?.value))
 }
 
 /// `ssh`, or a program that is called as it is: with a host, then a command for the host's shell.

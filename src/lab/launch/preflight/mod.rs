@@ -19,7 +19,6 @@ use crate::host;
 use crate::runs::RunRecord;
 use agent::Agent;
 pub use finding::{Finding, Needs, Weight};
-use probe::Question;
 
 /// Hosts that are asked at a time: each takes a process and a thread of this host.
 const AT_ONCE: usize = 32;
@@ -37,8 +36,8 @@ pub fn look_at(hosts: &[Host], needs: &Needs, flavour: Flavour) -> std::io::Resu
     let folder = tempfile::Builder::new().prefix(".hosts-").tempdir_in(needs.folder)?;
     let token = host::secret()?;
     std::fs::write(folder.path().join("token"), &token)?;
-    let question = Question { program: needs.program, starts: needs.may_start, folder: folder.path() };
-    let own = probe::ask(&mut question.here("here"))
+    let question = |file: &str| probe::question(needs.program, needs.may_start, folder.path(), file);
+    let own = probe::ask(&mut probe::here(question("here")))
         .map_err(|error| std::io::Error::other(format!("this host does not answer a shell of its own: {error:?}")))?;
 
     let agent = Agent::find(flavour);
@@ -48,7 +47,7 @@ pub fn look_at(hosts: &[Host], needs: &Needs, flavour: Flavour) -> std::io::Resu
         }
         let refused = |(cause, remedy): &(String, String)| (Weight::Bad, cause.clone(), remedy.clone());
         let agent = agent.as_ref().map_err(|why| Finding::new(&host.name, "reach", Err(refused(why))))?;
-        let mut command = agent.command(host, &question.line(&format!("host-{at}")));
+        let mut command = agent.command(host, &probe::line(question(&format!("host-{at}"))));
         probe::ask(&mut command).map_err(|why| judge::unheard(&host.name, agent, &why))
     };
     let (waiting, heard) = (Mutex::new(hosts.iter().enumerate()), Mutex::new(BTreeMap::new()));

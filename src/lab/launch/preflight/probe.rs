@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::domain::printable;
 use crate::host;
-use crate::launch::command_line::quoted;
 use crate::launch::libraries;
+use crate::launch::mpirun::quoted;
 use crate::process::probe_command::{self, Answer, NoAnswer};
 
 /// Before each line of an answer.
@@ -35,15 +35,6 @@ const SCRIPT: &str = concat!(
     r#"if command -v ip > /dev/null; then ip -o -4 addr show up | while read -r n i f a r; do say net "$i $a"; done; "#,
     r#"else for i in $(ifconfig -l 2> /dev/null || ls /sys/class/net); do say net "$i"; done; fi; say end ok"#,
 );
-
-/// The question that every host gets.
-pub(super) struct Question<'a> {
-    pub program: &'a Path,
-    /// Whether the program may be started to test it: a program that a learner is still writing may do anything.
-    pub starts: bool,
-    /// With the file `token` in it.
-    pub folder: &'a Path,
-}
 
 /// The program of the ranks on a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,24 +73,23 @@ pub(super) enum Unheard {
     Garbled,
 }
 
-impl Question<'_> {
-    /// The line for a host's shell. `file` is this host's own, in the folder.
-    pub fn line(&self, file: &str) -> String {
-        let words = self.words(file).map(|word| quoted(&word));
-        format!("sh -c '{SCRIPT}' hvd-lab {}", words.join(" "))
-    }
+/// What a host is asked about: the program, which is started as well if it may be, and the folder with the file `token` in it. `file` is
+/// this host's own there.
+pub(super) fn question(program: &Path, may_start: bool, folder: &Path, file: &str) -> [String; 4] {
+    let start = if may_start { "start" } else { "look" };
+    [program.display().to_string(), folder.display().to_string(), file.to_owned(), start.to_owned()]
+}
 
-    /// The same for this host, without a shell to pass it on.
-    pub fn here(&self, file: &str) -> Command {
-        let mut command = libraries::command(Path::new("sh"));
-        command.args(["-c", SCRIPT, "hvd-lab"]).args(self.words(file));
-        command
-    }
+/// The line for a host's shell.
+pub(super) fn line(question: [String; 4]) -> String {
+    format!("sh -c '{SCRIPT}' hvd-lab {}", question.map(|word| quoted(&word)).join(" "))
+}
 
-    fn words(&self, file: &str) -> [String; 4] {
-        let start = if self.starts { "start" } else { "look" };
-        [self.program.display().to_string(), self.folder.display().to_string(), file.to_owned(), start.to_owned()]
-    }
+/// The same for this host, without a shell to pass it on.
+pub(super) fn here(question: [String; 4]) -> Command {
+    let mut command = libraries::command(Path::new("sh"));
+    command.args(["-c", SCRIPT, "hvd-lab"]).args(question);
+    command
 }
 
 /// Ask, and read the answer.
@@ -183,15 +173,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("token"), "a-token").unwrap();
         let shell = Path::new("/bin/sh");
-        let question = Question { program: shell, starts: false, folder: folder.path() };
-        let seen = ask(&mut question.here("h0")).unwrap();
+        let question = |file| question(shell, false, folder.path(), file);
+        let seen = ask(&mut here(question("h0"))).unwrap();
         assert!(matches!(&seen.program, Program::There(Some(hash)) if hash.len() == 64), "{seen:?}");
         assert_eq!((seen.token.as_str(), seen.write.as_str(), seen.started.clone()), ("a-token", "", None));
         assert!(seen.cores.is_some_and(|cores| cores > 0) && seen.clock_ahead_s.abs() < 1.5, "{seen:?}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "its file is gone again");
         // As an agent passes it on: one word for a shell.
         let mut shell_says = Command::new("sh");
-        let again = ask(shell_says.arg("-c").arg(question.line("h1"))).unwrap();
+        let again = ask(shell_says.arg("-c").arg(line(question("h1")))).unwrap();
         assert_eq!((again.program, again.interfaces), (seen.program, seen.interfaces));
     }
 
@@ -200,10 +190,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("closed"), "").unwrap();
-        let ask_for = |program: &Path, at: &Path| {
-            let question = Question { program, starts: true, folder: at };
-            ask(&mut question.here("h0")).unwrap()
-        };
+        let ask_for = |program: &Path, at: &Path| ask(&mut here(question(program, true, at, "h0"))).unwrap();
         assert_eq!(ask_for(&path("nothing"), folder.path()).program, Program::Missing);
         assert_eq!(ask_for(&path("closed"), folder.path()).program, Program::Closed);
         std::fs::write(path("broken"), "#!/bin/sh\necho no libtorch >&2\necho more\nexit 3\n").unwrap();

@@ -12,8 +12,8 @@ mod table;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::command_line::quoted;
-use super::output::Line;
+use super::mpirun::quoted;
+use super::piece::Line;
 use super::{CommandLine, LaunchError};
 use crate::domain::job::Resources;
 use crate::domain::units;

@@ -2,11 +2,11 @@
 //! batch job was killed.
 
 use std::sync::OnceLock;
-use std::time::Instant;
 
 use anyhow::Context;
 use nix::sys::signal::Signal;
 use tokio::signal::unix::Signal as Signals;
+use tokio::time::Instant;
 
 use super::{Supervisor, gone};
 use crate::domain::bounds::MAX_VERSIONS;
@@ -17,7 +17,7 @@ use crate::domain::units;
 use crate::host;
 use crate::launch::discovery;
 use crate::launch::elastic::Elastic;
-use crate::launch::job::{self, JobOptions, Launch};
+use crate::launch::job::{self, JobOptions, Launch, limit_from};
 use crate::launch::leased;
 use crate::launch::no_progress::PATIENCE;
 use crate::launch::observations::Observations;
@@ -74,7 +74,7 @@ impl Supervisor {
                     // It may start ranks itself.
                     "starting the program".to_owned()
                 } else if self.record.knows_np() {
-                    elastic.starting()
+                    format!("starting {}", units::counted(elastic.now.np, "rank"))
                 } else {
                     "starting the ranks".to_owned()
                 }
@@ -230,9 +230,9 @@ impl Supervisor {
             lease,
             lock: self.lock.clone(),
             patience: is_own.then_some(PATIENCE),
-            start_timeout_s: spec.resources.start_patience_s(),
-            time_limit_s: leased::time_limit(spec)?,
-            elapsed: elastic.began.elapsed(),
+            start: spec.resources.start_patience_s().and_then(|limit_s| limit_from(Instant::now(), limit_s)),
+            // The launches before this one have had a part of its time.
+            deadline: leased::time_limit(spec)?.and_then(|limit_s| limit_from(elastic.began, limit_s)),
             link_bits: spec.link_bits(),
             wish: elastic.wish(),
             is_elastic: spec.resources.min_np.is_some(),
@@ -250,7 +250,7 @@ impl Supervisor {
             })
             .await;
         self.remember(&end);
-        Ok((end, job.take_lease()))
+        Ok((end, job.options.lease))
     }
 
     /// Record what is known after an attempt has ended.

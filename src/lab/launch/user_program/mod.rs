@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::adapter::Adapter;
-use super::output::Line;
+use super::piece::Line;
 use crate::domain::command::CommandSpec;
 use crate::domain::event::TopologyReport;
 use crate::domain::job::RunSpec;
@@ -127,17 +127,17 @@ impl OwnProgram {
     /// Once a second: what is new in its TensorBoard files.
     pub fn read_files(&mut self, take: &mut dyn FnMut(Logged)) {
         if let Some(board) = &mut self.tensorboard {
-            board.look(LOOK, take);
+            board.look(Some(LOOK), take);
         }
     }
 
     /// What its files tell that nobody has read yet. Returns what is to be said if not all of it was read.
     pub fn finish(&mut self, take: &mut dyn FnMut(Logged)) -> Option<String> {
         let board = self.tensorboard.as_mut()?;
-        if board.look(LAST_LOOK, take) <= LITTLE {
+        if board.look(Some(LAST_LOOK), take) <= LITTLE {
             return None;
         }
-        let (left_out, seconds) = (units::bytes(board.look_at_ends(take)), LAST_LOOK.as_secs());
+        let (left_out, seconds) = (units::bytes(board.look(None, take)), LAST_LOOK.as_secs());
         Some(format!(
             "hvd-lab: the program's TensorBoard files are so large that {left_out} before their ends were not read: it would take more than {seconds} s"
         ))

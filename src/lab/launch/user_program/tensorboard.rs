@@ -41,18 +41,9 @@ impl TensorBoard {
         TensorBoard { folder: folder.to_owned(), read, percents: Percents::default() }
     }
 
-    /// What was written since the last look, in the order of steps within each file, as far as it can be read in about so long.
-    /// Returns the bytes that are left.
-    pub fn look(&mut self, patience: Duration, take: &mut dyn FnMut(Logged)) -> u64 {
-        self.read_on(patience, None, take)
-    }
-
-    /// The end of each file alone. Returns the bytes that were left out before.
-    pub fn look_at_ends(&mut self, take: &mut dyn FnMut(Logged)) -> u64 {
-        self.read_on(Duration::MAX, Some(END), take)
-    }
-
-    fn read_on(&mut self, patience: Duration, last: Option<u64>, take: &mut dyn FnMut(Logged)) -> u64 {
+    /// What was written since the last look, in the order of steps within each file, as far as it can be read in about `patience`; with
+    /// `None` the end of each file alone. Returns the bytes that are left, or that were left out before the ends.
+    pub fn look(&mut self, patience: Option<Duration>, take: &mut dyn FnMut(Logged)) -> u64 {
         let (begin, mut left) = (Instant::now(), 0);
         for file in files(&self.folder) {
             let Some(from) = *self.read.entry(file.clone()).or_insert(Some(0)) else { continue };
@@ -60,15 +51,15 @@ impl TensorBoard {
             // One that cannot be read now may be at the next look.
             let Ok(mut reader) = Reader::open(&file, from) else { continue };
             let mut steps = Steps { file: within, open: VecDeque::new(), tags: HashMap::new(), percents: &self.percents };
-            if let Some(last) = last {
+            if patience.is_none() {
                 let before = reader.left();
-                while reader.left() > last && reader.piece(|_| {}) {}
+                while reader.left() > END && reader.piece(|_| {}) {}
                 left += before - reader.left();
             }
             // Each file is read on a little, however many there are.
-            while reader.piece(|record| steps.read(record, take)) && begin.elapsed() < patience {}
+            while reader.piece(|record| steps.read(record, take)) && patience.is_none_or(|patience| begin.elapsed() < patience) {}
             steps.open.drain(..).for_each(|(.., logged)| take(logged));
-            left += if last.is_none() { reader.left() } else { 0 };
+            left += patience.map_or(0, |_| reader.left());
             self.read.insert(file, reader.at);
         }
         left
@@ -242,7 +233,7 @@ mod tests {
     /// All that is new.
     fn look(board: &mut TensorBoard) -> Vec<Logged> {
         let mut logged = Vec::new();
-        assert_eq!(board.look(Duration::from_secs(60), &mut |of| logged.push(of)), 0, "nothing is left");
+        assert_eq!(board.look(Some(Duration::from_secs(60)), &mut |of| logged.push(of)), 0, "nothing is left");
         logged
     }
 
@@ -260,7 +251,7 @@ mod tests {
         for end in [5, whole.len() - 3] {
             fs::write(&file, &whole[..end]).unwrap();
             let mut seen = Vec::new();
-            let left = board.look(Duration::from_secs(60), &mut |of| seen.push(of));
+            let left = board.look(Some(Duration::from_secs(60)), &mut |of| seen.push(of));
             assert_eq!((seen.len(), left > 0), (usize::from(end > 5), true), "{seen:?}");
         }
         fs::write(&file, [whole, event(3, "accuracy", 50.0), event(3, "loss scale", 7.0)].concat()).unwrap();
@@ -301,7 +292,7 @@ mod tests {
         let steps = |logged: Vec<Logged>| logged.into_iter().filter_map(|of| of.step).collect::<Vec<_>>();
         fs::write(&file, &bytes[..4 << 20]).unwrap();
         let mut seen = Vec::new();
-        assert!(board.look(Duration::from_secs(60), &mut |of| seen.push(of)) > 0);
+        assert!(board.look(Some(Duration::from_secs(60)), &mut |of| seen.push(of)) > 0);
         assert_eq!(steps(seen), [1.0]);
         fs::write(&file, bytes).unwrap();
         assert_eq!(steps(look(&mut board)), [2.0, 3.0]);
@@ -314,7 +305,7 @@ mod tests {
         let bytes: Vec<u8> = (0..40_000).flat_map(|step| event(step, "loss", 0.5)).collect();
         fs::write(folder.path().join("events.out.tfevents.1.x"), &bytes).unwrap();
         let (mut seen, mut looks) = (Vec::new(), 0);
-        while board.look(Duration::ZERO, &mut |of| seen.push(of.step.unwrap())) > 0 {
+        while board.look(Some(Duration::ZERO), &mut |of| seen.push(of.step.unwrap())) > 0 {
             looks += 1;
         }
         assert!(looks >= bytes.len() / PIECE - 1 && looks > 3, "a piece at a time: {looks}");
@@ -328,7 +319,7 @@ mod tests {
         let bytes: Vec<u8> = (0..60_000).flat_map(|step| event(step, "loss", 0.5)).collect();
         fs::write(folder.path().join("events.out.tfevents.1.x"), &bytes).unwrap();
         let mut seen = Vec::new();
-        let left_out = board.look_at_ends(&mut |of| seen.push(of.step.unwrap()));
+        let left_out = board.look(None, &mut |of| seen.push(of.step.unwrap()));
         assert_eq!((seen.last(), seen.is_sorted()), (Some(&59_999.0), true));
         assert!(left_out > 1 << 20 && seen.len() > 10_000 && seen.len() < 30_000, "{left_out}, {}", seen.len());
     }

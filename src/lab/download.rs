@@ -1,4 +1,5 @@
-//! Downloads the official files into the cache: resumed by Range, checked by SHA-256, unpacked when whole.
+//! Finds the images as [`locate`] does, and downloads the real ones into the cache where they are missing and wanted: resumed by Range,
+//! checked by SHA-256, unpacked when whole.
 //!
 //! Never leaves a file under its final name that is not the published one, and never loses bytes that it has.
 
@@ -7,7 +8,11 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::dataset::{Collection, DatasetError, OfficialFile, is_offline, keep, official_at, part_path, sha256_of};
+use crate::dataset::{
+    Collection, DatasetError, Located, OfficialFile, cache_dir, collection, drawn, is_demanded, is_offline, keep, locate,
+    official_at, official_in, part_path, sha256_of,
+};
+use crate::domain::training::DataSource;
 use crate::host::{file_limit, files, owners};
 
 /// A dead network or a proxy that swallows packets must not hold up a first run for long.
@@ -36,6 +41,30 @@ pub struct Fetcher {
     /// Folders on the web, tried in turn.
     pub addresses: Vec<String>,
     pub files: Vec<OfficialFile>,
+}
+
+/// Like [`locate`], but fetches the real files into the cache where they are missing and wanted; without a network the
+/// generator stands in, and the note says why. Blocks while it downloads.
+///
+/// # Errors
+/// As [`locate`]; and a failed download, where the real files were asked for by name.
+pub fn prepare(
+    choice: DataSource,
+    data_dir: Option<&Path>,
+    offline: bool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Located, DatasetError> {
+    let (demanded, collection) = (is_demanded(&choice), collection(&choice));
+    let located = locate(choice, data_dir, offline)?;
+    if !located.fetchable {
+        return Ok(located);
+    }
+    let cache = cache_dir()?;
+    match Fetcher::official(collection).fetch(&collection.folder_in(&cache), progress) {
+        Ok(()) => Ok(official_in(collection, &cache)),
+        Err(error) if demanded => Err(error),
+        Err(error) => Ok(drawn(collection, Some(format!("{} could not be fetched: {error}", collection.name)))),
+    }
 }
 
 /// Downloads what the cache lacks of a collection from the official addresses.
@@ -104,7 +133,8 @@ impl Fetcher {
         let part = part_path(cache, file);
         let mut setbacks: Vec<String> = Vec::new();
         for address in &self.addresses {
-            let host = host_of(address);
+            let rest = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
+            let host = rest.split('/').next().unwrap_or(rest);
             let agent = agent(host);
             for _ in 0..ATTEMPTS {
                 let before = length(&part);
@@ -228,9 +258,4 @@ fn lock(file: File, progress: &mut dyn FnMut(Progress)) -> Option<File> {
 
 fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map(|meta| meta.len()).unwrap_or(0)
-}
-
-fn host_of(address: &str) -> &str {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    rest.split('/').next().unwrap_or(rest)
 }
