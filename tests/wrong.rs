@@ -12,7 +12,7 @@ use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use corpus::{VARIABLE, Wrong, build, changes, corpus, photos};
-use hvd_lab_terminal::course::{Evidence, Outcome, PhotoEvidence, Verdict, check_all, check_changes, check_photos};
+use hvd_lab_terminal::course::{Evidence, Outcome, Verdict, check_all, check_changes, check_photos};
 use hvd_lab_terminal::domain::run::RunState;
 use hvd_lab_terminal::domain::step::Step;
 use hvd_lab_terminal::exercise::{FOUR_CHANGES, NVCNN, Program};
@@ -177,7 +177,7 @@ impl Class {
         let output = self.lab(program, &RUN_PHOTOS.split_whitespace().collect::<Vec<_>>());
         let store = self.lab.store();
         let record = store.record(run).unwrap_or_else(|error| panic!("{program}: {error}: {}", stderr(&output)));
-        let verdicts = check_photos(&PhotoEvidence::of_photos(&store.folder(run), &record).unwrap());
+        let verdicts = check_photos(&Evidence::read(&store.folder(run), &record, record.request.spec.nvcnn()).unwrap());
         let status = store.status(run).unwrap();
         self.lab.assert_nothing_left(self.runs);
         let (state, message, logs) = (status.state, status.message, String::new());

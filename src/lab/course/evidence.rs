@@ -40,22 +40,16 @@ impl Evidence {
     }
 }
 
-impl PhotoEvidence {
-    /// Everything in the folder of a training on photos so far.
-    ///
-    /// # Errors
-    /// [`StoreError::NoTraining`]: it is another kind of run.
-    pub fn of_photos(folder: &RunFolder, record: &RunRecord) -> Result<PhotoEvidence, StoreError> {
-        Evidence::read(folder, record, record.request.spec.nvcnn())
-    }
-}
-
 impl<W: Clone> Evidence<W> {
     pub fn new(spec: Job<W>) -> Evidence<W> {
         Evidence { spec, history: History::new(Keep::Everything), np_of_attempts: Vec::new(), printed: None }
     }
 
-    fn read(folder: &RunFolder, record: &RunRecord, workload: Option<&W>) -> Result<Evidence<W>, StoreError> {
+    /// Everything in the folder of a run so far.
+    ///
+    /// # Errors
+    /// [`StoreError::NoTraining`]: it is another kind of run, and has no such workload.
+    pub fn read(folder: &RunFolder, record: &RunRecord, workload: Option<&W>) -> Result<Evidence<W>, StoreError> {
         let none = || StoreError::NoTraining { id: record.id, workload: record.request.spec.workload.title() };
         let workload = workload.ok_or_else(none)?.clone();
         // Of several attempts, the last one says how many ranks there are.

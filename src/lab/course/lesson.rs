@@ -75,7 +75,6 @@ struct FrontMatter {
     title: Spanned<String>,
     step: Option<Spanned<usize>>,
     summary: Spanned<String>,
-    #[serde(default)]
     hints: Option<Spanned<Vec<String>>>,
     question: Option<FrontQuestion>,
     #[serde(default)]
@@ -106,8 +105,8 @@ enum Kind {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FrontRun {
-    before: Spanned<StepSet>,
-    after: Spanned<StepSet>,
+    before: StepSet,
+    after: StepSet,
     np: Spanned<usize>,
     epochs: Spanned<usize>,
 }
@@ -299,8 +298,7 @@ impl FrontRun {
                 return Err((number.span(), format!("{name} {} is not in 1 to 1000", number.get_ref())));
             }
         }
-        let [before, after] = [self.before.into_inner(), self.after.into_inner()];
-        Ok(GuidedRun { before, after, np: self.np.into_inner(), epochs: self.epochs.into_inner() })
+        Ok(GuidedRun { before: self.before, after: self.after, np: self.np.into_inner(), epochs: self.epochs.into_inner() })
     }
 }
 

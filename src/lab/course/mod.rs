@@ -26,10 +26,13 @@ mod written;
 
 pub use crate::domain::history::{Attempt, Process, Test};
 pub use catalog::{Catalog, CatalogError, LESSONS_VARIABLE};
-pub use check::{Claim, Outcome, Verdict, check, check_all, check_changes, check_collectives, check_photos};
+pub use check::{
+    Claim, Finding, Outcome, Verdict, check, check_all, check_changes, check_collectives, check_photos, concluded, failed,
+    numbered, unclear,
+};
 pub use class::{Class, Failing, STUCK_S, Standing, State};
 pub use contrast::{Contrast, Fact, contrast};
-pub use evidence::{Evidence, PhotoEvidence};
+pub use evidence::Evidence;
 pub use fold::{fold, has_folds};
 pub use judge::{Judged, conclude, credit, judge};
 pub use lesson::{GuidedRun, Lesson, LessonError, Link};

@@ -18,13 +18,10 @@ pub struct Practised {
     /// Runs of the learner's program.
     pub attempts: usize,
     /// Time of the last attempt, in Unix seconds.
-    #[serde(default)]
     pub time_s: Option<f64>,
     /// Time of the first attempt that passed, in Unix seconds.
-    #[serde(default)]
     pub passed_s: Option<f64>,
     /// The message of the last attempt that failed.
-    #[serde(default)]
     pub said: Option<String>,
 }
 
@@ -71,7 +68,6 @@ pub struct CheckedRun {
     pub failed: usize,
     pub unclear: usize,
     /// The first check that failed, with what it found.
-    #[serde(default)]
     pub said: Option<String>,
 }
 

@@ -45,7 +45,6 @@ pub struct Turn {
     pub name: String,
     pub spec: TrainingJob,
     /// Once it has begun.
-    #[serde(default)]
     pub run: Option<RunId>,
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::built::{Built, CompileError};
-use super::folder::{ExerciseError, Folder};
+use super::folder::{ExerciseError, Folder, write_changed};
 use super::language::Language;
 use super::program::Program;
 use super::programs::{PROGRAMS, TEN_STEPS};
@@ -87,19 +87,14 @@ fn write_package(folder: &Folder, source: &Path) -> Result<(), ExerciseError> {
     };
     let root = if is_linked(folder, source) { Path::new("") } else { source };
     let files = [("Cargo.toml", manifest(&read("Cargo.toml")?, folder, root)), ("build.rs", BUILD_SCRIPT.to_owned())];
-    let mut is_as_before = true;
+    let mut has_changed = false;
     for (name, text) in files {
-        let path = folder.path().join(name);
-        if fs::read_to_string(&path).is_ok_and(|old| old == text) {
-            continue;
-        }
-        files::write(&path, text.as_bytes()).map_err(ExerciseError::io("write", &path))?;
-        is_as_before = false;
+        has_changed |= write_changed(&folder.path().join(name), text.as_bytes())?;
     }
     // The same versions of all dependencies; cargo removes those that the exercise does not need.
     let lock = folder.path().join("Cargo.lock");
     let newer = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
-    if !is_as_before || newer(&lock) < newer(&source.join("Cargo.lock")) {
+    if has_changed || newer(&lock) < newer(&source.join("Cargo.lock")) {
         files::write(&lock, read("Cargo.lock")?.as_bytes()).map_err(ExerciseError::io("write", &lock))?;
     }
     Ok(())

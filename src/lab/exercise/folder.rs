@@ -14,7 +14,7 @@ use crate::host::installation::PYTHON_MODULE;
 use crate::host::{access, files, read};
 use crate::runs::remedy;
 
-/// Largest size of a learner's program.
+/// Largest size of a learner's program, and of a file beside it that is compared before it is written.
 const MOST_BYTES: u64 = 16 << 20;
 /// Name of the file with the chosen language, and its largest size.
 const LANGUAGE_FILE: &str = "language";
@@ -77,6 +77,17 @@ impl ExerciseError {
         let path = path.to_owned();
         move |cause| ExerciseError::Io { what, path, cause }
     }
+}
+
+/// Writes a file, and its folder, unless it is there as it should be: ranks of another run may be reading it. Whether it was written.
+pub(super) fn write_changed(path: &Path, bytes: &[u8]) -> Result<bool, ExerciseError> {
+    if let Some(folder) = path.parent() {
+        access::make_folder(folder).map_err(ExerciseError::io("make", folder))?;
+    }
+    if read::small_file(path, MOST_BYTES).is_ok_and(|old| old == bytes) {
+        return Ok(false);
+    }
+    files::write(path, bytes).map(|()| true).map_err(ExerciseError::io("write", path))
 }
 
 impl Folder {
@@ -215,10 +226,7 @@ impl Language {
     /// # Errors
     /// A folder that cannot be written.
     pub fn choose(self, home: &Path) -> Result<(), ExerciseError> {
-        let folder = home.join("exercise");
-        let path = folder.join(LANGUAGE_FILE);
-        access::make_folder(&folder).map_err(ExerciseError::io("make", &folder))?;
-        files::write(&path, format!("{}\n", self.name()).as_bytes()).map_err(ExerciseError::io("write", &path))
+        write_changed(&home.join("exercise").join(LANGUAGE_FILE), format!("{}\n", self.name()).as_bytes()).map(drop)
     }
 }
 

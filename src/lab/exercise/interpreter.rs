@@ -15,16 +15,12 @@ pub(super) fn interpreter() -> OsString {
     std::env::var_os(PYTHON_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| "python3".into())
 }
 
-/// The native module of the package.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Module {
-    There(PathBuf),
-    /// Where it was looked for.
-    Missing(PathBuf),
-}
-
-/// HVD_LAB_PYTHON_MODULE, else with the libraries of an installed lab, else beside hvd-train, else beside this program.
-pub fn find_module() -> Module {
+/// The native module of the package: where HVD_LAB_PYTHON_MODULE says, else with the libraries of an installed lab, else beside
+/// hvd-train, else beside this program.
+///
+/// # Errors
+/// It is not there: the path where it was looked for.
+pub fn find_module() -> Result<PathBuf, PathBuf> {
     let named = std::env::var_os(MODULE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
     let beside = || {
         if let Some(installation) = Installation::here() {
@@ -36,12 +32,12 @@ pub fn find_module() -> Module {
     let path = named.unwrap_or_else(beside);
     // An absolute path, because ranks work in another folder.
     let path = std::path::absolute(&path).unwrap_or(path);
-    if path.is_file() { Module::There(path) } else { Module::Missing(path) }
+    if path.is_file() { Ok(path) } else { Err(path) }
 }
 
 /// Whether a program in Python can probably be run here. It starts nothing to find out.
 pub(super) fn is_there() -> bool {
-    matches!(find_module(), Module::There(_)) && on_path(&interpreter()).is_some()
+    find_module().is_ok() && on_path(&interpreter()).is_some()
 }
 
 /// The absolute path of a program that is given by its name or its path.

@@ -31,7 +31,7 @@ pub use compared::Compared;
 pub use conditions::Condition;
 pub use diff::Diff;
 pub use folder::{ExerciseError, Folder};
-pub use interpreter::{Module, find_module};
+pub use interpreter::find_module;
 pub use language::Language;
 pub use page::{Piece, Role, Row, TWO_COLUMNS, rows};
 pub use places::proofread;

@@ -13,17 +13,14 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::built::{Built, CompileError};
-use super::folder::{ExerciseError, Folder};
-use super::interpreter::{MODULE_VARIABLE, Module, find_module, interpreter, on_path};
+use super::folder::{ExerciseError, Folder, write_changed};
+use super::interpreter::{MODULE_VARIABLE, find_module, interpreter, on_path};
 use super::program::Program;
-use crate::host::{access, files, read};
 use crate::launch;
 use crate::process::probe_command::ask;
 
 /// Time for Python to read one file.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// No file of the package is longer.
-const MOST_BYTES: u64 = 1 << 20;
 
 /// Name and text of every file of the package `hvd_lab`, written by build.rs.
 const PACKAGE: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/python.rs"));
@@ -66,22 +63,20 @@ pub(super) fn prepare(folder: &Folder, of: &Program, text: &str) -> Result<Built
     if let Some(built) = nothing_to_run(of, text, "hvd_lab") {
         return Ok(built);
     }
-    let module = match find_module() {
-        Module::There(path) => path,
-        Module::Missing(_) if launch::is_being_built() => return Err(ExerciseError::ModuleBeingBuilt),
-        Module::Missing(path) => return Err(ExerciseError::NoModule { path }),
-    };
+    let missing =
+        |path| if launch::is_being_built() { ExerciseError::ModuleBeingBuilt } else { ExerciseError::NoModule { path } };
+    let module = find_module().map_err(missing)?;
     let real = match read_by_python(folder, of, text)? {
         Ok(python) => python,
         Err(built) => return Ok(built),
     };
     let beside = folder.path().join("python");
-    write(&beside.join(FIRST.0), FIRST.1.as_bytes())?;
+    write_changed(&beside.join(FIRST.0), FIRST.1.as_bytes())?;
     for (name, text) in PACKAGE {
-        write(&beside.join("hvd_lab").join(name), text.as_bytes())?;
+        write_changed(&beside.join("hvd_lab").join(name), text.as_bytes())?;
     }
     let starter = beside.join(format!("run_{}", of.file.trim_end_matches(".py")));
-    write(&starter, &script(&real, &module, &beside, &folder.program()))?;
+    write_changed(&starter, &script(&real, &module, &beside, &folder.program()))?;
     make_executable(&starter).map_err(ExerciseError::io("make executable", &starter))?;
     Ok(Built::Program(starter))
 }
@@ -143,23 +138,9 @@ fn script(python: &Path, module: &Path, package: &Path, program: &Path) -> Vec<u
     script
 }
 
-/// A path as a shell reads it back, whatever signs are in it.
+/// A path as a shell reads it back, whatever signs are in it: no path has the NUL that could not be quoted.
 fn quoted(path: &Path) -> Vec<u8> {
-    let mut quoted = vec![b'\''];
-    for byte in path.as_os_str().as_bytes() {
-        if *byte == b'\'' { quoted.extend(br"'\''") } else { quoted.push(*byte) }
-    }
-    quoted.push(b'\'');
-    quoted
-}
-
-/// Written only where it is not there yet as it should be: ranks of another run may be reading it.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), ExerciseError> {
-    if let Some(folder) = path.parent() {
-        access::make_folder(folder).map_err(ExerciseError::io("make", folder))?;
-    }
-    let is_there = read::small_file(path, MOST_BYTES).is_ok_and(|old| old == bytes);
-    if is_there { Ok(()) } else { files::write(path, bytes).map_err(ExerciseError::io("write", path)) }
+    shlex::bytes::try_quote(path.as_os_str().as_bytes()).unwrap_or_default().into_owned()
 }
 
 /// Everyone who may read it may also run it.

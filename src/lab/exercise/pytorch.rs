@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::built::Built;
-use super::folder::{ExerciseError, Folder};
+use super::folder::{ExerciseError, Folder, write_changed};
 use super::interpreter::{interpreter, on_path};
 use super::program::Program;
 use super::programs::pytorch::{BASE_LR, FLAGS};
@@ -17,7 +17,7 @@ use super::python::{nothing_to_run, read_by_python};
 use crate::dataset::{self, SplitKind};
 use crate::domain::command::CommandSpec;
 use crate::domain::training::DataSource;
-use crate::host::{access, files};
+use crate::host::access;
 use crate::process::probe_command::ask;
 
 /// Images for training and for the test: a run takes a few seconds.
@@ -70,12 +70,10 @@ pub(super) fn complete(command: &mut CommandSpec, program: &Path) {
 }
 
 fn write_images(folder: &Path) -> Result<(), ExerciseError> {
-    access::make_folder(folder).map_err(ExerciseError::io("make", folder))?;
     let located = dataset::locate(DataSource::Auto, None, true)?;
     for (kind, count) in IMAGES {
         for (name, bytes) in dataset::files_of(kind, &located.load(kind, Some(count))?) {
-            let path = folder.join(name);
-            files::write(&path, &bytes).map_err(ExerciseError::io("write", &path))?;
+            write_changed(&folder.join(name), &bytes)?;
         }
     }
     Ok(())

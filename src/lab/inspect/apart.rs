@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::even_batches;
 use super::finding::{Cause, Finding, Topic};
-use super::inspection::{Inspection, known, line, ranks as names};
+use super::inspection::{Inspection, Updates, known, line, ranks as names};
 use crate::domain::event::{
     EndedReport, InspectedUpdate, InspectorReport, PassReport, Place, StalledReport, StateAction, StateReport, WrappedReport,
 };
@@ -13,54 +13,19 @@ use crate::domain::event::{
 pub(super) const ALIKE: &str =
     "let all ranks decide alike: by a value that is the same on all of them, or broadcast the decision";
 
-/// A tensor that a layer keeps as a plain field, of which each rank has another.
-pub(super) fn fields_apart(seen: &Inspection) -> Option<Finding> {
-    let ranks = seen.told_apart("field of a layer", |report| (&report.place, report.settings.first()))?;
-    let report = ranks.values().next()?;
-    Some(Topic::Weights.look(
-        format!(
-            "{} have other numbers in {}, a field that is no parameter and no buffer",
-            names(ranks.keys()),
-            report.settings.first()?
-        ),
-        known(&report.place),
-        "no wrapper and no broadcast sends it: the ranks train the same weights on different functions",
-        if seen.is_keras() {
-            "make it a weight, self.add_weight(..., trainable=False), or draw it with the same seed on all ranks"
-        } else {
-            "make it a buffer, self.register_buffer(...), or draw it with the same seed on all ranks"
-        },
-    ))
-}
-
-/// A broadcast of some of the tensors that are trained.
-pub(super) fn part_sent(seen: &Inspection) -> Option<(String, Option<Place>, String)> {
-    let report = seen.told("part broadcast")?;
-    let [count, all] = report.settings.as_slice() else { return None };
-    let remedy = "send all parameters of the model, for p in model.parameters(), and its buffers";
-    Some((format!("only {count} of {all} tensors were broadcast"), known(&report.place), remedy.to_owned()))
-}
-
 /// A model that a validation has left in eval mode on some ranks.
 pub(super) fn in_eval_mode(seen: &Inspection) -> Option<Finding> {
     let told = seen.tellers("trains in eval mode");
-    let report = told.values().next()?;
-    let since: usize = report.settings.first()?.parse().ok()?;
+    let since: usize = told.values().next()?.settings.first()?.parse().ok()?;
     let has_come = |rank: &usize| seen.of_rank::<InspectedUpdate>(*rank).any(|update| update.update > since);
-    (told.len() < seen.size() && (seen.is_over || seen.ranks.keys().all(has_come))).then(|| {
-        Topic::State.wrong(
-            format!("{} trains on in eval mode, and the other ranks do not", names(told.keys())),
-            known(&report.place),
-            "dropout is off there, and batch norm uses what it has seen: the ranks average the gradients of different models",
-            "call model.train() on all ranks behind the validation",
-        )
-    })
+    let is_apart = told.len() < seen.size() && (seen.is_over || seen.ranks.keys().all(has_come));
+    seen.finding_of(&told).filter(|_| is_apart)
 }
 
 /// What to say of ranks that have made the same update with different numbers of backward passes.
 pub(super) fn skipped(seen: &Inspection) -> Option<(String, &'static str)> {
     let updates = seen.updates();
-    let is_apart = |reports: &BTreeMap<usize, &InspectedUpdate>| {
+    let is_apart = |reports: &Updates<'_>| {
         let counts: BTreeSet<usize> = reports.values().map(|update| update.backwards).collect();
         counts.len() > 1 && !counts.contains(&0)
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Cause, Finding, Topic};
-use super::inspection::{Inspection, differ, known};
+use super::inspection::{Inspection, Updates, differ, known};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, PassReport, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
@@ -16,38 +16,21 @@ pub(super) const EVERY: &str =
 const APART: usize = 3;
 
 pub(super) fn objections(seen: &Inspection) -> impl Iterator<Item = Finding> {
-    [replaced(seen), detached(seen), cleared(seen), clipped_first(seen), averaged_twice(seen), batches_added(seen)]
-        .into_iter()
-        .flatten()
-}
-
-/// Gradients that are clipped before the program averages them.
-fn clipped_first(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("clipped before the average")?;
-    Some(TOPIC.look(
-        "the gradients are clipped before they are averaged",
-        known(&report.place),
-        "each rank clips its own by another factor, and the limit is not that of the average",
-        "clip behind the average, in front of optimizer.step()",
-    ))
+    let [replaced, cleared, clipped_first, batches_added] =
+        ["not in the optimizer", "cleared unused", "clipped before the average", "batches added up"]
+            .map(|name| seen.finding(name));
+    [replaced, detached(seen), cleared, clipped_first, averaged_twice(seen), batches_added].into_iter().flatten()
 }
 
 /// Local steps that are never followed by an average of the weights.
 pub(super) fn never_averaged(seen: &Inspection) -> Option<Finding> {
     let is_averaged = ["averaged weights", "PostLocalSGDOptimizer"].iter().any(|by| seen.has(by));
-    let report = seen.told("LocalSGD").filter(|_| seen.have_all_ended() && !is_averaged)?;
+    let found = seen.finding("LocalSGD").filter(|_| seen.have_all_ended() && !is_averaged)?;
     let updates = seen.updates();
-    let are_apart = |of: &BTreeMap<usize, &InspectedUpdate>| differ(of.values().map(|update| &update.weights));
+    let are_apart = |of: &Updates<'_>| differ(of.values().map(|update| &update.weights));
     let last: Vec<bool> = updates.values().rev().map(are_apart).take(APART).collect();
     let is_never = last == [true; APART] && !seen.reports::<CollectiveReport>().any(may_be_gradients) && !seen.is_blind();
-    is_never.then(|| {
-        TOPIC.wrong(
-            "the ranks make local steps, and their weights are never averaged",
-            known(&report.place),
-            "each rank trains on its own share alone, and the ranks drift apart without an error",
-            "call average_parameters() of a PeriodicModelAverager behind each optimizer.step(), or use PostLocalSGDOptimizer",
-        )
-    })
+    is_never.then_some(found)
 }
 
 /// Whether a call exchanges so many numbers that they may be gradients or weights, and not results.
@@ -62,29 +45,7 @@ fn averaged_twice(seen: &Inspection) -> Option<Finding> {
     let is_batch = |pass: &PassReport| pass.trains && pass.batch_size == Some(seen.size());
     let is_sum = |report: &WrappedReport| report.settings.iter().any(|setting| setting == "op=Sum");
     let is_meant = seen.reports::<PassReport>().any(is_batch) || seen.wrappers().any(|(_, report)| is_sum(report));
-    let report = seen.told("averaged twice").filter(|_| !is_meant)?;
-    Some(TOPIC.look(
-        format!("the gradients are averaged over the ranks, and divided by {}, the number of ranks, once more", seen.size()),
-        known(&report.place),
-        "each update is as many times smaller as there are ranks: more ranks learn less",
-        "leave the division out: DistributedDataParallel, Horovod and ReduceOp.AVG have divided already",
-    ))
-}
-
-/// Gradients of several batches that add up, and are not divided by their number.
-fn batches_added(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("batches added up")?;
-    let count = report.settings.first()?;
-    Some(TOPIC.look(
-        format!("the gradients of {count} batches add up before an update, and nothing divides them or the loss by {count}"),
-        known(&report.place),
-        "each update is as many times larger as there are batches in it, as if the rate were",
-        if seen.is_keras() {
-            "give hvd.DistributedOptimizer average_aggregated_gradients=True".to_owned()
-        } else {
-            format!("divide the loss of each batch: loss = loss / {count}")
-        },
-    ))
+    seen.finding("averaged twice").filter(|_| !is_meant)
 }
 
 /// Averages of some gradients in one vector: the others are of one rank.
@@ -117,48 +78,16 @@ pub(super) fn out_of_order(seen: &Inspection, by: &str) -> Option<Cause> {
     })
 }
 
-/// A part of the model that was replaced after the optimizer was made.
-fn replaced(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("not in the optimizer")?;
-    let count = report.settings.first()?;
-    Some(TOPIC.look(
-        format!(
-            "{count} parameter tensors of the wrapped model have gradients and are not in the optimizer, which has others without a gradient"
-        ),
-        known(&report.place),
-        "what is not in the optimizer is averaged, and never trained",
-        "make the optimizer after the last change of the model",
-    ))
-}
-
 /// The first layers of a model, to which no gradient ever comes.
 fn detached(seen: &Inspection) -> Option<Finding> {
     let tellers = seen.tellers("detached");
-    let report = tellers.values().next().filter(|_| tellers.len() == seen.size())?;
-    let [first, all] = report.settings.as_slice() else { return None };
-    let update = seen.reports::<InspectedUpdate>().next()?;
-    Some(TOPIC.look(
-        format!("the first {first} of {all} parameter tensors of the model never have a gradient, and the later ones have"),
-        known(&report.place).or_else(|| known(&update.made)),
-        "these layers learn nothing, and find_unused_parameters=True says nothing of it",
-        "let gradients through: leave detach(), .data and torch.no_grad() out of the forward pass, or set requires_grad=False if it is meant so",
-    ))
-}
-
-/// Gradients of one batch that are cleared before an update, when the next batch comes.
-fn cleared(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("cleared unused")?;
-    let [unused, all] = report.settings.as_slice() else { return None };
-    Some(TOPIC.look(
-        format!("the gradients of {unused} in {all} batches are cleared before an update has used them"),
-        known(&report.place),
-        "these batches are computed and averaged for nothing: the batch of an update is smaller than it is meant to be",
-        "let them add up: call zero_grad() once for each optimizer.step()",
-    ))
+    let update = seen.reports::<InspectedUpdate>().next().filter(|_| tellers.len() == seen.size())?;
+    let found = seen.finding_of(&tellers)?;
+    Some(Finding { place: found.place.or_else(|| known(&update.made)), ..found })
 }
 
 /// Gradients that are added up and never divided.
-pub(super) fn summed(seen: &Inspection, updates: &BTreeMap<usize, &BTreeMap<usize, &InspectedUpdate>>) -> Option<Finding> {
+pub(super) fn summed(seen: &Inspection, updates: &BTreeMap<usize, &Updates<'_>>) -> Option<Finding> {
     let mut later = updates.values().flat_map(|ranks| ranks.values());
     let is_summed = updates.len() > 1 && later.clone().all(|update| update.summed_by_hand);
     let one = later.next().filter(|_| is_summed)?;

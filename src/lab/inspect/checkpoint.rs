@@ -20,7 +20,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
             format!("write it on one rank: {}{as_callback}", seen.on_root()),
         )];
     }
-    if let Some(found) = seen.first_of(&[nothing_loaded, resumed, read_too_early, begun_anew]) {
+    let found = seen.finding("nothing loaded").or_else(|| seen.first_of(&[resumed, read_too_early, begun_anew]));
+    if let Some(found) = found.or_else(|| seen.finding("schedule anew")) {
         return vec![found];
     }
     if let Some((writers, place, which)) = shared(&written(seen, |by| by == "append")) {
@@ -125,44 +126,19 @@ fn read_too_early(seen: &Inspection) -> Option<Finding> {
     ))
 }
 
-/// A state whose names the model does not know, which `strict=False` passes over.
-fn nothing_loaded(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("nothing loaded")?;
-    Some(TOPIC.wrong(
-        "nothing was loaded: the names in the state have the wrapper's `module.` in front and those of the model have not, or the other way round, and strict=False says nothing of it",
-        known(&report.place),
-        "the model goes on with the weights that it had",
-        "save model.module.state_dict(), load into the same, and leave strict=False out",
-    ))
-}
-
-/// A training that is resumed from a checkpoint with a fresh optimizer or schedule.
+/// A training that is resumed from a checkpoint with a fresh optimizer.
 fn begun_anew(seen: &Inspection) -> Option<Finding> {
-    if let Some(report) = seen.told("optimizer anew") {
-        let [optimizer, epoch, is_there] = &report.settings[..] else { return None };
-        let (what, remedy) = match is_there.as_str() {
-            "" => ("and the file holds none for it", "save optimizer.state_dict() beside the weights, and load it with them"),
-            _ => ("though the file holds one", "load it: optimizer.load_state_dict(...), into the optimizer that trains"),
-        };
-        return Some(TOPIC.look(
-            format!(
-                "the training goes on from {epoch} with the weights of a file, but {optimizer} begins without a state, {what}"
-            ),
-            known(&report.place),
-            "its averages of gradients begin at zero again, so the loss jumps; of a new training with these weights it is right",
-            remedy,
-        ));
-    }
-    let report = seen.told("schedule anew")?;
+    let report = seen.told("optimizer anew")?;
+    let [optimizer, epoch, is_there] = &report.settings[..] else { return None };
+    let (what, remedy) = match is_there.as_str() {
+        "" => ("and the file holds none for it", "save optimizer.state_dict() beside the weights, and load it with them"),
+        _ => ("though the file holds one", "load it: optimizer.load_state_dict(...), into the optimizer that trains"),
+    };
     Some(TOPIC.look(
-        format!("the training goes on from a file, but {} begins at its first step", report.settings.first()?),
+        format!("the training goes on from {epoch} with the weights of a file, but {optimizer} begins without a state, {what}"),
         known(&report.place),
-        "warm-up and high rates come once more",
-        if seen.is_accelerate() {
-            "give it to accelerator.prepare() or accelerator.register_for_checkpointing(), which save_state and load_state then know"
-        } else {
-            "save its state_dict() beside the weights, and load it with them"
-        },
+        "its averages of gradients begin at zero again, so the loss jumps; of a new training with these weights it is right",
+        remedy,
     ))
 }
 

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use super::batches::{Reports, TOPIC, are_parts, have_subsets, made, sampler_made, sizes, unequal, uneven, weights, wrong};
 use super::finding::{Finding, Outcome};
 use super::inspection::{Inspection, differ, known, ranks as names};
-use super::labels::{numbered_apart, rows_apart};
-use super::order::same_order;
-use super::shares::{shared_twice, split_twice};
+use super::samples::{numbered_apart, same_order, shared_twice};
 use crate::domain::event::PassReport;
 
 /// A pass over so much of a data set is over all of it, and an overlap beyond chance.
@@ -28,10 +26,11 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if let Some(by) = seen.split() {
         return vec![TOPIC.not_judged(format!("with {by} several ranks may work on the same samples on purpose"))];
     }
+    let split_twice = || seen.finding("stream split twice");
     let passes = seen.passes(true);
     let Some((_, first)) = passes.iter().next() else {
         let unknown = || TOPIC.not_judged("no pass over training data has ended on all ranks");
-        return vec![unequal(seen).or_else(|| split_twice(seen)).unwrap_or_else(unknown)];
+        return vec![unequal(seen).or_else(split_twice).unwrap_or_else(unknown)];
     };
     if seen.has("batch cut") && first.values().all(|pass| pass.replicas.is_none()) {
         return vec![TOPIC.not_judged("each rank takes a part of every batch: whether it is another one was not seen")];
@@ -40,10 +39,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
         [sampler, same, one_shuffle, whole, overlap, shared_twice, around, all_drawn, uneven, |_, reports| sizes(reports)];
     let of_passes = || passes.values().find_map(|reports| checks.into_iter().find_map(|check| check(seen, reports)));
     let of_batches = of_passes().or_else(|| unequal(seen)).or_else(|| weights(seen));
-    let found: Vec<Finding> = [of_batches, split_twice(seen), same_order(seen, &passes), numbered_apart(seen), rows_apart(seen)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let all = [of_batches, split_twice(), same_order(seen, &passes), numbered_apart(seen), seen.finding("rows apart")];
+    let found: Vec<Finding> = all.into_iter().flatten().collect();
     if !found.is_empty() {
         return found;
     }

@@ -1,6 +1,6 @@
 //! A finding: what the reports show of one topic, the line to change, and what to write there.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::event::Place;
 use crate::domain::step::Step;
@@ -49,7 +49,7 @@ hvd_lab_core::named! {
 
 hvd_lab_core::named! {
     /// What is judged, in the order in which it is shown.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     Topic {
         /// Every rank knows its group, has a device of its own, and no more threads than its share of the cores.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::apart::skipped;
 use super::applied::{EVERY, may_be_gradients, of_a_part, out_of_order, summed, summed_by_wrapper};
 use super::finding::{Cause, Finding, Topic};
-use super::inspection::{Inspection, differ, is_by_hand, known, no_update, ranks as names};
+use super::inspection::{Inspection, Updates, differ, is_by_hand, known, no_update, ranks as names};
 use crate::domain::event::{CollectiveReport, InspectedUpdate, WrappedReport};
 
 const TOPIC: Topic = Topic::Gradients;
@@ -13,8 +13,6 @@ const COST: &str = "each rank trains on its own share alone, and the ranks drift
 
 /// The name of the reports on the order in which a rank averages.
 const ORDER: &str = "order of averages";
-
-type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if seen.size() < 2 {
@@ -30,13 +28,14 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     if updates.is_empty() {
         return vec![TOPIC.not_judged(no_update(seen))];
     }
-    if let Some(found) = clipped_early(seen) {
+    // Gradients that are clipped, or changed otherwise, between `backward` and the end of Horovod's averaging.
+    if let Some(found) = seen.finding("clipped too early").or_else(|| seen.finding("changed too early")) {
         return vec![found];
     }
     let indices: BTreeSet<usize> = updates.keys().map(|(index, _)| *index).collect();
     let mut found = Vec::new();
     for index in indices {
-        let own: BTreeMap<usize, &Reports<'_>> =
+        let own: BTreeMap<usize, &Updates<'_>> =
             updates.iter().filter(|((of, _), _)| *of == index).map(|((_, number), ranks)| (*number, ranks)).collect();
         let is_new = |finding: &Finding| {
             !found.iter().any(|known: &Finding| (&known.place, &known.remedy) == (&finding.place, &finding.remedy))
@@ -54,25 +53,8 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     found
 }
 
-/// Gradients that are clipped, or changed otherwise, between `backward` and the end of Horovod's averaging.
-fn clipped_early(seen: &Inspection) -> Option<Finding> {
-    let (verb, cost, report) = match seen.told("clipped too early") {
-        Some(report) => ("clip", "the limit is not kept", report),
-        None => ("change", "the average is changed as well", seen.told("changed too early")?),
-    };
-    let done = if verb == "clip" { "clipped" } else { "changed" };
-    let remedy =
-        format!("call optimizer.synchronize() before you {verb} them, and then step within `with optimizer.skip_synchronize():`");
-    Some(TOPIC.wrong(
-        format!("the gradients are {done} while Horovod still averages them"),
-        known(&report.place),
-        &format!("some are {done} as one rank's and averaged afterwards, others the other way round: {cost}"),
-        remedy,
-    ))
-}
-
 /// The objection to one optimizer's updates, by their number.
-fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Updates<'_>>) -> Option<Finding> {
     let differing: Vec<usize> = updates
         .iter()
         .filter(|(_, ranks)| differ(ranks.values().map(|update| &update.gradients)))
@@ -102,7 +84,7 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
         format!("update {first}")
     };
     let optimizer = &reports.values().next()?.optimizer;
-    let cost = if super::errors::has_ended(seen) {
+    let cost = if !seen.errors().is_empty() {
         "the training ends with an error"
     } else if out_of_order(seen, ORDER).is_some() {
         "each layer gets gradients of another one of its shape"
@@ -114,7 +96,7 @@ fn of_optimizer(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
 }
 
 /// The first cause that the reports show; `None` where they show only that the gradients differ.
-fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Cause> {
+fn cause(seen: &Inspection, reports: &Updates<'_>, updates: &BTreeMap<usize, &Updates<'_>>) -> Option<Cause> {
     let own = || reports.values().copied();
     let one = own().next()?;
     let wrapper = seen.wrappers().next().map(|(_, report)| report);
@@ -124,12 +106,8 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
     let all = |test: fn(&InspectedUpdate) -> bool| {
         every().filter(|update| update.update > 0 || updates.len() == 1).all(|update| test(update))
     };
-    if let Some(report) = seen.told("backward behind the average").filter(|_| wrapper.is_none()) {
-        let what = "the program averages them by itself, and a backward pass behind that adds to them";
-        let remedy = "average them behind the last backward pass, right in front of optimizer.step()";
-        return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
-    }
-    if let Some(cause) = out_of_order(seen, ORDER) {
+    let behind_average = seen.cause("backward behind the average").filter(|_| wrapper.is_none());
+    if let Some(cause) = behind_average.or_else(|| out_of_order(seen, ORDER)) {
         return Some(cause);
     }
     if wrapper.is_none() && own().all(|update| update.averaged_by_hand == 0) {
@@ -150,10 +128,8 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
             let remedy = "call all_reduce in its place, and divide by the number of ranks";
             return Some((what.to_owned(), known(&call.place), remedy.to_owned()));
         }
-        if let Some(report) = seen.told("gradients of one rank") {
-            let what = "those that apply_gradients gets are of one rank, and nothing averages them";
-            let remedy = "write tape = hvd.DistributedGradientTape(tape) before tape.gradient(): a distributed optimizer averages only in minimize()";
-            return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
+        if let Some(cause) = seen.cause("gradients of one rank") {
+            return Some(cause);
         }
         let what = if seen.is_horovod() { "the optimizer is no hvd.DistributedOptimizer" } else { "nothing averages them" };
         let remedy = seen.in_words(
@@ -180,10 +156,9 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
     }
     // Of another model the wrapper knows none. With a loop of the program's own, Lightning lets it average only in manual_backward().
     let is_known = own().all(|update| update.unwrapped < update.tensors.max(1));
-    if let Some(report) = seen.told("backward by hand").filter(|_| wrapper.is_some() && is_known && !seen.has("manual_backward"))
-    {
-        let what = "loss.backward() is called past Lightning, which averages only in a backward pass of its own";
-        return Some((what.to_owned(), known(&report.place), "call self.manual_backward(loss) in its place".to_owned()));
+    let by_hand = seen.cause("backward by hand").filter(|_| wrapper.is_some() && is_known && !seen.has("manual_backward"));
+    if by_hand.is_some() {
+        return by_hand;
     }
     if all(|update| update.past_wrapper > 0) && is_known {
         let place = every().filter_map(|update| known(&update.past_wrapper_place)).next_back();
@@ -202,12 +177,9 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
     }
     let unwrapped = own().map(|update| update.unwrapped).max().unwrap_or(0);
     if unwrapped > 0 && wrapper.is_some() {
-        let tape =
-            seen.told("horovod.DistributedGradientTape").filter(|_| every().all(|update| update.unwrapped >= update.tensors));
-        if let Some(tape) = tape {
-            let what = "hvd.DistributedGradientTape was called, and the gradients are those of another tape";
-            let remedy = "call gradient() of the tape that hvd.DistributedGradientTape returns";
-            return Some((what.to_owned(), known(&tape.place), remedy.to_owned()));
+        let tape = seen.cause("horovod.DistributedGradientTape");
+        if tape.is_some() && every().all(|update| update.unwrapped >= update.tensors) {
+            return tape;
         }
         if let Some(report) = seen.told("gradients of one rank") {
             let which = if unwrapped < one.tensors { format!("{unwrapped} of {}", one.tensors) } else { "those".to_owned() };
@@ -265,23 +237,15 @@ fn cause(seen: &Inspection, reports: &Reports<'_>, updates: &BTreeMap<usize, &Re
         return Some((what, wrapper_place, format!("use all parameters on every rank in every step, or {flag}")));
     }
     if own().any(|update| update.averaged_by_hand > 0) {
-        if let Some(place) = seen.told_at("async_op") {
-            let what = "the program averages them by all_reduce(..., async_op=True), and the update does not wait for it";
-            let remedy = "keep what all_reduce returns, and call wait() on each before optimizer.step()";
-            return Some((what.to_owned(), Some(place), remedy.to_owned()));
+        if let Some(cause) = seen.cause("async_op") {
+            return Some(cause);
         }
         let by_hand = own().map(|update| update.averaged_by_hand).min().unwrap_or(0);
         let what = format!("the program averages {by_hand} of {} tensors by itself", one.tensors);
         let place = seen.told_at("average of a part").or_else(|| seen.told_at("averaged by hand"));
         return Some((what, place.or_else(|| known(&one.place)), EVERY.to_owned()));
     }
-    let compiled = seen.told("torch.compile");
-    if let Some(report) = compiled.filter(|_| wrapper.is_some() && own().all(|update| update.forwards == 0)) {
-        let what = "what was compiled is called, and not the DistributedDataParallel";
-        let remedy = "compile the wrapped model, torch.compile(DistributedDataParallel(model)), and call what that returns";
-        return Some((what.to_owned(), known(&report.place), remedy.to_owned()));
-    }
-    None
+    seen.cause("torch.compile").filter(|_| wrapper.is_some() && own().all(|update| update.forwards == 0))
 }
 
 /// A reduction by hand of some numbers with each update: more than a loss and a count.
@@ -296,7 +260,7 @@ fn reduced_each_time(seen: &Inspection) -> Option<&CollectiveReport> {
 }
 
 /// The cause where no other one was seen.
-fn changed(seen: &Inspection, reports: &Reports<'_>) -> Cause {
+fn changed(seen: &Inspection, reports: &Updates<'_>) -> Cause {
     if let Some((what, remedy)) = skipped(seen) {
         return (what, reports.values().next().and_then(|update| known(&update.place)), remedy.to_owned());
     }
@@ -310,7 +274,7 @@ fn changed(seen: &Inspection, reports: &Reports<'_>) -> Cause {
 }
 
 /// Weights that drift apart where gradients are not seen, as within Keras, and nothing averages them.
-fn unseen(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+fn unseen(seen: &Inspection, updates: &BTreeMap<usize, &Updates<'_>>) -> Option<Finding> {
     let hidden = || updates.values().flat_map(|ranks| ranks.values());
     let (number, _) =
         updates.iter().find(|(number, ranks)| **number > 0 && differ(ranks.values().map(|update| &update.weights)))?;
@@ -339,7 +303,7 @@ fn unseen(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<
 }
 
 /// An optimizer whose parameters never have a gradient: what is trained is another model.
-fn absent(updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+fn absent(updates: &BTreeMap<usize, &Updates<'_>>) -> Option<Finding> {
     let mut all = updates.values().flat_map(|ranks| ranks.values());
     let has_none = |update: &InspectedUpdate| update.tensors > 0 && update.without_gradient == update.tensors;
     let one = all.next().filter(|one| updates.len() > 2 && has_none(one) && all.all(|update| has_none(update)))?;
@@ -352,7 +316,7 @@ fn absent(updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
 }
 
 /// Steps of the optimizer that was put into Horovod's, whose averages may have come in time by chance.
-fn past_horovod(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+fn past_horovod(seen: &Inspection, updates: &BTreeMap<usize, &Updates<'_>>) -> Option<Finding> {
     let mut all = updates.values().flat_map(|ranks| ranks.values());
     if !seen.is_horovod() || !all.all(|update| update.past_wrapper > 0) {
         return None;
@@ -362,7 +326,7 @@ fn past_horovod(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> O
 }
 
 /// Gradients that are equal only because all ranks do the same.
-fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Reports<'_>>) -> Option<Finding> {
+fn nobody_averages(seen: &Inspection, updates: &BTreeMap<usize, &Updates<'_>>) -> Option<Finding> {
     let (_, reports) = updates.iter().find(|(number, _)| **number > 0)?;
     let one = reports.values().next()?;
     // Something that the inspector does not know may average them: then the ranks train on different samples.

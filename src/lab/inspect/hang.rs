@@ -41,9 +41,8 @@ const COMPUTES: [&str; 2] = ["backward", "graph"];
 /// Where a rank is that does not wait.
 enum Elsewhere<'a> {
     At(&'a StalledReport),
-    Ended {
-        updates: usize,
-    },
+    /// It ended well, after so many updates.
+    Ended(usize),
     /// An error of this rank ended it at this line.
     Failed(&'a Place),
     Busy,
@@ -136,7 +135,7 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
             let how = if seen.is_over || report.seconds > PATIENCE { Outcome::Wrong } else { Outcome::Look };
             vec![objection(how, said, report)]
         }
-        Some((rank, Elsewhere::Ended { updates })) => {
+        Some((rank, Elsewhere::Ended(updates))) => {
             vec![objection(Outcome::Wrong, format!("{}; rank {rank} has ended after {updates} updates", waits(&who, report)), report)]
         }
         Some((rank, Elsewhere::Failed(place))) => {
@@ -213,26 +212,13 @@ fn names_apart(seen: &Inspection, report: &StalledReport) -> Option<Finding> {
 /// the other ranks.
 fn evaluates_alone(seen: &Inspection) -> Option<Finding> {
     let senders = seen.tellers("buffers sent without gradients");
-    let report = senders.values().next()?;
+    // One that has failed elsewhere would have come there as well.
     let has_failed = |rank: &usize| {
         let failure = |end: &EndedReport| end.failure.as_ref().is_some_and(|failure| failure.within.is_empty());
         !senders.contains_key(rank) && seen.of_rank::<EndedReport>(*rank).any(failure)
     };
-    if seen.ranks.keys().any(has_failed) {
-        // It would have come there as well.
-        return None;
-    }
-    (seen.is_over && seen.is_complete() && senders.len() < seen.size()).then(|| {
-        TOPIC.wrong(
-            format!(
-                "only {} called the wrapped model without gradients: its forward pass sends the buffers of rank 0",
-                names(senders.keys())
-            ),
-            known(&report.place),
-            "what is sent meets another collective of the other ranks: wrong numbers, an error or a standstill",
-            "call the model inside there, ddp_model.module(x), or evaluate on all ranks",
-        )
-    })
+    let is_apart = seen.is_over && seen.is_complete() && senders.len() < seen.size() && !seen.ranks.keys().any(has_failed);
+    seen.finding_of(&senders).filter(|_| is_apart)
 }
 
 /// A collective to which the ranks brought tensors of different sizes, and which was the last call of all of them.
@@ -300,7 +286,7 @@ fn waits_at<'a>(seen: &Inspection, reports: &'a [InspectorReport]) -> Result<Sta
         Some(InspectorReport::Ended(EndedReport { failure: Some(failure), updates, .. })) => {
             (before_failure(reports, failure, *updates), Elsewhere::Failed(&failure.place))
         }
-        Some(InspectorReport::Ended(report)) => return Err(Elsewhere::Ended { updates: report.updates }),
+        Some(InspectorReport::Ended(report)) => return Err(Elsewhere::Ended(report.updates)),
         _ => return Err(Elsewhere::Busy),
     };
     let waits = is_waiting(&report) && !is_left_behind(seen, &report);

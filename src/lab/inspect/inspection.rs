@@ -31,6 +31,9 @@ const SHARDED: [&str; 11] = [
 /// Those of them in which several ranks work on the same samples on purpose.
 const SPLIT: [&str; 6] = ["DeepSpeed", "parallelize_module", "Pipeline", "ColossalAI", "Megatron", "send/recv"];
 
+/// What the ranks reported of one update, by rank.
+pub(super) type Updates<'a> = BTreeMap<usize, &'a InspectedUpdate>;
+
 /// What was seen of one launch. A new launch begins a new one.
 #[derive(Clone, Debug, Default)]
 pub struct Inspection {
@@ -133,8 +136,8 @@ impl Inspection {
     }
 
     /// Updates that all ranks have reported, in the order of optimizers and updates, with the reports by rank.
-    pub(super) fn updates(&self) -> BTreeMap<(usize, usize), BTreeMap<usize, &InspectedUpdate>> {
-        let mut all: BTreeMap<(usize, usize), BTreeMap<usize, &InspectedUpdate>> = BTreeMap::new();
+    pub(super) fn updates(&self) -> BTreeMap<(usize, usize), Updates<'_>> {
+        let mut all: BTreeMap<(usize, usize), Updates<'_>> = BTreeMap::new();
         let numbers = self.numbers_of_optimizers();
         for (rank, update) in self.of_all::<InspectedUpdate>() {
             let index = numbers.get(&(rank, update.index)).copied().unwrap_or(update.index);

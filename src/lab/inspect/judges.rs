@@ -2,7 +2,7 @@
 
 use super::finding::{Finding, Topic};
 use super::inspection::Inspection;
-use super::{batches, checkpoint, data, errors, gradients, hang, metrics, prints, randomness, ranks, rate, speed, weights};
+use super::{batches, checkpoint, data, gradients, hang, metrics, prints, randomness, ranks, rate, speed, weights};
 
 /// A judge gives the findings on one topic.
 type Judge = fn(&Inspection) -> Vec<Finding>;
@@ -42,7 +42,7 @@ impl Inspection {
                 hang.remedy = "it follows from the different numbers of batches: see data".to_owned();
             }
         }
-        for error in errors::judge(&seen) {
+        for error in seen.errors() {
             let of_topic = |finding: &Finding| finding.topic == error.topic;
             if !found.iter().any(|finding| of_topic(finding) && finding.is_objection()) {
                 let at = found.iter().position(of_topic);

@@ -25,25 +25,16 @@ impl Inspection {
     }
 
     /// What is true on one rank alone, and its words where no `trainer` is at hand.
-    fn root(&self) -> (&'static str, &'static str) {
-        if self.is_horovod() {
-            ("hvd.rank() == 0", "")
-        } else if self.is_accelerate() {
-            ("accelerator.is_main_process", "")
-        } else if self.is_fabric() {
-            ("fabric.is_global_zero", "")
-        } else if self.is_lightning() {
-            ("trainer.is_global_zero", ", in a module self.trainer.is_global_zero")
-        } else if self.uses(&["transformers"]) {
-            ("trainer.is_world_process_zero()", ", in a callback state.is_world_process_zero")
-        } else {
-            ("dist.get_rank() == 0", "")
-        }
-    }
-
-    /// What is true on one rank alone.
-    pub(super) fn is_root(&self) -> &'static str {
-        self.root().0
+    pub(super) fn root(&self) -> (&'static str, &'static str) {
+        let by_library = [
+            (self.is_horovod(), "hvd.rank() == 0", ""),
+            (self.is_accelerate(), "accelerator.is_main_process", ""),
+            (self.is_fabric(), "fabric.is_global_zero", ""),
+            (self.is_lightning(), "trainer.is_global_zero", ", in a module self.trainer.is_global_zero"),
+            (self.uses(&["transformers"]), "trainer.is_world_process_zero()", ", in a callback state.is_world_process_zero"),
+        ];
+        let own = by_library.into_iter().find(|(is_used, ..)| *is_used);
+        own.map_or(("dist.get_rank() == 0", ""), |(_, is_root, elsewhere)| (is_root, elsewhere))
     }
 
     /// The line that lets one rank do something.

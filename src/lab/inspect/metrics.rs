@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::batches::are_parts;
 use super::finding::{Finding, Outcome};
 use super::inspection::{Inspection, MOST, differ, known, ranks as names};
-use super::totals::{self, TOPIC, is_peek};
+use super::totals::{TOPIC, counted_by_all, is_peek, left_out, padded, sum_told, unequal_mean};
 use crate::domain::event::{
     CollectiveReport, DecisionReport, InspectedUpdate, InspectorReport, PassReport, Place, PrintedReport, ResultReport,
 };
@@ -13,15 +13,10 @@ use crate::domain::event::{
 /// Collectives by which results come together.
 const MEET: [&str; 3] = ["reduce", "gather", "metric"];
 
-/// By loader: digests of data sets.
-type Contents<'a> = BTreeMap<usize, BTreeSet<&'a str>>;
-/// Passes that all ranks have reported.
-type Passes<'a> = BTreeMap<(usize, usize), BTreeMap<usize, &'a PassReport>>;
-
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let decided = seen.first_of(&[decided_alone, decided_by_share]);
-    let told = seen.first_of(&[thrown_away, share_told, kept_early, totals::of_results, own_result, totals::of_samples]);
-    let found: Vec<Finding> = decided.into_iter().chain(told).collect();
+    let told = seen.first_of(&[share_told, kept_early, sum_told, unequal_mean, own_result, counted_by_all, padded, left_out]);
+    let found: Vec<Finding> = decided.into_iter().chain(seen.finding("thrown away").or(told)).collect();
     let validates = || seen.reports::<PassReport>().any(|pass| !pass.trains && !is_peek(seen, pass));
     if found.is_empty() && seen.is_over && validates() {
         return TOPIC.ok("every validation was of all samples, or its results were brought together");
@@ -29,30 +24,10 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     found
 }
 
-/// A result that is brought together, and goes nowhere.
-fn thrown_away(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("thrown away")?;
-    let call = report.settings.first()?;
-    Some(TOPIC.wrong(
-        format!("what {call} returns is thrown away, and it leaves what it is given as it is"),
-        known(&report.place),
-        "what is printed or decided by later is of one rank's share, and told as the whole",
-        format!("keep what it returns: value = {call}(value)"),
-    ))
-}
-
 /// The best of values that are averaged only behind the choice.
 fn kept_early(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("kept before the average")?;
-    let of_training = !report.settings.first()?.starts_with("val");
-    (of_training || has_shares(seen, &seen.passes(false))).then(|| {
-        TOPIC.wrong(
-            format!("a ModelCheckpoint keeps the best {} before it is averaged", report.settings[0]),
-            known(&report.place),
-            "what is best is decided by one rank's share",
-            "append it to the callbacks behind hvd.callbacks.MetricAverageCallback()",
-        )
-    })
+    let of_training = !seen.told("kept before the average")?.settings.first()?.starts_with("val");
+    seen.finding("kept before the average").filter(|_| of_training || has_shares(seen))
 }
 
 /// A schedule or a stop that goes by a value which differs between ranks.
@@ -93,8 +68,7 @@ fn own_result(seen: &Inspection) -> Option<Finding> {
 /// leaves the others with values that mean nothing.
 fn own(seen: &Inspection, decides: bool) -> Option<(&ResultReport, BTreeSet<usize>)> {
     let is_to_one = |name: &str| matches!(name, "reduce" | "gather" | "gather_object");
-    let passes = seen.passes(false);
-    let has_shares = has_shares(seen, &passes);
+    let has_shares = has_shares(seen);
     if seen.split().is_some() || seen.reports::<CollectiveReport>().any(|call| is_to_one(&call.name)) {
         return None;
     }
@@ -120,30 +94,35 @@ pub(super) fn average_first(seen: &Inspection) -> &'static str {
     )
 }
 
-/// Whether a pass was over a share of what there is.
-fn is_share(passes: &Passes<'_>, pass: &PassReport) -> bool {
-    // Without a loader, samples are known by their values.
-    let has_numbers = !pass.sampler.is_empty() || pass.content == "rows";
-    let may_be_part = has_numbers && pass.replicas.is_none() && !pass.drops_last;
-    pass.is_whole && (pass.replicas.is_some_and(|replicas| replicas > 1) || may_be_part && is_part_of_own(passes, pass))
+/// Whether a pass is a validation of one rank's share.
+fn validates_share(seen: &Inspection) -> impl Fn(&PassReport) -> bool {
+    let passes = seen.passes(false);
+    // By loader: the digests of the data sets, where each rank has its own.
+    let mut contents: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+    for ((loader, _), ranks) in &passes {
+        let own: BTreeSet<&str> =
+            ranks.values().map(|pass| pass.content.as_str()).filter(|content| !content.is_empty()).collect();
+        if own.len() == ranks.len() {
+            contents.entry(*loader).or_default().extend(own);
+        }
+    }
+    move |pass| {
+        let has_own = || contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
+        // The same samples on all ranks are a part that was set aside for validation.
+        let is_part_of_own = || passes.get(&(pass.loader, pass.pass)).is_some_and(|all| are_parts(all.values().copied()));
+        // Without a loader, samples are known by their values.
+        let has_numbers = !pass.sampler.is_empty() || pass.content == "rows";
+        let may_be_part = has_numbers && pass.replicas.is_none() && !pass.drops_last;
+        let is_share = pass.is_whole && (pass.replicas.is_some_and(|replicas| replicas > 1) || may_be_part && is_part_of_own());
+        // An evaluation before the first update is not a result, and a program without updates does not train.
+        !pass.trains && pass.updates > 0 && !is_peek(seen, pass) && (is_share || has_own())
+    }
 }
 
 /// Whether the ranks have validated with a share each.
-fn has_shares(seen: &Inspection, passes: &Passes<'_>) -> bool {
-    let contents = contents(passes);
-    passes.values().flat_map(BTreeMap::values).any(|pass| validates_share(seen, passes, &contents, pass))
-}
-
-/// Whether a pass is a validation of one rank's share.
-fn validates_share(seen: &Inspection, passes: &Passes<'_>, contents: &Contents<'_>, pass: &PassReport) -> bool {
-    let has_own = || contents.get(&pass.loader).is_some_and(|contents| contents.len() > 1);
-    // An evaluation before the first update is not a result, and a program without updates does not train.
-    !pass.trains && pass.updates > 0 && !is_peek(seen, pass) && (is_share(passes, pass) || has_own())
-}
-
-/// Whether each rank has picked other samples: the same ones on all ranks are a part that was set aside for validation.
-fn is_part_of_own(passes: &Passes<'_>, pass: &PassReport) -> bool {
-    passes.get(&(pass.loader, pass.pass)).is_some_and(|all| are_parts(all.values().copied()))
+fn has_shares(seen: &Inspection) -> bool {
+    let is_share = validates_share(seen);
+    seen.passes(false).values().flat_map(BTreeMap::values).any(|pass| is_share(pass))
 }
 
 /// A validation of a share whose results never meet those of the others.
@@ -152,16 +131,15 @@ fn share_told(seen: &Inspection) -> Option<Finding> {
         return None;
     }
     let mut alone: BTreeMap<Place, BTreeSet<usize>> = BTreeMap::new();
-    let passes = seen.passes(false);
     // The Trainer of Hugging Face brings its training loss together by itself, in the line that trains: one number.
     let first = seen.reports::<InspectedUpdate>().next().filter(|_| seen.uses(&["transformers"]));
     let of_loop = first.and_then(|update| known(&update.place));
-    let contents = contents(&passes);
+    let is_share = validates_share(seen);
     let (mut has_shares, mut met) = (false, BTreeSet::new());
     for (rank, reports) in seen.ranks.iter() {
         for (at, report) in reports[..known_until(reports)].iter().enumerate() {
             let InspectorReport::Pass(pass) = report else { continue };
-            if !validates_share(seen, &passes, &contents, pass) {
+            if !is_share(pass) {
                 continue;
             }
             has_shares = true;
@@ -234,19 +212,6 @@ fn told(seen: &Inspection) -> Outcome {
     let mut lines = seen.reports::<PrintedReport>().filter(|line| line.has_results).peekable();
     let decides = seen.reports::<DecisionReport>().next().is_some();
     if !decides && lines.peek().is_some() && lines.all(|line| line.names_rank) { Outcome::Look } else { Outcome::Wrong }
-}
-
-/// By loader: the data sets that the ranks have, where each has its own.
-fn contents<'a>(passes: &Passes<'a>) -> Contents<'a> {
-    let mut all = Contents::new();
-    for ((loader, _), ranks) in passes {
-        let own: BTreeSet<&str> =
-            ranks.values().map(|pass| pass.content.as_str()).filter(|content| !content.is_empty()).collect();
-        if own.len() == ranks.len() {
-            all.entry(*loader).or_default().extend(own);
-        }
-    }
-    all
 }
 
 /// Whether a collective brings results together before training goes on, beside those of a loop that trains; `None` where neither has come

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Topic};
-use super::inspection::{Inspection, known, ranks as names};
+use super::inspection::{Inspection, ranks as names};
 use crate::domain::event::{Place, PrintedReport};
 
 const TOPIC: Topic = Topic::Prints;
@@ -44,14 +44,5 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
 /// A progress bar of the program's own on each rank.
 fn bars(seen: &Inspection) -> Option<Finding> {
     let ranks = seen.tellers("progress bar");
-    let place = known(&ranks.values().next()?.place);
-    let cost = "the bars write over each other, and what they show is of one rank alone";
-    (ranks.len() > 1).then(|| {
-        TOPIC.look(
-            format!("{} show a progress bar each", names(ranks.keys())),
-            place,
-            cost,
-            format!("show it on one rank: tqdm(..., disable=not {})", seen.is_root()),
-        )
-    })
+    seen.finding_of(&ranks).filter(|_| ranks.len() > 1)
 }

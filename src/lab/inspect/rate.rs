@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::finding::{Finding, Outcome, Topic};
-use super::inspection::{Inspection, differ, known, ranks as names};
+use super::inspection::{Inspection, Updates, differ, known, ranks as names};
 use super::metrics::{average_first, decided_alone};
 use super::weights::loaded_apart;
-use crate::domain::event::{EndedReport, InspectedUpdate, PassReport, Place, WrappedReport};
+use crate::domain::event::{EndedReport, PassReport, Place, WrappedReport};
 use crate::domain::units;
 
 const OWN_STEPS: &str = "plan for the steps that one rank makes: len(loader) of the loader with the sampler, times the epochs";
@@ -159,11 +159,7 @@ fn warmup_of_one(seen: &Inspection) -> Option<Finding> {
 }
 
 /// What to say where the ranks apply an update with different rates, and the line that sets them or made the optimizer.
-pub(super) fn apart(
-    seen: &Inspection,
-    number: usize,
-    reports: &BTreeMap<usize, &InspectedUpdate>,
-) -> Option<(String, Option<Place>)> {
+pub(super) fn apart(seen: &Inspection, number: usize, reports: &Updates<'_>) -> Option<(String, Option<Place>)> {
     if !differ(reports.values().map(|update| &update.rates)) {
         return None;
     }

@@ -10,59 +10,14 @@ pub(super) const TOPIC: Topic = Topic::Metrics;
 /// Part of the samples by which shares differ, or that are left out, before that is worth a word.
 const UNEQUAL: f64 = 0.05;
 
-/// A result that was brought together in a way which makes it another one.
-pub(super) fn of_results(seen: &Inspection) -> Option<Finding> {
-    seen.first_of(&[sum_told, total_told, unequal_mean])
-}
-
-/// A validation of other samples than there are.
-pub(super) fn of_samples(seen: &Inspection) -> Option<Finding> {
-    seen.first_of(&[counted_by_all, padded, left_out])
-}
-
-/// An accuracy above 1 that is printed as it comes from a sum over the ranks, or one of hits of all and samples of one.
-fn sum_told(seen: &Inspection) -> Option<Finding> {
-    if let Some(report) = seen.told("hits of all printed") {
-        let [printed, line] = &report.settings[..] else { return None };
-        return Some(TOPIC.wrong(
-            format!("an accuracy of {printed} is printed at {line}: hits of all ranks, divided by the samples of one"),
-            known(&report.place),
-            "what is printed or decided by is as many times too large as there are ranks",
-            "add the samples up over the ranks as well, before you divide",
-        ));
-    }
-    let report = seen.told("sum printed")?;
-    let [printed, line] = &report.settings[..] else { return None };
-    Some(TOPIC.wrong(
-        format!("an accuracy of {printed} is printed at {line}: it is the sum over the ranks, and nothing divides it"),
-        known(&report.place),
-        "what is printed or decided by is the number of ranks times too large",
-        divided(seen, "hits"),
-    ))
-}
-
-/// A result other than an accuracy that is printed as it comes from a sum over the ranks.
-fn total_told(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("total printed")?;
-    let [name, line] = &report.settings[..] else { return None };
-    Some(TOPIC.look(
-        format!("{name} is printed at {line} as the sum over the ranks, and nothing divides it"),
-        known(&report.place),
-        "if it is a mean on each rank, what is printed or decided by is the number of ranks times too large",
-        divided(seen, "sums"),
-    ))
-}
-
-/// What to write in place of a sum over the ranks that nothing divides.
-fn divided(seen: &Inspection, what: &str) -> String {
-    if seen.is_horovod() {
-        return "leave op=hvd.Sum out: hvd.allreduce averages".to_owned();
-    }
-    format!("divide by dist.get_world_size() behind it, or add up {what} and samples and divide these")
+/// An accuracy above 1 that is printed as it comes from a sum over the ranks, or one of hits of all and samples of one; and another sum
+/// that is printed.
+pub(super) fn sum_told(seen: &Inspection) -> Option<Finding> {
+    ["hits of all printed", "sum printed", "total printed"].into_iter().find_map(|name| seen.finding(name))
 }
 
 /// A mean over the ranks of what each has for a share, where the shares are of unequal size.
-fn unequal_mean(seen: &Inspection) -> Option<Finding> {
+pub(super) fn unequal_mean(seen: &Inspection) -> Option<Finding> {
     let mut means = seen.reports::<WrappedReport>().filter(|report| report.by.starts_with("mean printed"));
     means.find_map(|report| of_unequal_shares(seen, report))
 }
@@ -86,26 +41,18 @@ fn of_unequal_shares(seen: &Inspection, report: &WrappedReport) -> Option<Findin
 }
 
 /// A validation of all samples on each rank, whose counts are added up.
-fn counted_by_all(seen: &Inspection) -> Option<Finding> {
-    let report = seen.told("counted by all")?;
-    let [all, counted] = &report.settings[..] else { return None };
+pub(super) fn counted_by_all(seen: &Inspection) -> Option<Finding> {
+    let all = seen.told("counted by all")?.settings.first()?;
     let is_it = |pass: &PassReport| pass.dataset.is_some_and(|set| set.to_string() == *all);
     // The ranks may validate with different data sets of one size.
     let are_own = |ranks: &BTreeMap<usize, &PassReport>| {
         ranks.values().all(|pass| is_it(pass)) && differ(ranks.values().map(|pass| &pass.content))
     };
-    (!seen.passes(false).values().any(are_own)).then(|| {
-        TOPIC.look(
-            format!("each rank validates with all {all} samples, and the counts of all ranks are added up: {counted}"),
-            known(&report.place),
-            "each sample counts once for each rank: sums are as many times too large as there are ranks, and the work is done as often",
-            "give the validation a share of the samples on each rank, or leave that all_reduce out",
-        )
-    })
+    seen.finding("counted by all").filter(|_| !seen.passes(false).values().any(are_own))
 }
 
 /// Samples that a validation leaves out because its loader drops the last batch.
-fn left_out(seen: &Inspection) -> Option<Finding> {
+pub(super) fn left_out(seen: &Inspection) -> Option<Finding> {
     let passes = seen.passes(false);
     let (pass, lost, all) = passes.values().find_map(|ranks| {
         let one = ranks.values().next().filter(|one| one.drops_last && one.updates > 0 && !is_peek(seen, one))?;
@@ -125,7 +72,7 @@ fn left_out(seen: &Inspection) -> Option<Finding> {
 }
 
 /// A validation whose sampler repeats samples to make shares equal, and whose sums are never cut to the samples that there are.
-fn padded(seen: &Inspection) -> Option<Finding> {
+pub(super) fn padded(seen: &Inspection) -> Option<Finding> {
     let passes = seen.passes(false);
     let count = |reports: &BTreeMap<usize, &PassReport>| reports.values().map(|pass| pass.samples).sum::<usize>();
     // Accelerate fills whole batches up, and cuts what it gathers if it is asked by the right name.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::apart::{fields_apart, in_eval_mode, looked_for_early, part_sent, skipped};
+use super::apart::{in_eval_mode, looked_for_early, skipped};
 use super::applied::out_of_order;
 use super::finding::{Cause, Finding, Topic};
-use super::inspection::{Inspection, differ, is_by_hand, known, no_update, of_kind, ranks as names};
+use super::inspection::{Inspection, Updates, differ, is_by_hand, known, no_update, of_kind, ranks as names};
 use crate::domain::event::{InspectedUpdate, InspectorReport, Place, StateAction, StateReport, WrappedReport};
 
 const COST: &str = "equal gradients keep ranks equal only if they start equal: they train different models for ever";
@@ -14,18 +14,16 @@ const MIXED: &str = "a layer gets the weights of another one of its shape";
 
 const CHANGE: &str = "change weights on all ranks alike, or broadcast them afterwards";
 
-type Reports<'a> = BTreeMap<usize, &'a InspectedUpdate>;
-
 /// Updates whose digests of something differ, with the reports by rank.
 fn differing<'a>(
-    updates: &'a BTreeMap<(usize, usize), Reports<'a>>,
+    updates: &'a BTreeMap<(usize, usize), Updates<'a>>,
     digest: fn(&InspectedUpdate) -> &str,
-) -> impl Iterator<Item = (&'a (usize, usize), &'a Reports<'a>)> {
+) -> impl Iterator<Item = (&'a (usize, usize), &'a Updates<'a>)> {
     updates.iter().filter(move |(_, ranks)| differ(ranks.values().map(|update| digest(update))))
 }
 
 /// All updates, but for a first one that Keras makes with other weights on each rank: the usual place of Horovod's broadcast is behind it.
-fn behind_broadcast(seen: &Inspection) -> BTreeMap<(usize, usize), Reports<'_>> {
+fn behind_broadcast(seen: &Inspection) -> BTreeMap<(usize, usize), Updates<'_>> {
     let mut updates = seen.updates();
     let is_before = seen.is_keras() && differing(&updates, |update| &update.weights).any(|((_, number), _)| *number == 0);
     updates.retain(|(_, number), _| !is_before || *number > 0);
@@ -55,7 +53,9 @@ pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let Some(((index, number), reports)) = differing(&updates, |update| &update.weights).min_by_key(|((_, number), _)| *number)
     else {
         let ok = || topic.ok("the weights were equal on all ranks at the start and at every update looked at");
-        let other = seen.first_of(&[loaded_at_end, copied_early, beside, fields_apart]);
+        let copies = || seen.finding_of(&seen.told_apart("copy of the model", |report| &report.place)?);
+        let fields = || seen.finding_of(&seen.told_apart("field of a layer", |report| (&report.place, report.settings.first()))?);
+        let other = loaded_at_end(seen).or_else(copies).or_else(|| beside(seen)).or_else(fields);
         return other.map_or_else(ok, |finding| vec![finding]);
     };
     let who = names(reports.keys());
@@ -119,21 +119,6 @@ fn loaded_at_end(seen: &Inspection) -> Option<Finding> {
         known(place),
         "the result is of two models, each on its own share",
         "load them on all ranks, behind a barrier, or validate everything on one rank",
-    ))
-}
-
-/// A copy of the model, such as a moving average, that was made while each rank still had weights of its own.
-fn copied_early(seen: &Inspection) -> Option<Finding> {
-    let ranks = seen.told_apart("copy of the model", |report| &report.place)?;
-    let place = &ranks.values().next()?.place;
-    Some(Topic::Weights.look(
-        format!(
-            "the weights of {} are equal, and those of the copy of the model that was made before are not",
-            names(ranks.keys())
-        ),
-        known(place),
-        "a moving average goes on from weights that the other ranks never had, and what the ranks validate with it differs",
-        "copy the model when its weights are equal: behind DistributedDataParallel, or behind the broadcast",
     ))
 }
 
@@ -211,7 +196,7 @@ fn start(seen: &Inspection, index: usize) -> Cause {
             remedy.to_owned(),
         );
     }
-    if let Some(found) = part_sent(seen) {
+    if let Some(found) = seen.cause("part broadcast") {
         return found;
     }
     if let Some(place) = broadcast_before(seen, index) {
@@ -294,11 +279,11 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
     }
     let updates = behind_broadcast(seen);
     // Once weights or gradients differ, so does all that comes of them.
-    let are_equal = |reports: &Reports<'_>| !differ(reports.values().map(|update| (&update.weights, &update.gradients)));
+    let are_equal = |reports: &Updates<'_>| !differ(reports.values().map(|update| (&update.weights, &update.gradients)));
     let apart = updates.iter().filter(|(_, reports)| !are_equal(reports)).map(|((_, number), _)| *number).min();
     let is_before = |number: usize| apart.is_none_or(|apart| number < apart);
     let mut known_equal = updates.iter().filter(|((_, number), reports)| are_equal(reports) && is_before(*number));
-    let is_apart = |reports: &Reports<'_>| differ(reports.values().map(|update| &update.state));
+    let is_apart = |reports: &Updates<'_>| differ(reports.values().map(|update| &update.state));
     // Where the weights stay equal behind it, each rank keeps its share of what is remembered, and they exchange the updates.
     let stays = |at: &(usize, usize)| known_equal.clone().filter(|(later, _)| later.0 == at.0 && later.1 > at.1).count() > 1;
     let are_shares = known_equal.clone().any(|(at, reports)| is_apart(reports) && stays(at));
@@ -318,13 +303,8 @@ pub(super) fn judge_state(seen: &Inspection) -> Vec<Finding> {
         let said = format!("what the optimizer remembers differs between {} at update {number}{why}", names(reports.keys()));
         return vec![topic.wrong(said, place, "equal gradients give different updates: the ranks drift apart", remedy)];
     }
-    if let Some(report) = seen.told("state left behind") {
-        return vec![topic.wrong(
-            "what the optimizer remembered stays behind in it: hvd.DistributedOptimizer makes another one, which remembers nothing",
-            known(&report.place),
-            "the training goes on without its momentum, or whatever else was loaded",
-            "load the state into what hvd.DistributedOptimizer returns",
-        )];
+    if let Some(found) = seen.finding("state left behind") {
+        return vec![found];
     }
     let sent = seen.told_apart("buffers behind the broadcast", |_| ()).unwrap_or_default();
     if let Some(report) = sent.values().next() {

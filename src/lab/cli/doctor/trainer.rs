@@ -8,7 +8,7 @@ use std::process::Command;
 use serde::Deserialize;
 
 use super::check::Check;
-use crate::exercise::{self, Module};
+use crate::exercise;
 use crate::host::installation::{Installation, PYTHON_MODULE, set_up_command};
 use crate::launch::{self, LaunchError, libraries};
 use crate::process::probe_command::{Answer, TRAINER_PATIENCE, ask};
@@ -84,8 +84,8 @@ pub(super) fn examine(gpus: usize, checks: &mut Vec<Check>) -> Option<Trainer> {
 /// Whether the exercise can be written in Python.
 fn python() -> Check {
     match exercise::find_module() {
-        Module::There(path) => Check::ok("Python", format!("the exercise can be written in it: {}", path.display())),
-        Module::Missing(path) => Check::warn(
+        Ok(path) => Check::ok("Python", format!("the exercise can be written in it: {}", path.display())),
+        Err(path) => Check::warn(
             "Python",
             format!("{} is not there, so the exercise can be written in Rust only", path.display()),
             format!("run `make build`, or point HVD_LAB_PYTHON_MODULE at {PYTHON_MODULE}"),

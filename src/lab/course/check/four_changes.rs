@@ -10,11 +10,9 @@ use crate::course::step::{broadcast, checkpoint_on_root, distributed_optimizer, 
 use crate::domain::step::Step;
 use crate::domain::units;
 
-type Find = fn(&Group) -> Finding;
-
 /// What a run of the program shows of each change, in their order. Its epochs are what was asked of a single rank.
 pub fn check_changes(evidence: &Evidence) -> Vec<Verdict> {
-    let changes: [Find; 4] = [init_and_pin::check, scaled, distributed_optimizer::check, one_model];
+    let changes: [fn(&Group) -> Finding; 4] = [init_and_pin::check, scaled, distributed_optimizer::check, one_model];
     numbered(changes.map(|find| if evidence.spec.resources.np < 2 { alone() } else { decided(evidence, change, find) }))
 }
 

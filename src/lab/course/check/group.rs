@@ -43,7 +43,7 @@ impl<'a> Group<'a> {
     }
 
     pub fn topologies(&self) -> Result<Vec<&'a TopologyReport>, Objection> {
-        self.all(terms::PLACE, |process| process.topology.as_ref())
+        self.all("where it runs", |process| process.topology.as_ref())
     }
 
     pub fn configs(&self) -> Result<Vec<&'a ConfigReport>, Objection> {
@@ -57,7 +57,7 @@ impl<'a> Group<'a> {
             (!epochs.is_empty()).then_some(epochs)
         })?;
         let common = ended.into_iter().reduce(|some, others| &some & &others).unwrap_or_default();
-        if common.is_empty() { unclear(terms::NO_EPOCH) } else { Ok(common) }
+        if common.is_empty() { unclear("no epoch was ended by every rank") } else { Ok(common) }
     }
 
     /// Whether every process has a rank of its own and knows of all others.

@@ -22,8 +22,7 @@ pub use collectives::{Claim, check_collectives};
 pub use four_changes::check_changes;
 use group::Group;
 pub use photos::check_photos;
-use verdict::{Finding, concluded, unclear};
-pub use verdict::{Outcome, Verdict};
+pub use verdict::{Finding, Outcome, Verdict, concluded, failed, unclear};
 
 /// The verdicts on all ten steps, in their order.
 pub fn check_all(evidence: &Evidence) -> Vec<Verdict> {
@@ -48,7 +47,7 @@ pub fn check(evidence: &Evidence, step: Step) -> Verdict {
 }
 
 /// The verdicts on numbered places, by what was found at each, in their order.
-fn numbered(found: impl IntoIterator<Item = (Outcome, String)>) -> Vec<Verdict> {
+pub fn numbered(found: impl IntoIterator<Item = (Outcome, String)>) -> Vec<Verdict> {
     (1..).zip(found).map(|(number, (outcome, evidence))| Verdict { number, outcome, evidence }).collect()
 }
 

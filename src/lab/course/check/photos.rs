@@ -80,7 +80,7 @@ fn model(ranks: &Ranks) -> Finding {
     }
     let configs = ranks.all(terms::PLAN, |process| process.config.as_ref())?;
     let (alexnet, input) = (ModelSpec::ALEXNET, ranks.evidence.spec.workload.input());
-    let wanted = alexnet.parameters_at(input).unwrap_or(0);
+    let wanted = alexnet.parameters_at(input).unwrap_or(0) as usize;
     for config in &configs {
         if config.gradient_tensors != TENSORS {
             return failed(format!(
@@ -89,8 +89,8 @@ fn model(ranks: &Ranks) -> Finding {
                 tensors = config.gradient_tensors
             ));
         }
-        if config.parameters as u64 != wanted {
-            let (parameters, wanted) = (units::count(config.parameters), count(wanted));
+        if config.parameters != wanted {
+            let (parameters, wanted) = (units::count(config.parameters), units::count(wanted));
             return failed(format!(
                 "the model learns {parameters} numbers, and AlexNet learns {wanted} from images of {}x{} pixels: compare each \
                  layer's outputs, window and stride",
@@ -116,7 +116,7 @@ fn model(ranks: &Ranks) -> Finding {
     Ok(format!(
         "all {} ranks trained AlexNet: {TENSORS} tensors, {} numbers, and a loss of {:.2} that fell to {:.2} in {}",
         ranks.evidence.spec.resources.np,
-        count(wanted),
+        units::count(wanted),
         losses[0][0],
         losses[0][losses[0].len() - 1],
         units::counted(losses[0].len(), "step"),
@@ -254,8 +254,4 @@ fn inside_the_loop(ranks: &Ranks) -> Finding {
         with_s = median(&with),
         without_s = median(&without)
     ))
-}
-
-fn count(number: u64) -> String {
-    units::count(usize::try_from(number).unwrap_or(usize::MAX))
 }

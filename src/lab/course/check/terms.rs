@@ -4,18 +4,12 @@
 pub const AN_EPOCH: &str = "an epoch";
 pub const A_STEP: &str = "a step";
 pub const END_OF_AN_EPOCH: &str = "the end of an epoch";
-pub const FIRST_GRADIENTS: &str = "its first gradients";
-pub const FIRST_STEP: &str = "its first step";
-pub const PLACE: &str = "where it runs";
 pub const PLAN: &str = "what it is going to do";
 pub const WEIGHTS_AT_START: &str = "the weights that it starts from";
-pub const WEIGHTS_AT_END: &str = "its weights at the end of an epoch";
 pub const WEIGHTS_DRAWN: &str = "the weights that it drew";
-pub const WORK: &str = "what it trains";
 
 /// No process has reported anything.
 pub const NOTHING_YET: &str = "no rank has reported yet";
-pub const NO_EPOCH: &str = "no epoch was ended by every rank";
 pub const ONE_RANK: &str = "one rank has nobody to differ from: run with np 2 or more";
 
 /// Events of a rank are missing, or do not count.

@@ -4,8 +4,8 @@
 
 use super::group::Group;
 use super::numbers::equal_rates;
+use super::optimizer_rules;
 use super::verdict::{Objection, failed};
-use super::{optimizer_rules, terms};
 use crate::domain::event::{DigestMoment, Instead, ScheduleReport, UpdateReport};
 use crate::domain::history::{Observed, TrainingStep};
 use crate::domain::units;
@@ -21,7 +21,7 @@ pub fn watched<'a>(group: &Group<'a>) -> Result<Option<Vec<&'a Observed>>, Objec
     if !places.iter().all(|place| place.is_watched) {
         return Ok(None);
     }
-    let processes = group.all(terms::WORK, Some)?;
+    let processes = group.all("what it trains", Some)?;
     let idle = |process: &usize| processes[*process].observed.updates.is_empty() && !processes[*process].steps.is_empty();
     if let Some(process) = (0..group.np).find(idle) {
         return failed(format!(

@@ -11,7 +11,7 @@ use super::step;
 use crate::domain::step::Step;
 use crate::domain::units;
 pub use fact::{Contrast, Fact};
-pub(super) use side::{Pair, Side, alike, distinct, named, small};
+pub(super) use side::{Side, alike, distinct, named, small};
 
 /// What `step` changed between two runs of which only the second has it on.
 pub fn contrast(step: Step, before: &Evidence, after: &Evidence) -> Contrast {
@@ -20,24 +20,24 @@ pub fn contrast(step: Step, before: &Evidence, after: &Evidence) -> Contrast {
         found.say("One of the runs reported nothing, so there is nothing to compare.".into());
         return found;
     };
-    let pair = [before, after];
-    for (name, side) in ["before", "after"].into_iter().zip(&pair) {
+    let pair = [&before, &after];
+    for (name, side) in ["before", "after"].into_iter().zip(pair) {
         if let Some(who) = side.not_finished() {
             found.say(format!("The run {name} is not complete ({who} has not finished), so this describes only a part of it."));
         }
     }
-    (step::rules(step).contrast)(&pair, &mut found);
-    results(&pair, &mut found);
+    (step::rules(step).contrast)(pair, &mut found);
+    results(pair, &mut found);
     found
 }
 
 /// What every pair of runs is compared by.
-fn results(pair: &[Side; 2], found: &mut Contrast) {
-    let seconds = pair.each(Side::training_seconds);
+fn results(pair: [&Side; 2], found: &mut Contrast) {
+    let seconds = pair.map(Side::training_seconds);
     if let [Some(before), Some(after)] = seconds {
         found.fact("training", [before, after].map(units::seconds));
     }
-    if let [Some(before), Some(after)] = pair.each(Side::accuracies) {
+    if let [Some(before), Some(after)] = pair.map(Side::accuracies) {
         found.fact("test accuracy", [before, after]);
     }
 }

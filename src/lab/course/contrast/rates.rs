@@ -1,7 +1,7 @@
 //! The learning rates and first losses of two runs, for steps 8, 9 and 10.
 
 use super::fact::Contrast;
-use super::side::{Pair, Side, small};
+use super::side::{Side, small};
 use crate::course::check::numbers::digits;
 use crate::course::check::terms::list;
 use crate::domain::history::TrainingStep;
@@ -18,9 +18,9 @@ fn ends(side: &Side) -> Vec<f64> {
     steps.iter().enumerate().filter(|(index, step)| last((*index, step))).map(|(_, step)| step.lr).collect()
 }
 
-pub fn facts(pair: &[Side; 2], found: &mut Contrast) {
-    found.fact("first batch", pair.each(|side| steps(side).first().map_or(String::new(), |step| digits(step.lr))));
-    found.fact("epoch ends", pair.each(|side| list(ends(side).into_iter().map(digits))));
+pub fn facts(pair: [&Side; 2], found: &mut Contrast) {
+    found.fact("first batch", pair.map(|side| steps(side).first().map_or(String::new(), |step| digits(step.lr))));
+    found.fact("epoch ends", pair.map(|side| list(ends(side).into_iter().map(digits))));
     found.fact("loss, first batches", losses(pair));
 }
 
@@ -31,8 +31,8 @@ pub fn constant(side: &Side) -> Option<f64> {
 }
 
 /// The first update is the first that the rate tells in: the loss after it, where the loss before was the same.
-pub fn second_loss(pair: &[Side; 2], found: &mut Contrast) {
-    let loss = |batch: usize| pair.each(|side| steps(side).get(batch).map(|step| step.loss));
+pub fn second_loss(pair: [&Side; 2], found: &mut Contrast) {
+    let loss = |batch: usize| pair.map(|side| steps(side).get(batch).map(|step| step.loss));
     if let ([Some(one), Some(same)], [Some(before), Some(after)]) = (loss(0), loss(1))
         && one == same
     {
@@ -47,6 +47,6 @@ pub fn second_loss(pair: &[Side; 2], found: &mut Contrast) {
 }
 
 /// The first three losses of the root.
-pub fn losses(pair: &[Side; 2]) -> [String; 2] {
-    pair.each(|side| list(steps(side).iter().take(3).map(|step| format!("{:.2}", step.loss))))
+pub fn losses(pair: [&Side; 2]) -> [String; 2] {
+    pair.map(|side| list(steps(side).iter().take(3).map(|step| format!("{:.2}", step.loss))))
 }

@@ -136,14 +136,3 @@ pub fn small(number: f64) -> String {
         number => format!("{number:.4}"),
     }
 }
-
-/// Asks both runs the same question.
-pub trait Pair<'a> {
-    fn each<T>(&self, ask: impl Fn(&Side<'a>) -> T) -> [T; 2];
-}
-
-impl<'a> Pair<'a> for [Side<'a>; 2] {
-    fn each<T>(&self, ask: impl Fn(&Side<'a>) -> T) -> [T; 2] {
-        [ask(&self[0]), ask(&self[1])]
-    }
-}

@@ -5,7 +5,7 @@ use crate::course::check::numbers::{apart, near};
 use crate::course::check::terms::{self, list};
 use crate::course::check::verdict::{Finding, Objection, failed};
 use crate::course::check::watched;
-use crate::course::contrast::{Contrast, Pair, Side};
+use crate::course::contrast::{Contrast, Side};
 use crate::domain::event::{EpochReport, Metrics};
 use crate::domain::history::Process;
 
@@ -29,8 +29,7 @@ pub fn check(group: &Group) -> Finding {
                 because_strangers(group)
             ));
         }
-        type Of = fn(&EpochReport) -> Metrics;
-        let mean = |of: Of| {
+        let mean = |of: fn(&EpochReport) -> Metrics| {
             let mean = |pick: fn(&Metrics) -> f64| reports.iter().map(|report| pick(&of(report))).sum::<f64>() / group.np as f64;
             Metrics { loss: mean(|metrics| metrics.loss), accuracy: mean(|metrics| metrics.accuracy) }
         };
@@ -83,10 +82,10 @@ fn equal(a: f64, b: f64, numbers: usize) -> bool {
     (a - b).abs() <= numbers.max(4) as f64 * f64::from(f32::EPSILON) * a.abs().max(b.abs())
 }
 
-pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
+pub fn contrast(pair: [&Side; 2], found: &mut Contrast) {
     let Some(epoch) = pair[0].last_epoch().min(pair[1].last_epoch()) else { return };
     let all = |pick: fn(&crate::domain::event::EpochReport) -> f64| {
-        pair.each(|side| side.reports(epoch).into_iter().map(pick).collect::<Vec<f64>>())
+        pair.map(|side| side.reports(epoch).into_iter().map(pick).collect::<Vec<f64>>())
     };
     let (own, judged) = (all(|report| report.validation.accuracy), all(|report| report.judged().accuracy));
     let words = |accuracies: &[f64]| list(accuracies.iter().map(|accuracy| format!("{accuracy:.4}")));
@@ -95,7 +94,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
     let spread = |accuracies: &[f64]| {
         accuracies.iter().copied().fold(f64::MIN, f64::max) - accuracies.iter().copied().fold(f64::MAX, f64::min)
     };
-    let averaged = pair.each(|side| side.reports(epoch).iter().filter(|report| report.averaged.is_some()).count());
+    let averaged = pair.map(|side| side.reports(epoch).iter().filter(|report| report.averaged.is_some()).count());
     if let ([_, _, ..], [mean, ..]) = (judged[0].as_slice(), judged[1].as_slice())
         && averaged == [0, pair[1].np()]
     {
@@ -107,7 +106,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
             if apart > 0.0 { format!(": they are {apart:.4} apart, and a target between them would stop one rank alone") } else { String::new() },
         ));
     }
-    let weights = pair.each(|side| side.last_weights());
+    let weights = pair.map(|side| side.last_weights());
     if !weights[0].is_empty() && weights[0] == weights[1] {
         found.say("The weights are the same in both runs: this step changes what is measured, and not the training.".into());
     }

@@ -4,7 +4,7 @@ use crate::course::check::group::{Group, because_strangers};
 use crate::course::check::terms::{self, short};
 use crate::course::check::verdict::{Finding, Objection, failed, unclear};
 use crate::course::check::watched;
-use crate::course::contrast::{Contrast, Pair, Side, alike, distinct, small};
+use crate::course::contrast::{Contrast, Side, alike, distinct, small};
 use crate::domain::event::{CheckpointAction, DigestMoment};
 use crate::domain::step::Step;
 
@@ -76,7 +76,8 @@ pub fn drifted(group: &Group) -> Result<Option<(usize, Vec<usize>)>, Objection> 
         return Ok(None);
     }
     for epoch in group.epochs()? {
-        let held = group.all(terms::WEIGHTS_AT_END, |process| process.digest(DigestMoment::EpochParameters, epoch))?;
+        let held =
+            group.all("its weights at the end of an epoch", |process| process.digest(DigestMoment::EpochParameters, epoch))?;
         let apart = group.differing(&held);
         if !apart.is_empty() {
             return Ok(Some((epoch, apart)));
@@ -85,18 +86,18 @@ pub fn drifted(group: &Group) -> Result<Option<(usize, Vec<usize>)>, Objection> 
     Ok(None)
 }
 
-pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
-    let of = |moment| pair.each(|side| alike(&side.first_digests(moment)));
+pub fn contrast(pair: [&Side; 2], found: &mut Contrast) {
+    let of = |moment| pair.map(|side| alike(&side.first_digests(moment)));
     found.fact("weights as drawn", of(DigestMoment::InitialParameters));
     found.fact("weights to start from", of(DigestMoment::StartParameters));
     found.fact("first gradients", of(DigestMoment::FirstGradients));
-    let epochs = pair.each(|side| side.last_epoch().unwrap_or(0));
+    let epochs = pair.map(|side| side.last_epoch().unwrap_or(0));
     for epoch in 1..=epochs[0].min(epochs[1]).min(3) {
-        let held = pair.each(|side| side.digests(DigestMoment::EpochParameters, epoch));
+        let held = pair.map(|side| side.digests(DigestMoment::EpochParameters, epoch));
         found.fact(&format!("after epoch {epoch}"), [alike(&held[0]), alike(&held[1])]);
     }
     let apart = |side: &Side| side.last_epoch().and_then(|epoch| side.apart(DigestMoment::EpochParameters, Some(epoch)));
-    if let [Some((before, size)), Some((after, _))] = pair.each(apart) {
+    if let [Some((before, size)), Some((after, _))] = pair.map(apart) {
         found.fact("apart at the end", [small(before), small(after)]);
         if distinct(&pair[0].last_weights()) > 1 && distinct(&pair[1].last_weights()) == 1 {
             let start = pair[0].apart(DigestMoment::StartParameters, None).map_or(0.0, |(start, _)| start);
@@ -111,7 +112,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
     } else if distinct(&pair[0].last_weights()) > 1 && distinct(&pair[1].last_weights()) == 1 {
         found.say("Before, the weights of the ranks differ to the end. After, they are equal bit by bit.".into());
     }
-    let drawn = pair.each(|side| side.first_digests(DigestMoment::InitialParameters).first().copied());
+    let drawn = pair.map(|side| side.first_digests(DigestMoment::InitialParameters).first().copied());
     let start = pair[1].first_digests(DigestMoment::StartParameters);
     if let (Some(root), [_, ..]) = (drawn[1], start.as_slice())
         && start.iter().all(|digest| *digest == root)

@@ -3,7 +3,7 @@
 use crate::course::check::group::{Group, because_strangers};
 use crate::course::check::verdict::{Finding, Objection, failed, unclear};
 use crate::course::check::watched;
-use crate::course::contrast::{Contrast, Pair, Side, named};
+use crate::course::contrast::{Contrast, Side, named};
 use crate::domain::event::CheckpointAction;
 use crate::domain::units;
 
@@ -106,14 +106,14 @@ fn goes_on(group: &Group, resumed: usize) -> Result<(), Objection> {
     }
 }
 
-pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
+pub fn contrast(pair: [&Side; 2], found: &mut Contrast) {
     let count = |side: &Side, action| -> Vec<(usize, usize)> {
         let files = side
             .processes()
             .map(|(index, process)| (index, process.checkpoints.iter().filter(|file| file.action == action).count()));
         files.filter(|(_, files)| *files > 0).collect()
     };
-    let written = pair.each(|side| count(side, CheckpointAction::Written));
+    let written = pair.map(|side| count(side, CheckpointAction::Written));
     let total = |files: &[(usize, usize)]| files.iter().map(|(_, files)| files).sum::<usize>();
     let who =
         |side: &Side, files: &[(usize, usize)]| named(side.noun(), &files.iter().map(|(index, _)| *index).collect::<Vec<_>>());
@@ -123,11 +123,11 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
         written.collect::<std::collections::BTreeSet<_>>().len()
     };
     found.fact("checkpoints written", [total(&written[0]), total(&written[1])].map(|files| files.to_string()));
-    found.fact("written by", [who(&pair[0], &written[0]), who(&pair[1], &written[1])]);
-    found.fact("files there are", pair.each(|side| names(side).to_string()));
-    let loaded = pair.each(|side| count(side, CheckpointAction::Loaded));
+    found.fact("written by", [who(pair[0], &written[0]), who(pair[1], &written[1])]);
+    found.fact("files there are", pair.map(|side| names(side).to_string()));
+    let loaded = pair.map(|side| count(side, CheckpointAction::Loaded));
     if total(&loaded[0]) + total(&loaded[1]) > 0 {
-        found.fact("looked for by", [who(&pair[0], &loaded[0]), who(&pair[1], &loaded[1])]);
+        found.fact("looked for by", [who(pair[0], &loaded[0]), who(pair[1], &loaded[1])]);
     }
     if total(&written[0]) == 0 && total(&written[1]) == 0 {
         found.say("Neither run wrote a checkpoint: switch checkpoints on and run them again.".into());
@@ -137,13 +137,13 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
         found.say(format!(
             "Before, {} each wrote every file: {} writes for {} files. The last writer won, and on several hosts each host \
              would have its own files.",
-            who(&pair[0], &written[0]),
+            who(pair[0], &written[0]),
             total(&written[0]),
-            names(&pair[0])
+            names(pair[0])
         ));
     }
     if let [(_, files)] = written[1].as_slice() {
-        found.say(format!("After, {} alone wrote {files}.", who(&pair[1], &written[1])));
+        found.say(format!("After, {} alone wrote {files}.", who(pair[1], &written[1])));
     }
 }
 

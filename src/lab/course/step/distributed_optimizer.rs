@@ -5,14 +5,14 @@ use crate::course::check::group::{Group, because_strangers};
 use crate::course::check::terms::{self, list, short};
 use crate::course::check::verdict::{Finding, Objection, failed, unclear};
 use crate::course::check::watched::{self, is_mean};
-use crate::course::contrast::{Contrast, Pair, Side, alike, distinct, small};
+use crate::course::contrast::{Contrast, Side, alike, distinct, small};
 use crate::domain::event::DigestMoment;
 use crate::domain::phase::Phase;
 use crate::domain::step::Step;
 
 /// Step 3: all ranks applied the same gradients in the first step.
 pub fn check(group: &Group) -> Finding {
-    let digests = group.all(terms::FIRST_GRADIENTS, |process| {
+    let digests = group.all("its first gradients", |process| {
         Some(process.digests_of(DigestMoment::FirstGradients)).filter(|digests| !digests.is_empty())
     })?;
     let root = group.root();
@@ -29,7 +29,7 @@ pub fn check(group: &Group) -> Finding {
     }
     averaged(group)?;
     watched::first_update(group)?;
-    let losses = group.all(terms::FIRST_STEP, |process| process.steps.first().map(|step| step.loss.to_bits()))?;
+    let losses = group.all("its first step", |process| process.steps.first().map(|step| step.loss.to_bits()))?;
     if group.differing(&losses).is_empty() {
         return unclear("all ranks had the same loss in the first step: equal gradients of equal batches prove no average");
     }
@@ -82,8 +82,8 @@ fn has_one_optimizer(group: &Group) -> Result<bool, Objection> {
     Ok(group.differing(&names).is_empty())
 }
 
-pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
-    let applied = pair.each(|side| side.first_digests(DigestMoment::FirstGradients));
+pub fn contrast(pair: [&Side; 2], found: &mut Contrast) {
+    let applied = pair.map(|side| side.first_digests(DigestMoment::FirstGradients));
     found.fact("applied gradients", [alike(&applied[0]), alike(&applied[1])]);
     let np = pair[1].np();
     if distinct(&applied[0]) == np && distinct(&applied[1]) == 1 && np > 1 {
@@ -92,8 +92,8 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
         ));
     }
     one_number(pair, found);
-    found.fact("weights at the end", pair.each(|side| alike(&side.last_weights())));
-    if let [Some(before), Some(after)] = pair.each(waited) {
+    found.fact("weights at the end", pair.map(|side| alike(&side.last_weights())));
+    if let [Some(before), Some(after)] = pair.map(waited) {
         found.fact("waiting for others", [before, after].map(|seconds| format!("{seconds:.1} s")));
     }
     let Some(epoch) = pair[1].last_epoch() else { return };
@@ -110,22 +110,22 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
 }
 
 /// The sampled gradient in which the first two ranks differ most, before and after it was averaged.
-fn one_number(pair: &[Side; 2], found: &mut Contrast) {
+fn one_number(pair: [&Side; 2], found: &mut Contrast) {
     let samples = |side: &Side, moment| -> Vec<Vec<f32>> {
         side.processes().filter_map(|(_, process)| process.first_sample(moment)).map(<[f32]>::to_vec).collect()
     };
     let (own, applied) = (DigestMoment::OwnGradients, DigestMoment::FirstGradients);
-    let after = samples(&pair[1], own);
+    let after = samples(pair[1], own);
     let [first, second, ..] = after.as_slice() else { return };
     let apart = |place: &usize| (first[*place] - second[*place]).abs();
     let Some(place) = (0..first.len().min(second.len())).max_by(|a, b| apart(a).total_cmp(&apart(b))) else { return };
     let numbers =
         |samples: Vec<Vec<f32>>| list(samples.iter().filter_map(|sample| sample.get(place)).map(|g| small(f64::from(*g))));
-    found.fact("one gradient, own", pair.each(|side| numbers(samples(side, own))));
-    found.fact("the same, applied", pair.each(|side| numbers(samples(side, applied))));
+    found.fact("one gradient, own", pair.map(|side| numbers(samples(side, own))));
+    found.fact("the same, applied", pair.map(|side| numbers(samples(side, applied))));
     let own: Vec<f32> = after.iter().filter_map(|sample| sample.get(place).copied()).collect();
     let mean = own.iter().map(|g| f64::from(*g)).sum::<f64>() / own.len() as f64;
-    let used = samples(&pair[1], applied).first().and_then(|sample| sample.get(place).copied()).map(f64::from);
+    let used = samples(pair[1], applied).first().and_then(|sample| sample.get(place).copied()).map(f64::from);
     let size = own.iter().map(|g| f64::from(g.abs())).fold(0.0, f64::max);
     if let Some(used) = used.filter(|used| (used - mean).abs() <= 0.02 * size && size > 0.0) {
         found.say(format!(

@@ -3,7 +3,7 @@
 use crate::course::check::group::{Group, because_strangers};
 use crate::course::check::verdict::{Finding, Objection, failed};
 use crate::course::check::{terms, watched};
-use crate::course::contrast::{Contrast, Pair, Side};
+use crate::course::contrast::{Contrast, Side};
 use crate::domain::phase::Phase;
 use crate::domain::schedule::{steps_per_epoch, validation_steps};
 use crate::domain::units;
@@ -130,17 +130,17 @@ fn validated(group: &Group) -> Result<(), Objection> {
     ))
 }
 
-pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
-    let batches = pair.each(|side| side.reports(1).first().map_or(0, |report| report.batches));
-    let each = pair.each(|side| side.reports(1).first().map_or(0, |report| report.images));
-    let together = pair.each(|side| side.reports(1).iter().map(|report| report.images).sum::<usize>());
+pub fn contrast(pair: [&Side; 2], found: &mut Contrast) {
+    let batches = pair.map(|side| side.reports(1).first().map_or(0, |report| report.batches));
+    let each = pair.map(|side| side.reports(1).first().map_or(0, |report| report.images));
+    let together = pair.map(|side| side.reports(1).iter().map(|report| report.images).sum::<usize>());
     found.fact("batches an epoch", batches.map(|batches| batches.to_string()));
     found.fact("images, each rank", each.map(units::count));
     found.fact("images, together", together.map(units::count));
-    if let [Some(before), Some(after)] = pair.each(|side| side.config().map(|config| config.validation_steps)) {
+    if let [Some(before), Some(after)] = pair.map(|side| side.config().map(|config| config.validation_steps)) {
         found.fact("validation batches", [before, after].map(|steps| steps.to_string()));
     }
-    let rates = pair.each(|side| {
+    let rates = pair.map(|side| {
         side.reports(1)
             .iter()
             .map(|report| report.images as f64 / report.phases[Phase::Training])
@@ -158,7 +158,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
             part(together[1] as f64 / together[0] as f64)
         ));
     }
-    if let [Some(before), Some(after)] = pair.each(Side::training_seconds)
+    if let [Some(before), Some(after)] = pair.map(Side::training_seconds)
         && batches[0] > batches[1]
     {
         let ([before, after], [rate, rate_after]) = ([before, after].map(units::seconds), rates.map(units::rate));

@@ -3,7 +3,7 @@
 use crate::course::check::group::Group;
 use crate::course::check::terms::list;
 use crate::course::check::verdict::{Finding, Objection, failed};
-use crate::course::contrast::{Contrast, Pair, Side, alike, distinct};
+use crate::course::contrast::{Contrast, Side, alike, distinct};
 use crate::domain::event::TopologyReport;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,13 +77,13 @@ fn items(place: &TopologyReport) -> BTreeSet<String> {
     }
 }
 
-pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
+pub fn contrast(pair: [&Side; 2], found: &mut Contrast) {
     let each_is = |place: &&TopologyReport| format!("{} of {}", place.topology.rank, place.topology.size);
-    found.fact("each is", pair.each(|side| list(side.places().iter().map(each_is))));
-    found.fact("talks by", pair.each(|side| side.places().first().map_or(String::new(), |place| place.communicator.clone())));
-    found.fact("computes on", pair.each(|side| list(side.places().iter().map(|place| device(place)))));
+    found.fact("each is", pair.map(|side| list(side.places().iter().map(each_is))));
+    found.fact("talks by", pair.map(|side| side.places().first().map_or(String::new(), |place| place.communicator.clone())));
+    found.fact("computes on", pair.map(|side| list(side.places().iter().map(|place| device(place)))));
     let alone = |side: &Side| side.places().iter().filter(|place| place.topology.size.0 == 1).count();
-    let (before, after) = (alone(&pair[0]), alone(&pair[1]));
+    let (before, after) = (alone(pair[0]), alone(pair[1]));
     let np = pair[1].np();
     if before == pair[0].np() && after == 0 {
         found.say(format!(
@@ -92,7 +92,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
             np - 1
         ));
     }
-    match (shared(&pair[0]), shared(&pair[1])) {
+    match (shared(pair[0]), shared(pair[1])) {
         (true, false) => {
             found.say("Before, all had the same device or cores. After, each has its own, by its local rank.".into())
         }
@@ -118,7 +118,7 @@ fn shared(side: &Side) -> bool {
 }
 
 /// The weights of each process at the end are those of the other run.
-pub fn same_training(pair: &[Side; 2], found: &mut Contrast, why: &str) {
+pub fn same_training(pair: [&Side; 2], found: &mut Contrast, why: &str) {
     let weights = [pair[0].last_weights(), pair[1].last_weights()];
     found.fact("weights of the ranks", [alike(&weights[0]), alike(&weights[1])]);
     if !weights[0].is_empty() && weights[0] == weights[1] {

@@ -19,7 +19,7 @@ use crate::domain::step::Step;
 /// How a run is judged by a step, and what the step changes between two runs.
 pub struct Rules {
     pub check: fn(&Group) -> Finding,
-    pub contrast: fn(&[Side; 2], &mut Contrast),
+    pub contrast: fn([&Side; 2], &mut Contrast),
 }
 
 pub fn rules(step: Step) -> Rules {

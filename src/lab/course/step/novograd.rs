@@ -5,7 +5,7 @@ use crate::course::check::terms::short;
 use crate::course::check::verdict::{Finding, failed};
 use crate::course::check::watched;
 use crate::course::contrast::rates::losses;
-use crate::course::contrast::{Contrast, Pair, Side, small};
+use crate::course::contrast::{Contrast, Side, small};
 use crate::domain::event::DigestMoment;
 
 /// Step 10: every rank uses NovoGrad.
@@ -26,10 +26,10 @@ pub fn check(group: &Group) -> Finding {
     }
 }
 
-pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
-    let names = pair.each(|side| side.config().map_or(String::new(), |config| config.optimizer.clone()));
+pub fn contrast(pair: [&Side; 2], found: &mut Contrast) {
+    let names = pair.map(|side| side.config().map_or(String::new(), |config| config.optimizer.clone()));
     found.fact("optimizer", names.clone());
-    let first = pair.each(|side| side.first_digests(DigestMoment::FirstGradients).first().copied());
+    let first = pair.map(|side| side.first_digests(DigestMoment::FirstGradients).first().copied());
     found.fact("first gradients", first.map(|digest| digest.map_or("", short).to_owned()));
     found.fact("loss, first batches", losses(pair));
     let same = first[0].is_some() && first[0] == first[1];
@@ -39,7 +39,7 @@ pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
             names[0], names[1]
         ));
     }
-    let second = pair.each(|side| side.root().and_then(|root| root.steps.get(1)).map(|step| step.loss));
+    let second = pair.map(|side| side.root().and_then(|root| root.steps.get(1)).map(|step| step.loss));
     if let ([Some(before), Some(after)], true) = (second, same) {
         found.say(format!(
             "After that one update rank 0's loss was {} with {}, {} with {}.",

@@ -6,7 +6,7 @@ use crate::course::check::rate_shapes::{Ramp, RateShape, Scaled};
 use crate::course::check::rates::{self, Rates, called, place};
 use crate::course::check::verdict::{Finding, Objection, failed, unclear};
 use crate::course::contrast::rates::{constant, facts, second_loss};
-use crate::course::contrast::{Contrast, Pair, Side};
+use crate::course::contrast::{Contrast, Side};
 
 pub fn check(group: &Group) -> Finding {
     let found = scaled(group)?;
@@ -87,10 +87,10 @@ fn find_scaled(rates: &Rates) -> Finding {
 /// `--base-lr` where nobody gives it, in both exercises: what a program is likely to have instead of the flag.
 const USUAL_RATES: [f64; 2] = [0.01, 1.0];
 
-pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
+pub fn contrast(pair: [&Side; 2], found: &mut Contrast) {
     facts(pair, found);
     let np = pair[1].np();
-    if let [Some(before), Some(after)] = pair.each(constant)
+    if let [Some(before), Some(after)] = pair.map(constant)
         && before != after
     {
         let times = after / before;

@@ -3,7 +3,7 @@
 use super::init_and_pin::same_training;
 use crate::course::check::group::{Group, because_strangers};
 use crate::course::check::verdict::{Finding, failed, unclear};
-use crate::course::contrast::{Contrast, Pair, Side, named};
+use crate::course::contrast::{Contrast, Side, named};
 use std::collections::BTreeSet;
 
 /// Only the root printed the heading of every epoch.
@@ -27,26 +27,26 @@ pub fn check(group: &Group) -> Finding {
     }
 }
 
-pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
+pub fn contrast(pair: [&Side; 2], found: &mut Contrast) {
     let lines = |side: &Side| side.evidence.printed.iter().flatten().map(|(_, speakers)| speakers.len()).sum::<usize>();
     let epochs = |side: &Side| side.evidence.printed.as_ref().map_or(0, |printed| printed.len());
     let speakers = |side: &Side| -> Vec<usize> {
         let speakers = side.evidence.printed.iter().flatten().flat_map(|(_, speakers)| speakers.iter().copied());
         speakers.collect::<BTreeSet<_>>().into_iter().collect()
     };
-    found.fact("lines `Epoch`", pair.each(|side| lines(side).to_string()));
-    found.fact("printed by", pair.each(|side| named(side.noun(), &speakers(side))));
-    let (before, after) = (lines(&pair[0]), lines(&pair[1]));
-    let each = [before / epochs(&pair[0]).max(1), after / epochs(&pair[1]).max(1)];
+    found.fact("lines `Epoch`", pair.map(|side| lines(side).to_string()));
+    found.fact("printed by", pair.map(|side| named(side.noun(), &speakers(side))));
+    let (before, after) = (lines(pair[0]), lines(pair[1]));
+    let each = [before / epochs(pair[0]).max(1), after / epochs(pair[1]).max(1)];
     if each[0] > each[1] && each[1] > 0 {
         found.say(format!(
             "{} copies of the log against {}: for {} epochs there were {before} lines `Epoch`, printed by {}. Now {} prints, and \
              there are {after}.",
             each[0],
             each[1],
-            epochs(&pair[0]),
-            named(pair[0].noun(), &speakers(&pair[0])),
-            named(pair[1].noun(), &speakers(&pair[1])),
+            epochs(pair[0]),
+            named(pair[0].noun(), &speakers(pair[0])),
+            named(pair[1].noun(), &speakers(pair[1])),
         ));
     }
     same_training(pair, found, "Printing less changes nothing else");

@@ -61,9 +61,9 @@ fn find_ramp(rates: &Rates) -> Finding {
     }
 }
 
-pub fn contrast(pair: &[Side; 2], found: &mut Contrast) {
+pub fn contrast(pair: [&Side; 2], found: &mut Contrast) {
     facts(pair, found);
-    if let (Some(full), Some(first), Some(last)) = (constant(&pair[0]), steps(&pair[1]).first(), steps(&pair[1]).last())
+    if let (Some(full), Some(first), Some(last)) = (constant(pair[0]), steps(pair[1]).first(), steps(pair[1]).last())
         && first.lr < last.lr
     {
         let until = if last.lr < full * (1.0 - 1e-6) {

@@ -2,7 +2,7 @@
 
 use super::super::language::Language;
 use super::super::program::{Program, Solutions};
-use crate::course::{PhotoEvidence, check_photos};
+use crate::course::{Evidence, check_photos};
 use crate::domain::job::{Resources, RunSpec, Workload};
 use crate::domain::model::ModelSpec;
 use crate::domain::nvcnn::NvcnnSpec;
@@ -30,7 +30,7 @@ pub static NVCNN: Program = Program {
     exercise: include_str!("../../../../lessons/nvcnn.rs"),
     solutions: Solutions::Whole(include_str!("../../../../solutions/nvcnn.rs")),
     job: |_, _| RunSpec { resources: Resources::ranks(2), workload: Workload::Nvcnn(training()) },
-    check: |folder, record| Ok(check_photos(&PhotoEvidence::of_photos(folder, record)?)),
+    check: |folder, record| Ok(check_photos(&Evidence::read(folder, record, record.request.spec.nvcnn())?)),
     compared: None,
 };
 

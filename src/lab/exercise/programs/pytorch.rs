@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use super::super::language::Language;
 use super::super::program::{self, Program, Solutions};
-use crate::course::{Outcome, Verdict};
+use crate::course::{self, Verdict, concluded, failed, numbered, unclear};
 use crate::domain::command::CommandSpec;
 use crate::domain::event::{Event, InspectorReport, StateAction};
 use crate::domain::job::{Resources, RunSpec, Workload};
 use crate::domain::step::Step;
-use crate::inspect::{self, Finding, Inspection, Topic};
+use crate::inspect::{Finding, Inspection, Outcome, Topic};
 use crate::runs::{RunFolder, RunRecord, StoreError};
 
 /// Another rate than the program has by itself, so that one typed in shows, and so long a warm-up that it shows too.
 pub(in crate::exercise) const BASE_LR: f64 = 0.012;
 pub(in crate::exercise) const FLAGS: [&str; 6] = ["--epochs", "3", "--batch-size", "32", "--warmup-epochs", "2"];
+
+const NO_UPDATE: &str = "no update was seen";
 
 pub static TEN_STEPS_IN_PYTORCH: Program = Program {
     track: program::PYTORCH,
@@ -47,7 +49,7 @@ fn check(folder: &RunFolder, _: &RunRecord) -> Result<Vec<Verdict>, StoreError> 
         }
     }
     let findings = inspection.findings(true);
-    Ok(Step::ALL.into_iter().map(|step| verdict(step, &findings, &seen)).collect())
+    Ok(numbered(Step::ALL.map(|step| concluded(judge(step, &findings, &seen), None))))
 }
 
 /// What the findings of the inspector leave to the exercise, which knows the flags of its run.
@@ -76,49 +78,43 @@ impl Seen {
     }
 }
 
-/// A verdict in the words of its evidence.
-type Said = (Outcome, String);
-
-fn verdict(step: Step, findings: &[Finding], seen: &Seen) -> Verdict {
-    let (outcome, evidence) = match step {
-        Step::Broadcast => of_topic(Topic::Weights, findings).and_then(|said| given(seen).map_or(Ok(said), Err)),
+fn judge(step: Step, findings: &[Finding], seen: &Seen) -> course::Finding {
+    match step {
+        Step::Broadcast => {
+            let weights = of_topic(Topic::Weights, findings)?;
+            if seen.given == 0 || seen.given < seen.trained {
+                return failed(
+                    "no rank was given the state that the root begins from: DistributedDataParallel sends weights alone, and a run that \
+                     goes on from a checkpoint has an optimizer and an epoch too",
+                );
+            }
+            Ok(weights)
+        }
         Step::ScaleLearningRate => scaled(seen),
         Step::Warmup => warmed(seen),
         Step::NovoGrad => large_batches(seen),
         step => match Topic::ALL.into_iter().find(|topic| topic.step() == Some(step)) {
             Some(topic) => of_topic(topic, findings),
-            None => Err((Outcome::CannotTell, "nothing was seen of it".to_owned())),
+            None => unclear("nothing was seen of it"),
         },
     }
-    .unwrap_or_else(|said| said);
-    Verdict { number: step.number(), outcome, evidence }
 }
 
-/// The verdict that the findings on a topic give; `Err` unless it is a pass.
-fn of_topic(topic: Topic, findings: &[Finding]) -> Result<Said, Said> {
-    let of = || findings.iter().filter(move |finding| finding.topic == topic);
+/// What the findings on a topic show.
+fn of_topic(topic: Topic, findings: &[Finding]) -> course::Finding {
     let told = |finding: &Finding| {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let line = finding.place.as_ref().map(|place| format!(" ({}:{})", name(&place.file), place.line)).unwrap_or_default();
         let remedy = if finding.remedy.is_empty() { String::new() } else { format!(": {}", finding.remedy) };
         format!("{}{line}{remedy}", finding.seen.trim_end_matches('.'))
     };
-    let with = |outcome| of().find(|finding| finding.outcome == outcome).map(told);
-    if let Some(said) = with(inspect::Outcome::Wrong).or_else(|| with(inspect::Outcome::Look)) {
-        return Err((Outcome::Failed, said));
+    // The worst one counts.
+    match findings.iter().filter(|finding| finding.topic == topic).min_by_key(|finding| finding.outcome) {
+        Some(finding) if finding.is_objection() => failed(told(finding)),
+        Some(finding) if finding.outcome == Outcome::Ok => Ok(told(finding)),
+        Some(finding) => unclear(told(finding)),
+        None => unclear("the inspector saw nothing of it"),
     }
-    let why = || with(inspect::Outcome::NotJudged).unwrap_or_else(|| "the inspector saw nothing of it".to_owned());
-    with(inspect::Outcome::Ok).map(|said| (Outcome::Passed, said)).ok_or_else(|| (Outcome::CannotTell, why()))
-}
-
-fn name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
-}
-
-/// The objection to ranks that get no state of the root's.
-fn given(seen: &Seen) -> Option<Said> {
-    let what = "no rank was given the state that the root begins from: DistributedDataParallel sends weights alone, and a run that goes on \
-                from a checkpoint has an optimizer and an epoch too";
-    (seen.given == 0 || seen.given < seen.trained).then(|| (Outcome::Failed, what.to_owned()))
 }
 
 /// Rates are compared to this part.
@@ -126,41 +122,33 @@ fn is_about(rate: f64, wanted: f64) -> bool {
     (rate - wanted).abs() < wanted * 0.02
 }
 
-fn scaled(seen: &Seen) -> Result<Said, Said> {
-    let Some(most) = seen.rates.values().copied().reduce(f64::max) else { return Err(no_update()) };
+fn scaled(seen: &Seen) -> course::Finding {
+    let Some(most) = seen.rates.values().copied().reduce(f64::max) else { return unclear(NO_UPDATE) };
     let (base, wanted) = (BASE_LR, BASE_LR * 2.0);
     if is_about(most, wanted) {
-        return Ok((Outcome::Passed, format!("the rate reached {most}, the {base} of a single rank times 2")));
+        return Ok(format!("the rate reached {most}, the {base} of a single rank times 2"));
     }
     let how = if is_about(most, base) { "which is that of a single rank" } else { "which comes from no rule of the exercise" };
-    Err((
-        Outcome::Failed,
-        format!("the rate was {most} at most, {how}: two ranks take {wanted}, {base} times the number of ranks"),
-    ))
+    failed(format!("the rate was {most} at most, {how}: two ranks take {wanted}, {base} times the number of ranks"))
 }
 
-fn warmed(seen: &Seen) -> Result<Said, Said> {
+fn warmed(seen: &Seen) -> course::Finding {
     let (Some(first), Some(most)) = (seen.rates.values().next(), seen.rates.values().copied().reduce(f64::max)) else {
-        return Err(no_update());
+        return unclear(NO_UPDATE);
     };
-    let between = seen.rates.values().filter(|rate| **rate > first * 1.02 && **rate < most * 0.98).count();
     if *first > most * 0.75 {
-        return Err((Outcome::Failed, format!("the first update had the rate {first} already, and the highest was {most}")));
+        return failed(format!("the first update had the rate {first} already, and the highest was {most}"));
     }
-    if between == 0 {
-        return Err((Outcome::Failed, format!("the rate went from {first} to {most} in one leap: let it climb batch by batch")));
+    if !seen.rates.values().any(|rate| *rate > first * 1.02 && *rate < most * 0.98) {
+        return failed(format!("the rate went from {first} to {most} in one leap: let it climb batch by batch"));
     }
-    Ok((Outcome::Passed, format!("the rate climbed from {first} to {most}")))
+    Ok(format!("the rate climbed from {first} to {most}"))
 }
 
-fn large_batches(seen: &Seen) -> Result<Said, Said> {
+fn large_batches(seen: &Seen) -> course::Finding {
     match seen.optimizer.as_str() {
-        "" => Err(no_update()),
-        "SGD" => Err((Outcome::Failed, "the updates were made by SGD".to_owned())),
-        other => Ok((Outcome::Passed, format!("the updates were made by {other}"))),
+        "" => unclear(NO_UPDATE),
+        "SGD" => failed("the updates were made by SGD"),
+        other => Ok(format!("the updates were made by {other}")),
     }
-}
-
-fn no_update() -> Said {
-    (Outcome::CannotTell, "no update was seen".to_owned())
 }
