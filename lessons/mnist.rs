@@ -103,7 +103,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, launched: 
         (0..tested as u32).collect::<Vec<_>>().chunks(config.batch_size).map(<[u32]>::to_vec).collect();
     // What the lab is told: this rate at every step.
     let schedule = LearningRateSchedule { initial_lr: rate, size, warmup_epochs: 0.0, steps_per_epoch: steps };
-    let plan = Plan { schedule: &schedule, data: &data, validation_batches: test_batches.len(), resume_epoch: 0 };
+    let plan = Plan { schedule: &schedule, data: &data, validation_batches: test_batches.len(), resume_epoch: 0, resume_step: 0 };
     report.event(startup::config_report(&Config { epochs, ..config.clone() }, &*model, &*optimizer, &plan));
 
     let began = Instant::now();

@@ -81,7 +81,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     // Horovod: opt = NovoGrad(lr)
     let by_step = OptimizerKind::Sgd;
     // An optimizer that --optimizer names wins over the step.
-    let kind = config.optimizer.or(by_step);
+    let kind = config.optimizer.unwrap_or(by_step);
     let mut optimizer: Box<dyn Optimizer> = optimizer::build(kind, model.params(), config.momentum, config.wd);
 
     // TODO: Step 3: average gradients over the ranks before every update.
@@ -120,10 +120,10 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
     let schedule = LearningRateSchedule { initial_lr, size, warmup_epochs, steps_per_epoch: steps };
 
     let resume_step = found.first_step(config, shards, steps);
-    let plan = Plan { schedule: &schedule, data: &data, validation_batches, resume_epoch: found.epoch };
-    report.event(startup::from_step(resume_step, startup::config_report(config, &*model, &*optimizer, &plan)));
+    let plan = Plan { schedule: &schedule, data: &data, validation_batches, resume_epoch: found.epoch, resume_step };
+    report.event(startup::config_report(config, &*model, &*optimizer, &plan));
     let mut board = if keeps_checkpoints { Some(EventWriter::create(&config.log_dir)?) } else { None };
-    let mut stop = EarlyStop::new(config.target_accuracy, config.patience, found.epochs_at_target);
+    let mut stop = EarlyStop::new(config.target_accuracy, config.patience, found.reports.epochs_at_target);
     let mut commits = Commits::new(config, comm, report, shards);
     clock.lap(Phase::StartUp);
     let (began, mut last_epoch, mut reports) = (found.began(), found.epoch, found.reports.clone());
@@ -164,7 +164,7 @@ fn train(config: &Config, comm: &dyn Communicator, report: &Reporter, mut timeli
         }
         let (seconds, trained) = (clock.lap(Phase::Training), sums.read());
 
-        let validated = evaluate(&*model, test, &validation_order.batches(epoch, validation_batches, config.batch_size));
+        let validated = evaluate(&*model, test, validation_order.batches(epoch, validation_batches, config.batch_size));
 
         // TODO: Step 6: average the metrics over the ranks, before anything is decided on them.
         // Horovod: MetricAverageCallback()

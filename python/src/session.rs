@@ -13,11 +13,10 @@ use hvd_lab::comm::{self, Communicator, LocalComm};
 use hvd_lab::domain::images::InputShape;
 use hvd_lab::domain::model::ModelSpec;
 use hvd_lab::domain::topology::Topology;
-use hvd_lab::trainer::build_info::build_info;
 use hvd_lab::trainer::config::{Config, Stop};
 use hvd_lab::trainer::device::{self, Placement};
 use hvd_lab::trainer::model::{self, Model};
-use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerChoice, OptimizerKind};
+use hvd_lab::trainer::optimizer::{self, Optimizer, OptimizerKind};
 use hvd_lab::trainer::random::{Purpose, stream};
 use hvd_lab::trainer::resume::ResumeState;
 use hvd_lab::trainer::startup::{self, Data};
@@ -87,7 +86,7 @@ impl Session {
         let name = program_name(&arguments);
         let config = Config::from_args(arguments.iter().cloned())?;
         if config.build_info {
-            return Err(Stop { text: build_info().to_string(), code: 0 });
+            return Err(Stop { text: startup::build_info().to_string(), code: 0 });
         }
         device::keep_freed_memory();
         LISTENS.store(config.events, Ordering::Relaxed);
@@ -196,14 +195,14 @@ impl Session {
     }
 
     pub fn build_optimizer(&mut self, name: &str, momentum: f64, wd: f64, is_distributed: bool) -> anyhow::Result<()> {
-        let named: OptimizerChoice = name.parse().map_err(anyhow::Error::msg)?;
+        let named = optimizer::choice(name).map_err(anyhow::Error::msg)?;
         let model = self.model.as_deref().context("there is no model to train yet")?;
-        if named == OptimizerChoice::Always(OptimizerKind::Sgd) {
+        if named == Some(OptimizerKind::Sgd) {
             startup::tell_of_other("--momentum", &self.config.momentum, &momentum);
         }
         startup::tell_of_other("--wd", &self.config.wd, &wd);
         // An optimizer that --optimizer names wins.
-        let kind = self.config.optimizer.or(named.or(OptimizerKind::Sgd));
+        let kind = self.config.optimizer.or(named).unwrap_or(OptimizerKind::Sgd);
         let mut optimizer = optimizer::build(kind, model.params(), momentum, wd);
         if is_distributed {
             let options = self.config.allreduce_options();

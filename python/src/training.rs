@@ -13,7 +13,7 @@ use hvd_lab::trainer::accumulation::AccumulationStep;
 use hvd_lab::trainer::checkpoint;
 use hvd_lab::trainer::distributed::{broadcast_state, broadcast_state_from};
 use hvd_lab::trainer::early_stop::EarlyStop;
-use hvd_lab::trainer::evaluate::{MetricSums, evaluate, evaluate_drawn, final_test};
+use hvd_lab::trainer::evaluate::{MetricSums, evaluate, final_test};
 use hvd_lab::trainer::model::{Dropout, Model};
 use hvd_lab::trainer::optimizer::Optimizer;
 use hvd_lab::trainer::pass::{Pass, Update};
@@ -121,7 +121,7 @@ impl Session {
     pub fn stop_at(&mut self, target: f64, patience: usize) -> anyhow::Result<()> {
         startup::tell_of_other("--target-accuracy", &self.config.target_accuracy, &target);
         startup::tell_of_other("--patience", &self.config.patience, &patience);
-        let so_far = self.found.epochs_at_target;
+        let so_far = self.found.reports.epochs_at_target;
         self.training.as_mut().context(NOT_BEGUN)?.stop = Some(EarlyStop::new(target, patience, so_far));
         Ok(())
     }
@@ -142,12 +142,13 @@ impl Session {
             data,
             validation_batches: plan.validation_steps,
             resume_epoch: plan.initial_epoch,
+            resume_step: 0,
         };
         self.report.event(startup::config_report(&self.config, model, optimizer, &told));
         // Whether any rank writes is known to all: what goes into a checkpoint is gathered from each.
         let writes = self.comm.allgather(&[u8::from(plan.writes)])?;
         training.writers = writes.concat().into_iter().filter(|writes| *writes > 0).count();
-        training.reports = std::mem::take(&mut self.found.reports);
+        training.reports = self.found.reports.clone();
         clock.lap(Phase::StartUp);
         training.began = Instant::now();
         Ok(())
@@ -207,7 +208,7 @@ impl Session {
         let trained = epoch.sums.read();
         let validated = match training.taken.in_order(tested, batch_size) {
             Some(batches) => evaluate(model, &data.test, &batches),
-            None => evaluate_drawn(model, &data.test, training.validation_order.draw(epoch.index, validation_steps, batch_size)),
+            None => evaluate(model, &data.test, training.validation_order.draw(epoch.index, validation_steps, batch_size)),
         };
         (epoch.trained, epoch.validated) = (Some((trained, seconds)), Some(validated));
         let (own, judged) = (trained.metrics(), validated.metrics());

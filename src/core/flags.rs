@@ -126,21 +126,9 @@ impl<F: Flagged> FromArgMatches for Flags<F> {
     }
 }
 
-impl<F: Flagged> Clone for Flags<F> {
-    fn clone(&self) -> Flags<F> {
-        Flags { given: self.given.clone() }
-    }
-}
-
 impl<F: Flagged> fmt::Debug for Flags<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.given.fmt(f)
-    }
-}
-
-impl<F: Flagged> PartialEq for Flags<F> {
-    fn eq(&self, other: &Flags<F>) -> bool {
-        self.given().eq(other.given()) && self.given().all(|flag| self.text(flag) == other.text(flag))
     }
 }
 
@@ -234,7 +222,7 @@ impl Flagged for Photos {
 }
 
 /// The flags of nvcnn, with `_` or `-`, and what is added to them here.
-#[derive(Clone, Debug, PartialEq, clap::Args)]
+#[derive(Debug, clap::Args)]
 pub struct NvcnnFlags {
     #[command(flatten)]
     flags: Flags<Photos>,

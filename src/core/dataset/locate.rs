@@ -120,19 +120,21 @@ pub fn drawn(collection: &Collection, note: Option<String>) -> Located {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{LABEL_GENERATED, LABEL_OFFICIAL};
 
     #[test]
     fn an_empty_cache_means_a_download_or_the_generator_and_says_so() {
         let cache = tempfile::tempdir().unwrap();
         let look = |choice, offline| locate_cache(cache.path(), &choice, offline);
         let located = look(DataSource::Auto, false).unwrap();
-        assert_eq!((located.location, located.label.as_str(), located.fetchable), (Location::Generated, LABEL_GENERATED, true));
+        assert_eq!(
+            (located.location, located.label.as_str(), located.fetchable),
+            (Location::Generated, "generated garments", true)
+        );
         let located = look(DataSource::Auto, true).unwrap();
         assert_eq!((located.location, located.fetchable), (Location::Generated, false));
         assert!(located.note.is_some_and(|note| note.contains("offline")));
         let located = look(DataSource::FashionMnist, false).unwrap();
-        assert_eq!((located.label.as_str(), located.fetchable), (LABEL_OFFICIAL, true));
+        assert_eq!((located.label.as_str(), located.fetchable), ("Fashion-MNIST", true));
         let error = look(DataSource::FashionMnist, true).unwrap_err().to_string();
         assert!(error.contains("cannot be fetched offline") && error.contains("data import"), "{error}");
     }

@@ -2,25 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Shown wherever the real files are in use.
-pub const LABEL_OFFICIAL: &str = "Fashion-MNIST";
-/// Shown wherever the real handwritten digits are in use.
-pub const LABEL_MNIST: &str = "MNIST";
 /// Shown wherever the user's own images in the same format are in use.
 pub const LABEL_CUSTOM: &str = "custom images";
-/// Shown wherever the bundled generator draws the images.
-pub const LABEL_GENERATED: &str = "generated garments";
-/// The same of drawn digits.
-pub const LABEL_GENERATED_DIGITS: &str = "generated digits";
-
-/// The words that stand for the generators where a folder is expected.
-const GENERATED_WORD: &str = "generated";
-const GENERATED_DIGITS_WORD: &str = "generated-digits";
-
-/// Whether the bundled generator drew what is called so.
-pub fn is_generated(label: &str) -> bool {
-    [LABEL_GENERATED, LABEL_GENERATED_DIGITS].contains(&label)
-}
 
 /// Where images come from. As text (`--data-dir`): a folder, or one of the words `generated` and `generated-digits`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +37,8 @@ impl std::fmt::Display for Location {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Location::Folder(folder) => folder.display().fmt(f),
-            Location::Generated => f.write_str(GENERATED_WORD),
-            Location::GeneratedDigits => f.write_str(GENERATED_DIGITS_WORD),
+            Location::Generated => f.write_str("generated"),
+            Location::GeneratedDigits => f.write_str("generated-digits"),
         }
     }
 }

@@ -41,8 +41,8 @@ pub use cache::{CacheStatus, FileState, FileStatus, cache_dir, import, keep, off
 pub use error::DatasetError;
 pub use idx::files_of;
 pub use locate::{Located, collection, drawn, is_demanded, is_offline, locate, official_in};
-pub use location::{LABEL_CUSTOM, LABEL_GENERATED, LABEL_GENERATED_DIGITS, LABEL_MNIST, LABEL_OFFICIAL, Location, is_generated};
-pub use official::{Collection, OfficialFile, sha256_of};
+pub use location::{LABEL_CUSTOM, Location};
+pub use official::{Collection, OfficialFile, is_generated, sha256_of};
 pub use split::{CLASS_NAMES, FASHION_MNIST, Split, SplitKind};
 
 impl Located {
@@ -53,7 +53,7 @@ impl Located {
     pub fn load(&self, which: SplitKind, limit: Option<usize>) -> Result<Split, DatasetError> {
         let split = load(&self.location, which, limit)?;
         // The files of MNIST do not say that they hold digits.
-        Ok(Split { may_mirror: split.may_mirror && self.label != LABEL_MNIST, ..split })
+        Ok(Split { may_mirror: split.may_mirror && self.label != Collection::MNIST.name, ..split })
     }
 }
 

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::DatasetError;
 use super::files::find_file;
-use super::location::{LABEL_GENERATED, LABEL_GENERATED_DIGITS, LABEL_MNIST, LABEL_OFFICIAL, Location};
+use super::location::Location;
 
 /// One published file, compressed as published.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub struct OfficialFile {
 /// A published set of images: four files, and where they are to be had.
 #[derive(Debug)]
 pub struct Collection {
-    /// As people write it.
+    /// As people write it, and as it is shown wherever the real files are in use.
     pub name: &'static str,
     /// As flags spell it.
     pub word: &'static str,
@@ -37,14 +37,14 @@ pub struct Collection {
     pub subfolder: &'static str,
     /// Drawn where the files cannot be had.
     pub(super) stand_in: Location,
-    /// Its label.
+    /// What is shown wherever the bundled generator draws the images.
     pub(super) stand_in_label: &'static str,
 }
 
 impl Collection {
     /// Photos of clothes, by Zalando Research.
     pub const FASHION_MNIST: Collection = Collection {
-        name: LABEL_OFFICIAL,
+        name: "Fashion-MNIST",
         word: "fashion-mnist",
         subfolder: "",
         addresses: [
@@ -52,17 +52,17 @@ impl Collection {
             "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",
         ],
         stand_in: Location::Generated,
-        stand_in_label: LABEL_GENERATED,
+        stand_in_label: "generated garments",
         table: include_str!("../../../assets/digests/fashion_mnist.txt"),
     };
     /// Handwritten digits, by LeCun, Cortes and Burges.
     pub const MNIST: Collection = Collection {
-        name: LABEL_MNIST,
+        name: "MNIST",
         word: "mnist",
         subfolder: "mnist",
         addresses: ["https://storage.googleapis.com/cvdf-datasets/mnist", "https://ossci-datasets.s3.amazonaws.com/mnist"],
         stand_in: Location::GeneratedDigits,
-        stand_in_label: LABEL_GENERATED_DIGITS,
+        stand_in_label: "generated digits",
         table: include_str!("../../../assets/digests/mnist.txt"),
     };
     pub const ALL: [&Collection; 2] = [&Collection::FASHION_MNIST, &Collection::MNIST];
@@ -123,6 +123,11 @@ impl Collection {
         }
         Ok(true)
     }
+}
+
+/// Whether the bundled generator drew what is called so.
+pub fn is_generated(label: &str) -> bool {
+    Collection::ALL.into_iter().any(|collection| collection.stand_in_label == label)
 }
 
 impl OfficialFile {

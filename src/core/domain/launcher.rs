@@ -8,8 +8,8 @@ mod wrapper;
 
 pub use self::grammar::OwnLauncher;
 use self::grammar::{Count, Flag, Grammar};
+use self::wrapper::found;
 pub use self::wrapper::hidden_launcher;
-use self::wrapper::{Found, found};
 use super::bounds::MAX_RANKS;
 
 /// The launcher in a command line.
@@ -38,7 +38,7 @@ impl LauncherWords {
     }
 
     fn behind(argv: &[String], from: usize) -> Option<LauncherWords> {
-        let Found { grammar, start, assigned, container } = found(argv, from)?;
+        let (grammar, start, assigned, container) = found(argv, from)?;
         let (parts, program) = grammar.parts(argv, start);
         let has_inner = matches!(grammar.launcher, OwnLauncher::Srun | OwnLauncher::Mpirun) && parts.len() == 1;
         let inner = if has_inner { LauncherWords::behind(argv, program) } else { None };

@@ -51,7 +51,7 @@ pub use mistake::make_mistakes;
 pub use mpi::{GpuAllreduce, LibraryAllreduce, MpiComm, MpiPoint, library_version, standard_version};
 pub use nccl::{Gpu, nccl_version};
 pub use observed::Observed;
-pub use observer::{Activity, Collective, Observer};
+pub use observer::{Activity, Collective};
 pub use region::Region;
 pub use stall::{Stall, StallLimits};
 pub use testing::{ThreadComm, ThreadPoint};

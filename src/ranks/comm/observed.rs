@@ -9,16 +9,17 @@ use super::communicator::{Communicator, ReduceOp, SharedRegions, Transport, pass
 use super::compression::Compression;
 use super::error::CommError;
 use super::nccl::Gpu;
-use super::observer::{Activity, Collective, Observer};
+use super::observer::{Activity, Collective};
 use super::region::Region;
 use crate::domain::topology::{Rank, Topology};
 
 /// Passes every call on to the communicator inside, and reports each collective that succeeded.
 ///
 /// A collective that fails is not reported, because the job ends with it.
-pub struct Observed<O> {
+pub struct Observed {
     inner: Box<dyn Communicator>,
-    observer: O,
+    /// Called after each collective, between the steps of training, so it must be cheap.
+    observer: Box<dyn Fn(Activity)>,
     calls: Cell<u64>,
     /// Started and not yet finished, in the order of their start.
     buckets: RefCell<Vec<Bucket>>,
@@ -32,10 +33,10 @@ struct Bucket {
     reported: bool,
 }
 
-impl<O: Observer> Observed<O> {
+impl Observed {
     /// `inner`, with every collective reported to `observer`.
-    pub fn new(inner: Box<dyn Communicator>, observer: O) -> Observed<O> {
-        Observed { inner, observer, calls: Cell::new(0), buckets: RefCell::default() }
+    pub fn new(inner: Box<dyn Communicator>, observer: impl Fn(Activity) + 'static) -> Observed {
+        Observed { inner, observer: Box::new(observer), calls: Cell::new(0), buckets: RefCell::default() }
     }
 
     fn next_call(&self) -> u64 {
@@ -56,7 +57,7 @@ impl<O: Observer> Observed<O> {
     ) -> Result<T, CommError> {
         let (call, began) = (self.next_call(), Instant::now());
         let (result, bytes) = collective()?;
-        self.observer.activity(Activity { kind, name, call, bucket: None, bytes, began, ended: Instant::now() });
+        (self.observer)(Activity { kind, name, call, bucket: None, bytes, began, ended: Instant::now() });
         Ok(result)
     }
 
@@ -71,13 +72,13 @@ impl<O: Observer> Observed<O> {
         for (index, bucket) in self.buckets.borrow_mut().iter_mut().take(over).enumerate().filter(|(_, bucket)| !bucket.reported)
         {
             let Bucket { call, bytes, name, began, .. } = *bucket;
-            self.observer.activity(Activity { kind, name, call, bucket: Some(index), bytes, began, ended });
+            (self.observer)(Activity { kind, name, call, bucket: Some(index), bytes, began, ended });
             bucket.reported = true;
         }
     }
 }
 
-impl<O: Observer> Communicator for Observed<O> {
+impl Communicator for Observed {
     pass_on! {
         topology() -> Topology;
         name() -> &'static str;
@@ -153,16 +154,15 @@ mod tests {
     use crate::comm::ThreadComm;
     use crate::comm::local::LocalComm;
 
-    #[derive(Clone, Default)]
+    #[derive(Default)]
     struct Seen(Rc<RefCell<Vec<Activity>>>);
 
-    impl Observer for Seen {
-        fn activity(&self, activity: Activity) {
-            self.0.borrow_mut().push(activity);
-        }
-    }
-
     impl Seen {
+        fn observer(&self) -> impl Fn(Activity) + use<> {
+            let seen = self.0.clone();
+            move |activity| seen.borrow_mut().push(activity)
+        }
+
         fn take(&self) -> Vec<(&'static str, u64, Option<usize>, usize)> {
             self.0.take().iter().map(|seen| (seen.name, seen.call, seen.bucket, seen.bytes)).collect()
         }
@@ -173,7 +173,7 @@ mod tests {
         let ranks = ThreadComm::group(2).into_iter().map(|comm| {
             std::thread::spawn(move || {
                 let seen = Seen::default();
-                let comm = Observed::new(Box::new(comm), seen.clone());
+                let comm = Observed::new(Box::new(comm), seen.observer());
                 comm.allreduce(&mut [1.0, 2.0], ReduceOp::Sum).unwrap();
                 comm.allreduce_f64(&mut [1.0], ReduceOp::Sum).unwrap();
                 comm.broadcast(&mut [1.0; 3], Rank(0)).unwrap();
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn a_bucket_ends_when_it_is_known_to_be_over() {
         let (seen, over) = (Seen::default(), Rc::new(Cell::new(0)));
-        let comm = Observed::new(Box::new(Slow { over: over.clone() }), seen.clone());
+        let comm = Observed::new(Box::new(Slow { over: over.clone() }), seen.observer());
         let bucket = Region::leaked(6);
         for round in 0..2 {
             comm.start_allreduce(bucket, bucket, Compression::None).unwrap();
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn what_failed_is_not_told() {
         let seen = Seen::default();
-        let comm = Observed::new(Box::new(Slow { over: Rc::default() }), seen.clone());
+        let comm = Observed::new(Box::new(Slow { over: Rc::default() }), seen.observer());
         assert!(comm.allreduce_f64(&mut [1.0], ReduceOp::Sum).is_err());
         assert_eq!(seen.take(), []);
     }

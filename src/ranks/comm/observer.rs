@@ -2,11 +2,6 @@
 
 use std::time::Instant;
 
-/// Receives every collective. It is called after each one, between the steps of training, so it must be cheap.
-pub trait Observer {
-    fn activity(&self, activity: Activity);
-}
-
 /// One collective on one rank, from the call until it was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {

@@ -7,8 +7,7 @@
 //! # Horovod
 //! `state.commit()` of elastic training.
 
-use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -86,15 +85,22 @@ pub struct Commits<'a> {
     /// Ranks that share an epoch.
     shards: usize,
     /// On the root alone.
-    writer: Option<Writer>,
+    is_writer: bool,
+    writing: Option<Writing>,
+}
+
+/// A commit on its way into its file.
+struct Writing {
+    thread: JoinHandle<Result<CheckpointReport, SaveError>>,
+    /// For how long the root stopped for it.
+    stopped: Duration,
 }
 
 impl<'a> Commits<'a> {
     /// `shards` ranks share an epoch.
     pub fn new(config: &'a Config, comm: &'a dyn Communicator, report: &'a Reporter, shards: usize) -> Commits<'a> {
-        let writes = config.commit_every.is_some() && comm.topology().is_root();
-        let writer = writes.then(|| Writer::start(config.log_dir.clone()));
-        Commits { config, comm, report, shards, writer }
+        let is_writer = config.commit_every.is_some() && comm.topology().is_root();
+        Commits { config, comm, report, shards, is_writer, writing: None }
     }
 
     /// After each step that has changed the weights: `index` counts from 0 in the epoch.
@@ -119,9 +125,10 @@ impl<'a> Commits<'a> {
         let begin = Instant::now();
         let statistics = gather_statistics(self.comm, model)?;
         let drawn = allgather_numbers(self.comm, &[draws.drawn()])?.concat();
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        writer.take_news(self.report)?;
-        if writer.is_busy {
+        if self.writing.as_ref().is_some_and(|last| last.thread.is_finished()) {
+            self.settle()?;
+        }
+        if !self.is_writer || self.writing.is_some() {
             return Ok(());
         }
         let commit = MidEpoch {
@@ -129,8 +136,22 @@ impl<'a> Commits<'a> {
             seconds: draws.began.elapsed().as_secs_f64(),
             drawn,
         };
-        let so_far = ResumeState { epoch, commit: Some(commit), statistics, ..reports.so_far() };
-        writer.write(contents((self.config.steps, self.config.seed), so_far, model, optimizer), begin);
+        let so_far = ResumeState { epoch, commit: Some(commit), statistics, reports: reports.clone(), ..ResumeState::default() };
+        let commit = contents((self.config.steps, self.config.seed), so_far, model, optimizer);
+        let folder = self.config.log_dir.clone();
+        let thread = std::thread::spawn(move || write(&folder, &commit));
+        self.writing = Some(Writing { thread, stopped: begin.elapsed() });
+        Ok(())
+    }
+
+    /// Waits until nothing is being written, and says what was.
+    fn settle(&mut self) -> Result<(), SaveError> {
+        // A thread that panicked has said so itself.
+        let Some((Ok(written), stopped)) = self.writing.take().map(|last| (last.thread.join(), last.stopped)) else {
+            return Ok(());
+        };
+        let stopped_seconds = Some(stopped.as_secs_f64());
+        self.report.checkpoint(CheckpointReport { action: CheckpointAction::Committed, stopped_seconds, ..written? });
         Ok(())
     }
 
@@ -145,88 +166,31 @@ impl<'a> Commits<'a> {
         optimizer: &mut dyn Optimizer,
     ) -> Result<CheckpointReport, SaveError> {
         let end = Progress { epoch: so_far.epoch, images: 0 };
-        if let Some(writer) = &mut self.writer {
-            writer.settle(self.report)?;
-        }
+        self.settle()?;
         let report = resume::save(self.config, so_far, model, optimizer)?;
-        if self.writer.is_some() {
+        if self.is_writer {
             checkpoint::prune(&self.config.log_dir, end, 0);
         }
         Ok(report)
     }
 }
 
-/// The thread that writes, one commit at a time.
-struct Writer {
-    /// `None` while it is ended.
-    commits: Option<SyncSender<Checkpoint>>,
-    written: Receiver<Result<CheckpointReport, SaveError>>,
-    is_busy: bool,
-    /// For how long the root stopped for the commit that is being written.
-    stopped: Duration,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Writer {
-    fn start(folder: PathBuf) -> Writer {
-        let (commits, to_write) = sync_channel::<Checkpoint>(1);
-        let (tell, written) = sync_channel(1);
-        let work = move || {
-            // It gives way to the rank that computes on the same core. Outside of Linux, `nice` would be for all threads.
-            #[cfg(target_os = "linux")]
-            let _ = rustix::process::nice(10);
-            for commit in to_write {
-                let result = checkpoint::save(&folder, &commit);
-                if result.is_ok() {
-                    checkpoint::prune(&folder, commit.place(), KEPT - 1);
-                }
-                if tell.send(result).is_err() {
-                    return;
-                }
-            }
-        };
-        Writer {
-            commits: Some(commits),
-            written,
-            is_busy: false,
-            stopped: Duration::ZERO,
-            thread: Some(std::thread::spawn(work)),
-        }
-    }
-
-    /// Give this commit to the thread. The root has stopped for it since `begin`.
-    fn write(&mut self, commit: Checkpoint, begin: Instant) {
-        self.is_busy = self.commits.as_ref().is_some_and(|commits| commits.send(commit).is_ok());
-        self.stopped = begin.elapsed();
-    }
-
-    fn tell(&mut self, news: Result<CheckpointReport, SaveError>, report: &Reporter) -> Result<(), SaveError> {
-        self.is_busy = false;
-        let stopped_seconds = Some(self.stopped.as_secs_f64());
-        report.checkpoint(CheckpointReport { action: CheckpointAction::Committed, stopped_seconds, ..news? });
-        Ok(())
-    }
-
-    /// What has been written by now.
-    fn take_news(&mut self, report: &Reporter) -> Result<(), SaveError> {
-        self.written.try_recv().map_or(Ok(()), |news| self.tell(news, report))
-    }
-
-    /// Wait until nothing is being written.
-    fn settle(&mut self, report: &Reporter) -> Result<(), SaveError> {
-        if !std::mem::take(&mut self.is_busy) {
-            return Ok(());
-        }
-        self.written.recv().map_or(Ok(()), |news| self.tell(news, report))
-    }
-}
-
-impl Drop for Writer {
+impl Drop for Commits<'_> {
+    /// No file stays half written where training ends early.
     fn drop(&mut self) {
-        drop(self.commits.take());
-        if let Some(thread) = self.thread.take() {
+        if let Some(Writing { thread, .. }) = self.writing.take() {
             // It says nothing that was not said.
             let _ = thread.join();
         }
     }
+}
+
+/// What a thread of its own does with a commit.
+fn write(folder: &Path, commit: &Checkpoint) -> Result<CheckpointReport, SaveError> {
+    // It gives way to the rank that computes on the same core. Outside of Linux, `nice` would be for all threads.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(10);
+    let report = checkpoint::save(folder, commit)?;
+    checkpoint::prune(folder, commit.place(), KEPT - 1);
+    Ok(report)
 }

@@ -13,7 +13,7 @@ use clap::error::{ContextKind, ErrorKind};
 use super::device;
 use super::distributed::{AllreduceOptions, FUSION_THRESHOLD_MB};
 use super::mistake;
-use super::optimizer::OptimizerChoice;
+use super::optimizer::{self, OptimizerChoice};
 use super::sampler::Shuffle;
 use super::timeline;
 use crate::comm::{self, Compression, StallLimits};
@@ -66,7 +66,7 @@ pub struct Config {
     #[arg(long, value_name = "RATE", default_value_t = 0.01, allow_negative_numbers = true)]
     pub base_lr: f64,
     /// Optimizer: auto (NovoGrad with step 10, SGD without), sgd, novograd, lamb, or adadelta (made for --base-lr 1)
-    #[arg(long, value_name = "NAME", default_value = "auto")]
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = optimizer::choice)]
     pub optimizer: OptimizerChoice,
     /// Momentum of SGD
     #[arg(long, value_name = "FACTOR", default_value_t = 0.9, allow_negative_numbers = true)]
@@ -221,16 +221,31 @@ impl Config {
 
     /// The same checks as the lab makes, in the same words, and those that need this machine.
     fn problem(&self) -> Option<String> {
-        let checks: [fn(&Config) -> Option<String>; 7] = [
-            Config::passes_problem,
-            Config::commit_problem,
-            |config| config.precision.misfit(device::gpu_count()),
-            Config::stall_problem,
-            Config::data_problem,
-            Config::log_problem,
-            |config| timeline::problem(config.timeline.as_deref()?, config.steps.contains(Step::InitAndPin)),
+        let (every, passes) = (self.commit_every.unwrap_or(0), self.backward_passes_per_step);
+        let (warning, shutdown) = (self.stall_warning_secs, self.stall_shutdown_secs);
+        let of_flags = [
+            (passes == 0, "--backward-passes-per-step is 0: give 1 or more batches for an update".to_owned()),
+            (
+                !every.is_multiple_of(passes),
+                format!(
+                    "--commit-every {every} is no multiple of --backward-passes-per-step {passes}, and there is nothing to keep in \
+                     between"
+                ),
+            ),
+            // An end without a warning before it would leave everyone guessing.
+            (
+                shutdown != 0 && warning != 0 && shutdown <= warning,
+                format!(
+                    "--stall-shutdown-secs {shutdown} is not above --stall-warning-secs {warning}. Give more seconds, or 0 to \
+                     wait forever"
+                ),
+            ),
         ];
-        self.job().problem().or_else(|| checks.iter().find_map(|check| check(self)))
+        let of_flags = || of_flags.into_iter().find_map(|(is_so, problem)| is_so.then_some(problem));
+        let of_timeline = || timeline::problem(self.timeline.as_deref()?, self.steps.contains(Step::InitAndPin));
+        let of_job = self.job().problem().or_else(of_flags);
+        let of_gpus = || self.precision.misfit(device::gpu_count());
+        of_job.or_else(of_gpus).or_else(|| self.data_problem()).or_else(|| self.log_problem()).or_else(of_timeline)
     }
 
     /// As far as one process can know: the number of ranks is mpirun's.
@@ -257,29 +272,6 @@ impl Config {
             newer: Default::default(),
         };
         TrainingJob { resources: Resources::ranks(1), workload }
-    }
-
-    fn passes_problem(&self) -> Option<String> {
-        let none = self.backward_passes_per_step == 0;
-        none.then(|| "--backward-passes-per-step is 0: give 1 or more batches for an update".to_owned())
-    }
-
-    fn commit_problem(&self) -> Option<String> {
-        let (every, passes) = (self.commit_every?, self.backward_passes_per_step);
-        (!every.is_multiple_of(passes)).then(|| {
-            format!("--commit-every {every} is no multiple of --backward-passes-per-step {passes}, and there is nothing to keep in between")
-        })
-    }
-
-    /// An end without a warning before it would leave everyone guessing.
-    fn stall_problem(&self) -> Option<String> {
-        let (warning, shutdown) = (self.stall_warning_secs, self.stall_shutdown_secs);
-        (shutdown != 0 && warning != 0 && shutdown <= warning).then(|| {
-            format!(
-                "--stall-shutdown-secs {shutdown} is not above --stall-warning-secs {warning}. Give more seconds, or 0 to \
-                 wait forever"
-            )
-        })
     }
 
     fn data_problem(&self) -> Option<String> {

@@ -35,13 +35,7 @@ pub struct Placement {
 /// `set_visible_devices(gpus[hvd.local_rank()], 'GPU')`. Chosen by index, not by `CUDA_VISIBLE_DEVICES`, which would
 /// break direct copies between GPUs.
 pub fn pin(topology: &Topology) -> Placement {
-    let gpus = gpu_count();
-    if gpus > 0 {
-        return gpu(topology.local_rank.0 % gpus, gpus, cores_in_order());
-    }
-    // Where binding is forbidden, the number of threads still keeps ranks from crowding.
-    let (cores, found) = bind_to_train(topology);
-    cpu(cores, found)
+    place(topology, Wish::default())
 }
 
 /// Where a rank is put that says more than [`pin`] asks.
@@ -57,14 +51,14 @@ pub struct Wish {
 
 /// As [`pin`], with what is wished for.
 pub fn place(topology: &Topology, wish: Wish) -> Placement {
-    let mut placement = match wish {
-        Wish { no_gpu: false, as_launched: false, .. } => pin(topology),
-        Wish { no_gpu: false, .. } if gpu_count() > 0 => pin(topology),
-        Wish { as_launched, .. } => {
-            let own = || (cores_in_order(), cores_in_order().len());
-            let (cores, found) = if as_launched { own() } else { bind_to_train(topology) };
+    let mut placement = match if wish.no_gpu { 0 } else { gpu_count() } {
+        0 if wish.as_launched => cpu(cores_in_order(), cores_in_order().len()),
+        // Where binding is forbidden, the number of threads still keeps ranks from crowding.
+        0 => {
+            let (cores, found) = bind_to_train(topology);
             cpu(cores, found)
         }
+        gpus => gpu(topology.local_rank.0 % gpus, gpus, cores_in_order()),
     };
     if let Some(threads) = wish.threads {
         placement.threads = threads.clamp(1, placement.cores.len());

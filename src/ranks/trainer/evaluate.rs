@@ -163,17 +163,12 @@ impl From<TopMetrics> for Metrics {
     }
 }
 
-/// Loss and accuracy over the given batches, without augmentation. It ends an epoch's training: a lab that listens is told how many
-/// updates there were.
+/// Loss and accuracy over these batches, which may be drawn one after the other, without augmentation. It ends an epoch's training:
+/// a lab that listens is told how many updates there were.
 ///
 /// # Sync point
 /// Waits for the device once, at the end.
-pub fn evaluate(model: &dyn Model, images: &Images, batches: &[Vec<u32>]) -> Totals {
-    evaluate_drawn(model, images, batches)
-}
-
-/// As [`evaluate`], over batches that are drawn one after the other.
-pub fn evaluate_drawn(model: &dyn Model, images: &Images, batches: impl IntoIterator<Item: AsRef<[u32]>>) -> Totals {
+pub fn evaluate(model: &dyn Model, images: &Images, batches: impl IntoIterator<Item: AsRef<[u32]>>) -> Totals {
     evidence::counted();
     evaluate_and_tell(model, images, batches, |_| {})
 }

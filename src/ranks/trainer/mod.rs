@@ -5,7 +5,6 @@ mod ahead;
 pub mod augment;
 pub mod batches;
 pub mod buckets;
-pub mod build_info;
 pub mod checkpoint;
 pub mod commit;
 pub mod config;

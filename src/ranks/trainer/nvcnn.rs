@@ -37,7 +37,7 @@ Exit codes: 0 trained, 1 failed while training, 2 a flag or an image that cannot
 /// Trains a model on photos as NVIDIA's nvcnn does: alone, or with other processes under mpirun.
 ///
 /// One program for every rank.
-#[derive(Clone, Debug, Parser)]
+#[derive(Debug, Parser)]
 #[command(name = "hvd-measure nvcnn", version, after_long_help = EXAMPLES, max_term_width = 110, args_override_self = true)]
 pub struct Args {
     #[command(flatten)]

@@ -3,11 +3,10 @@
 //! Never looks at them: recording runs between the steps of training, so it is a push to a list.
 
 use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::Instant;
 
 use super::pipeline::Prepared;
-use crate::comm::{Activity, Observer};
+use crate::comm::Activity;
 use crate::domain::phase::Phase;
 
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +27,7 @@ pub(super) enum Span {
     Images(Prepared),
 }
 
-/// For the one thread that trains and communicates, as a communicator is.
+/// For the one thread that trains and communicates, as a communicator is: its clock and the communicator that is observed share it.
 #[derive(Default)]
 pub struct Recorder {
     spans: RefCell<Vec<Span>>,
@@ -48,12 +47,5 @@ impl Recorder {
     pub(super) fn restart(&self, mut used: Vec<Span>) {
         used.clear();
         self.spans.replace(used);
-    }
-}
-
-/// Shared by the clock of the training loop and the communicator that is observed.
-impl Observer for Rc<Recorder> {
-    fn activity(&self, activity: Activity) {
-        self.record(Span::Call(activity));
     }
 }

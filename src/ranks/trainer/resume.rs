@@ -42,8 +42,6 @@ const SETTING: &str = "setting.";
 pub struct ResumeState {
     /// Epochs already trained; 0 for a fresh start.
     pub epoch: usize,
-    /// Epochs in a row that met the target accuracy so far.
-    pub epochs_at_target: usize,
     /// Batch norm statistics, one row a rank.
     pub statistics: Vec<Vec<f32>>,
     pub reports: EpochReports,
@@ -64,7 +62,7 @@ pub struct MidEpoch {
     pub drawn: Vec<[u64; 2]>,
 }
 
-/// What every rank reported of the last epochs, in this run and those that it resumed from.
+/// What is known of the last epochs, in this run and those that it resumed from: what every rank reported, and what came of it.
 #[derive(Clone, Default)]
 pub struct EpochReports {
     /// The epoch that this run resumed from.
@@ -72,7 +70,7 @@ pub struct EpochReports {
     /// Oldest epoch first.
     all: Vec<ProcessEpoch>,
     /// Epochs in a row that met the target accuracy, up to the last one.
-    epochs_at_target: usize,
+    pub epochs_at_target: usize,
 }
 
 impl EpochReports {
@@ -93,12 +91,7 @@ impl EpochReports {
         let statistics = gather_statistics(comm, model)?;
         self.take(comm, ended)?;
         self.epochs_at_target = epochs_at_target;
-        Ok(ResumeState { epoch: ended.epoch, statistics, ..self.so_far() })
-    }
-
-    /// What they say of how far training has come.
-    pub(super) fn so_far(&self) -> ResumeState {
-        ResumeState { epochs_at_target: self.epochs_at_target, reports: self.clone(), ..ResumeState::default() }
+        Ok(ResumeState { epoch: ended.epoch, statistics, reports: self.clone(), ..ResumeState::default() })
     }
 
     /// Take what every rank is going to report of the epoch that has just ended.
@@ -111,9 +104,10 @@ impl EpochReports {
     }
 
     /// Those of a checkpoint. Older trainers wrote none.
-    fn of(loaded: &Checkpoint, epochs_at_target: usize) -> EpochReports {
+    fn of(loaded: &Checkpoint) -> EpochReports {
         let all = loaded.metadata.get(REPORTS).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        EpochReports { since: loaded.epoch, all, epochs_at_target }
+        let at_target: usize = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
+        EpochReports { since: loaded.epoch, all, epochs_at_target: at_target.min(loaded.epoch) }
     }
 
     /// Tell them again, epoch by epoch.
@@ -135,7 +129,7 @@ impl ResumeState {
     /// # Errors
     /// As for every collective, see [`Communicator`].
     pub fn broadcast(self, comm: &dyn Communicator) -> Result<ResumeState, CommError> {
-        let place = (self.epoch, self.epochs_at_target, self.statistics.len(), &self.commit);
+        let place = (self.epoch, self.reports.epochs_at_target, self.statistics.len(), &self.commit);
         // Numbers only: writing them cannot fail.
         let mut place = serde_json::to_vec(&place).unwrap_or_default();
         comm.broadcast_bytes(&mut place, ROOT_RANK)?;
@@ -143,7 +137,7 @@ impl ResumeState {
         comm.broadcast_bytes(&mut rows, ROOT_RANK)?;
         let Ok((epoch, epochs_at_target, ranks, commit)) = serde_json::from_slice(&place) else { return Ok(self) };
         let reports = EpochReports { since: epoch, epochs_at_target, ..self.reports };
-        Ok(ResumeState { epoch, epochs_at_target, statistics: split(&from_bytes(&rows), ranks), reports, commit, ..self })
+        Ok(ResumeState { epoch, statistics: split(&from_bytes(&rows), ranks), reports, commit, ..self })
     }
 
     /// What is trained with other settings than the checkpoint was, in one sentence. Older files name no settings.
@@ -204,15 +198,13 @@ pub fn load_from(
         set(state, &loaded.tensors[&format!("optimizer.{name}")].1);
     }
     let statistics = loaded.tensors.get(STATISTICS).map(|(shape, values)| split(values, shape[0])).unwrap_or_default();
-    let at_target: usize = loaded.metadata.get(EPOCHS_AT_TARGET).and_then(|count| count.parse().ok()).unwrap_or(0);
-    let epochs_at_target = at_target.min(loaded.epoch);
-    let reports = EpochReports::of(&loaded, epochs_at_target);
+    let reports = EpochReports::of(&loaded);
     reports.tell(report);
     let commit = loaded.metadata.get(COMMIT).and_then(|text| serde_json::from_str(text).ok());
     let commit = commit.filter(|commit: &MidEpoch| loaded.images > 0 && commit.images == loaded.images);
     let setting = |(key, value): (&String, &String)| Some((key.strip_prefix(SETTING)?.to_owned(), value.clone()));
     let settings = loaded.metadata.iter().filter_map(setting).collect();
-    ResumeState { epoch: loaded.epoch, epochs_at_target, statistics, reports, commit, settings }
+    ResumeState { epoch: loaded.epoch, statistics, reports, commit, settings }
 }
 
 /// More than any checkpoint of this training has: weights, optimizer, the statistics of as many ranks as there can be, and the
@@ -274,7 +266,7 @@ pub(super) fn contents(by: (StepSet, u64), so_far: ResumeState, model: &dyn Mode
     );
     let ResumeState { statistics: rows, reports, settings, commit, .. } = so_far;
     tensors.insert(STATISTICS.to_owned(), (vec![rows.len(), model.buffers().len()], rows.concat()));
-    let mut metadata = BTreeMap::from([(EPOCHS_AT_TARGET.to_owned(), so_far.epochs_at_target.to_string())]);
+    let mut metadata = BTreeMap::from([(EPOCHS_AT_TARGET.to_owned(), reports.epochs_at_target.to_string())]);
     metadata.extend(settings.into_iter().map(|(name, value)| (format!("{SETTING}{name}"), value)));
     if !reports.all.is_empty() {
         metadata.insert(REPORTS.to_owned(), serde_json::to_string(&reports.all).unwrap_or_default());

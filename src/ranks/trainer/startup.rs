@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use serde_json::{Value, json};
 use tch::{Device, Tensor};
 
 use super::batches::{Images, LABEL_SYNTHETIC};
@@ -24,7 +25,6 @@ use super::{evidence, shortage};
 use crate::comm::{self, CommError, Communicator};
 use crate::dataset::{self, DatasetError, Split, SplitKind};
 use crate::domain::event::{ConfigReport, DigestMoment, Event, Instead, Observation, TopologyReport};
-use crate::domain::images::InputShape;
 use crate::domain::model::ModelSpec;
 use crate::domain::schedule::LearningRateSchedule;
 use crate::domain::training::DataSource;
@@ -62,7 +62,6 @@ pub fn on_stall(config: &Config) -> impl Fn(&str) + use<> {
 pub fn exit_code(error: &anyhow::Error) -> i32 {
     let is_bad_input = error.is::<DatasetError>()
         || error.is::<PipelineError>()
-        || error.is::<Misfit>()
         || error.is::<Refused>()
         || error.downcast_ref::<SaveError>().is_some_and(|error| !files::is_full(&error.cause))
         || error.downcast_ref::<TensorBoardError>().is_some_and(|error| !files::is_full(&error.cause))
@@ -93,9 +92,30 @@ pub fn explain_shortage(config: &Config) {
     shortage::explain("hvd-train", "training", needs, advice, config.events);
 }
 
+/// Version of libtorch that `tch` binds to.
+const LIBTORCH: &str = "2.11.0";
+
+/// What this build can do, for `hvd-lab doctor`: libtorch, MPI, CUDA and NCCL, each with its version, or why there is none.
+///
+/// It never initialises MPI, so it needs no mpirun.
+pub fn build_info() -> Value {
+    let cuda = device::open_cuda();
+    let nccl = device::open_cuda().and_then(|()| comm::nccl_version());
+    json!({
+        "libtorch": LIBTORCH,
+        "mpi": comm::library_version(),
+        "mpi_standard": comm::standard_version(),
+        "cuda": cuda.is_ok(),
+        "cuda_reason": cuda.err(),
+        "gpus": device::gpu_count(),
+        "nccl": nccl.as_ref().ok(),
+        "nccl_reason": nccl.as_ref().err(),
+    })
+}
+
 /// `--build-info`.
 pub fn print_build_info() -> ExitCode {
-    let _ = writeln!(std::io::stdout(), "{}", super::build_info::build_info());
+    let _ = writeln!(std::io::stdout(), "{}", build_info());
     ExitCode::SUCCESS
 }
 
@@ -153,29 +173,20 @@ pub fn load_data(config: &Config, process: usize, device: Device) -> anyhow::Res
 }
 
 /// What the flags ask for cannot be had on the machine of this rank.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refused(pub String);
 
-/// The model takes other images than there are.
-#[derive(Debug, PartialEq, thiserror::Error)]
-#[error(
-    "--model {model} takes images of {} (channels, height, width) in up to {} classes, and those of {data} are {shape} in \
-     {classes}: choose another model, or other images with --data-dir",
-    model.input(),
-    model.classes()
-)]
-pub struct Misfit {
-    model: ModelSpec,
-    data: String,
-    shape: InputShape,
-    classes: usize,
-}
-
-fn check_fit(model: ModelSpec, split: &Split, data: &str) -> Result<(), Misfit> {
-    let Split { shape, classes, .. } = *split;
-    let fits = shape == model.input() && classes <= model.classes();
-    if fits { Ok(()) } else { Err(Misfit { model, data: data.to_owned(), shape, classes }) }
+fn check_fit(model: ModelSpec, split: &Split, data: &str) -> Result<(), Refused> {
+    let (takes, Split { shape, classes, .. }) = (model.input(), split);
+    if *shape == takes && *classes <= model.classes() {
+        return Ok(());
+    }
+    Err(Refused(format!(
+        "--model {model} takes images of {takes} (channels, height, width) in up to {} classes, and those of {data} are {shape} in \
+         {classes}: choose another model, or other images with --data-dir",
+        model.classes()
+    )))
 }
 
 /// Reports which rank this is, where it computes, and how gradients on a GPU are sent; and from now on what the devices of
@@ -214,7 +225,7 @@ fn topology_report(comm: &dyn Communicator, placement: &Placement) -> Event {
         cores: placement.cores.clone(),
         devices_found: Some(placement.found),
         threads: placement.threads,
-        versions: vec![format!("libtorch {}", super::build_info::LIBTORCH), comm::library_version()],
+        versions: vec![format!("libtorch {LIBTORCH}"), comm::library_version()],
         is_watched: true,
     })
 }
@@ -225,6 +236,8 @@ pub struct Plan<'a> {
     pub data: &'a Data,
     pub validation_batches: usize,
     pub resume_epoch: usize,
+    /// The step (from 0) of that epoch with which it goes on, after a commit.
+    pub resume_step: usize,
 }
 
 /// Sends evidence of a program in another language.
@@ -247,7 +260,7 @@ pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimiz
         seed: config.seed,
         epochs: config.epochs,
         resume_epoch: plan.resume_epoch,
-        resume_step: 0,
+        resume_step: plan.resume_step,
         local_batch_size: config.batch_size,
         global_batch_size: config.batch_size * plan.schedule.size,
         steps_per_epoch: plan.schedule.steps_per_epoch,
@@ -263,14 +276,6 @@ pub fn config_report(config: &Config, model: &dyn Model, optimizer: &dyn Optimiz
         warmup_epochs: plan.schedule.warmup_epochs,
         target_accuracy: config.target_accuracy,
     })
-}
-
-/// The same event for a rank that resumes at this step (from 0) of the epoch, after a commit.
-pub fn from_step(step: usize, event: Event) -> Event {
-    match event {
-        Event::Config(report) => Event::Config(ConfigReport { resume_step: step, ..report }),
-        other => other,
-    }
 }
 
 /// The last event of a rank that trained to the end. `launched` is when its process began.
@@ -298,6 +303,7 @@ fn peak_rss_bytes() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::images::InputShape;
 
     #[test]
     fn a_full_disk_is_not_the_users_fault() {

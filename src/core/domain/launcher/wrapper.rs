@@ -32,14 +32,8 @@ const CONTAINERS: [&str; 4] = ["docker", "podman", "nerdctl", "kubectl"];
 /// Python's own flags that are followed by a word of their own.
 const PYTHON_VALUES: [&str; 3] = ["-X", "-W", "--check-hash-based-pycs"];
 
-/// A launcher in a command line, and what stands in front of it.
-pub(super) struct Found {
-    pub grammar: &'static Grammar,
-    /// Where its own words begin.
-    pub start: usize,
-    pub assigned: Vec<(String, String)>,
-    pub container: Option<&'static str>,
-}
+/// A launcher in a command line: where its own words begin, the variables that are set for it, and the container that it is in.
+type Found = (&'static Grammar, usize, Vec<(String, String)>, Option<&'static str>);
 
 /// Which launcher stands in the words from this one on, behind whatever is put in front of it.
 pub(super) fn found(argv: &[String], from: usize) -> Option<Found> {
@@ -67,7 +61,7 @@ pub(super) fn found(argv: &[String], from: usize) -> Option<Found> {
     };
     // Behind its name, and the verb that it may have.
     let has_verb = grammar.verb.is_some_and(|verb| argv.get(name + 1).is_some_and(|word| word == verb));
-    Some(Found { grammar, start: name + 1 + usize::from(has_verb), assigned, container })
+    Some((grammar, name + 1 + usize::from(has_verb), assigned, container))
 }
 
 /// A launcher inside of one word that a shell is given, or behind a wrapper's flags that are not known: it can be named and not read.

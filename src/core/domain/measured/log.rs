@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::domain::collective::{Algorithm, Message, MessageReport, Method, Operation, Schedule, Shape, judge};
+use crate::domain::collective::{Algorithm, Message, MessageReport, Method, Schedule, Shape, judge};
 use crate::domain::units;
 
 /// All messages of one allreduce, round by round.
@@ -39,6 +39,11 @@ impl MessageLog {
     /// # Errors
     /// The first difference.
     pub fn follows(&self, reference: &Schedule) -> Result<(), String> {
+        judge(&self.as_schedule(reference)?, reference).map_err(|fault| fault.to_string())
+    }
+
+    /// The messages of the log as a schedule of as many rounds as the reference has.
+    fn as_schedule(&self, reference: &Schedule) -> Result<Schedule, String> {
         let mut rounds = vec![Vec::new(); reference.rounds.len()];
         for sent in &self.messages {
             let Some(round) = rounds.get_mut(sent.round) else {
@@ -47,8 +52,7 @@ impl MessageLog {
             };
             round.push(Message { from: sent.from, to: sent.to, range: sent.start..sent.end, operation: sent.operation });
         }
-        let logged = Schedule::new(reference.ranks, reference.elements, rounds);
-        judge(&logged, reference).map_err(|fault| fault.to_string())
+        Ok(Schedule::new(reference.ranks, reference.elements, rounds))
     }
 
     /// Whether the ranks sent what their schedule says.
@@ -57,22 +61,12 @@ impl MessageLog {
             return Comparison::NoSchedule;
         };
         let Some(schedule) = algorithm.schedule_to_compare(ranks, self.elements, shape) else { return Comparison::TooManyRanks };
-        let is_added = |operation: Operation| operation == Operation::Reduce;
-        let mut planned: Vec<_> = schedule
-            .messages()
-            .filter(|(_, sent)| !sent.range.is_empty())
-            .map(|(round, sent)| (round, sent.from, sent.to, sent.range.start, sent.range.end, is_added(sent.operation)))
-            .collect();
-        let told = self.messages.iter();
-        let mut logged: Vec<_> =
-            told.map(|sent| (sent.round, sent.from, sent.to, sent.start, sent.end, is_added(sent.operation))).collect();
-        planned.sort_unstable();
-        logged.sort_unstable();
-        let counts = (logged.len(), planned.len());
-        // Both are sorted: each message that was logged is looked for behind the one before.
-        let mut rest = planned.iter();
-        let is_part = logged.iter().all(|message| rest.any(|due| due == message));
-        match counts {
+        let planned = schedule.messages().count();
+        let Ok(told) = self.as_schedule(&schedule) else { return Comparison::Differs { logged: self.messages.len(), planned } };
+        // Both are in one order: each message that was logged is looked for behind the one before.
+        let mut rest = schedule.messages();
+        let is_part = told.messages().all(|sent| rest.any(|due| due == sent));
+        match (told.messages().count(), planned) {
             (logged, planned) if !is_part => Comparison::Differs { logged, planned },
             (messages, planned) if messages == planned => Comparison::Equal { messages },
             (logged, planned) => Comparison::Incomplete { logged, planned },

@@ -3,12 +3,10 @@
 //!
 //! Never computes with a tensor and never reads an image: the program `hvd-measure nvcnn` does.
 
-mod fit;
 mod rules;
 mod settings;
 mod table;
 
-pub use fit::PREFETCH;
 pub use rules::{BURN_IN_STEPS, Larc, LarcMode, MOMENTUM, MovingAverage, PolynomialDecay, Schedule, WEIGHT_DECAY, default_rate};
-pub use settings::{BadRecords, Dct, NvcnnSpec};
+pub use settings::{BadRecords, Dct, NvcnnSpec, PREFETCH};
 pub use table::PHOTO_SETTINGS;

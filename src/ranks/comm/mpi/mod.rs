@@ -13,7 +13,6 @@ mod point_to_point;
 mod request;
 mod shared_average;
 mod stall_inspector;
-mod version;
 mod wait;
 
 use std::cell::{OnceCell, RefCell};
@@ -32,8 +31,7 @@ pub use self::library_allreduce::LibraryAllreduce;
 use self::negotiation::Negotiation;
 pub use self::point_to_point::MpiPoint;
 use self::shared_average::SharedAverage;
-use self::stall_inspector::Wait;
-pub use self::version::{library_version, standard_version};
+use self::stall_inspector::{StallInspector, Wait};
 use super::average::average;
 use super::communicator::{Communicator, ReduceOp, SharedRegions, Transport};
 use super::compression::Compression;
@@ -119,8 +117,9 @@ impl MpiComm {
             local_size: WorldSize(host.size() as usize),
         });
         let topology = simulated_hosts().map_or(topology, |ranks| topology.on_hosts_of(ranks));
+        let inspector = StallInspector::new(&world, topology, limits, Box::new(on_warning));
         Ok(MpiComm {
-            negotiation: Negotiation::new(&world, topology, limits, Box::new(on_warning)),
+            negotiation: Negotiation::new(&world, topology.size.0, inspector),
             world,
             topology,
             scratch: RefCell::default(),
@@ -174,6 +173,19 @@ impl MpiComm {
         let root = self.world.process_at_rank(root.0 as i32);
         buffer.chunks_mut(MESSAGE).for_each(|chunk| root.broadcast_into(chunk));
     }
+}
+
+/// The MPI library in one line, such as `Open MPI v5.0.11, ...`. Needs no mpirun and no initialisation.
+pub fn library_version() -> String {
+    let text = environment::library_version().unwrap_or_default();
+    // MPICH answers with a page; its first line names it.
+    text.trim_matches(['\0', '\n', ' ']).lines().next().unwrap_or("unknown").trim().to_owned()
+}
+
+/// Version of the MPI standard that the library implements, such as `3.1`.
+pub fn standard_version() -> String {
+    let (version, subversion) = environment::version();
+    format!("{version}.{subversion}")
 }
 
 /// Sums the buffer over the ranks chunk by chunk, into scratch memory, and copies back what is wanted of it.
@@ -344,9 +356,9 @@ impl Drop for MpiComm {
             self.abort(101);
         }
         if let Err(error) = self.enter(Signature::Leave) {
-            self.negotiation.warn(&format!("the job ends here: {error}"));
+            (self.negotiation.inspector.borrow().on_warning)(&format!("the job ends here: {error}"));
             self.abort(1);
         }
-        self.negotiation.drain();
+        self.negotiation.inspector.borrow_mut().drain();
     }
 }

@@ -16,8 +16,6 @@ use super::wait;
 use crate::comm::call;
 use crate::comm::error::CommError;
 use crate::comm::signature::{Signature, WORDS, mismatch};
-use crate::comm::stall::StallLimits;
-use crate::domain::topology::Topology;
 
 /// How long a rank polls before it sleeps, while other ranks are missing.
 const SPIN: Duration = Duration::from_micros(100);
@@ -29,7 +27,7 @@ pub(super) struct Negotiation {
     /// A communicator of its own, because buckets may be in flight on the one that carries data.
     comm: SimpleCommunicator,
     size: usize,
-    inspector: RefCell<StallInspector>,
+    pub(super) inspector: RefCell<StallInspector>,
     /// Number of negotiations so far.
     number: Cell<u64>,
     /// Why no collective can work any more: something is in flight that will never arrive.
@@ -38,20 +36,10 @@ pub(super) struct Negotiation {
 
 impl Negotiation {
     /// # Collective
-    /// All ranks of `world`, with the same limits.
-    pub(super) fn new(
-        world: &SimpleCommunicator,
-        topology: Topology,
-        limits: StallLimits,
-        on_warning: Box<dyn Fn(&str)>,
-    ) -> Negotiation {
-        Negotiation {
-            comm: world.duplicate(),
-            size: topology.size.0,
-            inspector: RefCell::new(StallInspector::new(world, topology, limits, on_warning)),
-            number: Cell::new(0),
-            failure: RefCell::new(None),
-        }
+    /// All ranks of `world`.
+    pub(super) fn new(world: &SimpleCommunicator, size: usize, inspector: StallInspector) -> Negotiation {
+        let inspector = RefCell::new(inspector);
+        Negotiation { comm: world.duplicate(), size, inspector, number: Cell::new(0), failure: RefCell::new(None) }
     }
 
     /// Waits until all ranks are about to do the same. When it returns, all ranks are known to have come this far.
@@ -103,7 +91,7 @@ impl Negotiation {
     /// All ranks are there. Waits for their data.
     ///
     /// # Errors
-    /// What `has_arrived` says, or [`CommError::Stalled`]. Either is a failure for good.
+    /// What `has_arrived` says, or [`CommError::Stalled`]. The caller makes either a failure for good.
     pub(super) fn wait_for_data(
         &self,
         wait: &mut Wait,
@@ -117,7 +105,7 @@ impl Negotiation {
             })
         };
         let waited = wait::until(SPIN_FOR_DATA, is_over, |waited| self.inspector.borrow_mut().check(wait, waited));
-        failed.take().map_or(waited, Err).map_err(|error| self.fail(error))
+        failed.take().map_or(waited, Err)
     }
 
     /// Remembers that something will never arrive: from now on MPI may only be called to abort.
@@ -129,14 +117,5 @@ impl Negotiation {
     /// Why no collective can work any more, if so.
     pub(super) fn failure(&self) -> Option<CommError> {
         self.failure.borrow().clone()
-    }
-
-    pub(super) fn warn(&self, message: &str) {
-        (self.inspector.borrow().on_warning)(message);
-    }
-
-    /// See [`StallInspector::drain`].
-    pub(super) fn drain(&self) {
-        self.inspector.borrow_mut().drain();
     }
 }

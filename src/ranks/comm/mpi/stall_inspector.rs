@@ -79,7 +79,7 @@ impl Wait {
 
 impl StallInspector {
     /// # Collective
-    /// All ranks of `world`.
+    /// All ranks of `world`, with the same limits.
     pub(super) fn new(
         world: &SimpleCommunicator,
         topology: Topology,

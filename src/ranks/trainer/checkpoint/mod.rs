@@ -8,16 +8,16 @@
 //! a SHA-256 over everything. A file is complete or not there ([`save`]); a file that is not what it should be is
 //! refused with its reason, and the one before it is taken ([`latest`]). What a killed writer left goes with [`sweep`].
 
-mod claim;
 mod contents;
 mod file;
 mod temporary;
 #[cfg(test)]
 mod tests;
 
+use std::fs::{File, TryLockError};
+use std::io;
 use std::path::Path;
 
-pub use claim::claim;
 use contents::place_of;
 pub use contents::{Checkpoint, Reason, Refused, path};
 pub use file::{SaveError, load, save};
@@ -43,7 +43,7 @@ pub fn latest(
 ) -> (Option<(Checkpoint, CheckpointReport)>, Vec<Refused>) {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return (None, Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return (None, Vec::new()),
         Err(error) => {
             return (None, vec![Refused { path: folder.into(), reason: Reason::Unreadable(error.to_string()) }]);
         }
@@ -103,4 +103,20 @@ pub fn inspect(folder: &Path, epoch: usize) -> CheckpointReport {
     });
     let report = report.unwrap_or_else(|reason| CheckpointReport { epoch, images: 0, ..Refused { path, reason }.report() });
     CheckpointReport { action: CheckpointAction::Inspected, ..report }
+}
+
+/// Claims a folder of checkpoints: two trainings would go on from each other's and overwrite them. It is held as long as the file lives,
+/// which goes with the process, however that ends.
+///
+/// # Errors
+/// The folder cannot be opened, or another training holds it.
+pub fn claim(folder: &Path) -> io::Result<File> {
+    let folder = File::open(folder)?;
+    match folder.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::other("another training writes to it: wait for its end, or give another one"))
+        }
+        // Not held where the file system has no locks.
+        _ => Ok(folder),
+    }
 }

@@ -335,3 +335,15 @@ fn commits_lie_between_the_ends_of_epochs_and_old_ones_go() {
     std::fs::rename(folder.path().join("commit-1-192.safetensors"), folder.path().join("commit-1-500.safetensors")).unwrap();
     assert_eq!(newest(9), Some((1, 128)));
 }
+
+#[test]
+fn a_folder_has_one_owner_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = claim(folder.path()).unwrap();
+    let second = claim(folder.path()).err().unwrap();
+    assert!(second.to_string().contains("another training writes to it"), "{second}");
+    drop(first);
+    assert!(claim(folder.path()).is_ok());
+    assert!(claim(&folder.path().join("gone")).is_err());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "it leaves nothing there");
+}

@@ -78,8 +78,9 @@ fn launched_alone() -> TrainingJob {
 
 #[test]
 fn an_optimizer_by_name_wins_over_step_10() {
-    let chosen =
-        |flags: &str| [OptimizerKind::NovoGrad, OptimizerKind::Sgd].map(|by_step| parse(flags).unwrap().optimizer.or(by_step));
+    let chosen = |flags: &str| {
+        [OptimizerKind::NovoGrad, OptimizerKind::Sgd].map(|by_step| parse(flags).unwrap().optimizer.unwrap_or(by_step))
+    };
     assert_eq!(chosen(""), [OptimizerKind::NovoGrad, OptimizerKind::Sgd]);
     assert_eq!(chosen("--optimizer auto"), [OptimizerKind::NovoGrad, OptimizerKind::Sgd]);
     for rule in OptimizerKind::value_variants() {

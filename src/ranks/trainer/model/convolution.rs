@@ -56,14 +56,7 @@ impl Conv {
         Conv { kernel, bias, stride, padding }
     }
 
-    /// The layer that `Layout::conv` declared under this name.
-    pub fn of(state: &ModelState, name: &str) -> Conv {
-        let kernel = state.params.get(&format!("{name}.kernel"));
-        let padding = (kernel.size()[2] - 1) / 2;
-        Conv { kernel, bias: Some(state.params.get(&format!("{name}.bias"))), stride: 1, padding: [padding, padding] }
-    }
-
-    /// The convolution of a network under this name. Without `bias` there is none, or it is left to whoever comes behind it.
+    /// The convolution that a layout declared under this name. Without `bias` there is none, or it is left to whoever comes behind it.
     pub fn windowed(state: &ModelState, name: &str, window: Window, bias: bool) -> Conv {
         let bias = bias.then(|| state.params.get(&format!("{name}.bias")));
         let kernel = state.params.get(&format!("{name}.kernel"));

@@ -7,8 +7,9 @@ use tch::{Kind, Tensor};
 use super::batch_norm::{After, BatchNorm};
 use super::convolution::{Conv, Convolved};
 use super::interface::{Mode, ModelState};
+use crate::domain::model::network::side;
 
-/// A convolution with stride 1 that keeps height and width, and the batch norm behind it.
+/// A 3x3 convolution with stride 1 that keeps height and width, and the batch norm behind it.
 pub struct ConvNorm {
     conv: Conv,
     norm: BatchNorm,
@@ -34,7 +35,7 @@ impl ConvNorm {
     /// error of 1e-7. NovoGrad divides every tensor's gradient by its norm, and would take that error for a direction: the
     /// bias would drift, and the running mean, which lags behind, would spoil validation. So no gradient is computed.
     pub fn of(state: &ModelState, name: &str) -> ConvNorm {
-        let conv = Conv::of(state, &format!("{name}.conv")).with_untrained_bias();
+        let conv = Conv::windowed(state, &format!("{name}.conv"), side(3), true).with_untrained_bias();
         ConvNorm { conv, norm: BatchNorm::of(state, &format!("{name}.norm")) }
     }
 
@@ -56,7 +57,7 @@ impl Residual {
         Residual {
             first: ConvNorm::of(state, &format!("{name}.first")),
             second: ConvNorm::of(state, &format!("{name}.second")),
-            shortcut: changes_channels.then(|| Conv::of(state, &format!("{name}.shortcut"))),
+            shortcut: changes_channels.then(|| Conv::windowed(state, &format!("{name}.shortcut"), side(1), true)),
         }
     }
 

@@ -35,7 +35,7 @@ impl Layout {
     }
 
     /// A convolution: `NAME.kernel` `[to, from, side, side]` and `NAME.bias` `[to]`.
-    pub fn conv(&mut self, name: &str, side: i64, from: i64, to: i64) {
+    fn conv(&mut self, name: &str, side: i64, from: i64, to: i64) {
         let init = Init::HeNormal { fan_in: (from * side * side) as usize };
         self.trained.push(spec(format!("{name}.kernel"), &[to, from, side, side], init, true));
         self.trained.push(spec(format!("{name}.bias"), &[to], Init::Zeros, false));
@@ -48,9 +48,9 @@ impl Layout {
         self.trained.push(spec(format!("{name}.kernel"), &[to, from, height, width], init, true));
     }
 
-    /// A convolution `NAME.conv`, and the batch norm behind it: `NAME.norm` with `scale`, `shift`, `mean` and `var` `[to]`.
-    pub fn conv_norm(&mut self, name: &str, side: i64, from: i64, to: i64) {
-        self.conv(&format!("{name}.conv"), side, from, to);
+    /// A 3x3 convolution `NAME.conv`, and the batch norm behind it: `NAME.norm` with `scale`, `shift`, `mean` and `var` `[to]`.
+    pub fn conv_norm(&mut self, name: &str, from: i64, to: i64) {
+        self.conv(&format!("{name}.conv"), 3, from, to);
         self.norm(&format!("{name}.norm"), to);
     }
 
@@ -63,9 +63,9 @@ impl Layout {
 
     /// Two convolutions with batch norm, and a 1x1 convolution beside them where the number of channels changes:
     /// `NAME.first`, `NAME.second` and `NAME.shortcut`.
-    pub fn residual(&mut self, name: &str, side: i64, from: i64, to: i64) {
-        self.conv_norm(&format!("{name}.first"), side, from, to);
-        self.conv_norm(&format!("{name}.second"), side, to, to);
+    pub fn residual(&mut self, name: &str, from: i64, to: i64) {
+        self.conv_norm(&format!("{name}.first"), from, to);
+        self.conv_norm(&format!("{name}.second"), to, to);
         if from != to {
             self.conv(&format!("{name}.shortcut"), 1, from, to);
         }

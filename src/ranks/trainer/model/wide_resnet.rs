@@ -95,9 +95,9 @@ fn blocks(spec: WideResNetSpec) -> Vec<Block> {
 /// All trained tensors, and all buffers.
 fn layout(spec: WideResNetSpec) -> Layout {
     let mut layout = Layout::default();
-    layout.conv_norm("stem", 3, spec.input().channels as i64, STEM_CHANNELS);
+    layout.conv_norm("stem", spec.input().channels as i64, STEM_CHANNELS);
     for Block { name, from, to, .. } in blocks(spec) {
-        layout.residual(&name, 3, from, to);
+        layout.residual(&name, from, to);
     }
     layout.dense("dense", channels(spec, GROUPS - 1), spec.classes() as i64);
     layout

@@ -9,8 +9,6 @@ mod novograd;
 mod per_tensor;
 mod sgd;
 
-use std::str::FromStr;
-
 pub use self::adadelta::Adadelta;
 pub use self::interface::Optimizer;
 pub use self::lamb::Lamb;
@@ -40,35 +38,20 @@ pub fn build(kind: OptimizerKind, params: &FlatTensors, momentum: f64, wd: f64) 
     }
 }
 
-/// What `--optimizer` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OptimizerChoice {
-    /// Step 10 decides.
-    Auto,
-    Always(OptimizerKind),
-}
+/// What `--optimizer` says: which optimizer, or `None` for `auto`, where step 10 decides.
+pub type OptimizerChoice = Option<OptimizerKind>;
 
-impl OptimizerChoice {
-    /// The optimizer to use: the one named, else the one that step 10 asks for.
-    pub fn or(self, by_step: OptimizerKind) -> OptimizerKind {
-        match self {
-            OptimizerChoice::Auto => by_step,
-            OptimizerChoice::Always(kind) => kind,
-        }
+/// The choice of this name.
+///
+/// # Errors
+/// The names that there are.
+pub fn choice(name: &str) -> Result<OptimizerChoice, String> {
+    if name == "auto" {
+        return Ok(None);
     }
-}
-
-impl FromStr for OptimizerChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<OptimizerChoice, String> {
-        if text == "auto" {
-            return Ok(OptimizerChoice::Auto);
-        }
-        OptimizerKind::from_str(text, false).map(OptimizerChoice::Always).map_err(|_| {
-            let names =
-                OptimizerKind::value_variants().iter().filter_map(|kind| Some(kind.to_possible_value()?.get_name().to_owned()));
-            format!("there is no such optimizer, choose one of auto, {}", names.collect::<Vec<_>>().join(", "))
-        })
-    }
+    OptimizerKind::from_str(name, false).map(Some).map_err(|_| {
+        let names =
+            OptimizerKind::value_variants().iter().filter_map(|kind| Some(kind.to_possible_value()?.get_name().to_owned()));
+        format!("there is no such optimizer, choose one of auto, {}", names.collect::<Vec<_>>().join(", "))
+    })
 }

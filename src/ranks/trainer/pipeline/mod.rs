@@ -221,9 +221,10 @@ impl Drop for Pipeline {
 
 /// One thread's life: the next place, and an image for it.
 fn work(mut worker: Worker, queue: &Queue, source: &dyn ImageSource, settings: Settings) {
-    while let Some(Task { batch, at, planned }) = queue.take() {
+    while let Some(Task { batch, at }) = queue.take() {
+        let planned = &batch.planned;
         let draw = Draw { seed: settings.seed, process: settings.process, epoch: planned.epoch, place: planned.first + at };
-        let planes = batch.slot(at);
+        let planes = batch.places.slot(at);
         let wanted = planned.images[at] as usize;
         let mut label = None;
         // In training, the next one in the files stands in the place of a bad image: so the batch keeps its size on every rank, and
@@ -246,7 +247,7 @@ fn work(mut worker: Worker, queue: &Queue, source: &dyn ImageSource, settings: S
         }
         let mut since = Instant::now();
         match label {
-            Some(label) if batch.fill(at, label) => queue.finished(batch),
+            Some(label) if batch.places.fill(at, label) => queue.finished(batch),
             _ => drop(batch),
         }
         queue.clocks.spent(Stage::Batch, &mut since);

@@ -11,39 +11,26 @@ use super::order::Planned;
 use crate::dataset::images::BadImage;
 
 /// An image to prepare: its place in a batch.
+#[derive(Clone)]
 pub(super) struct Task {
     pub(super) batch: Arc<Numbered>,
     pub(super) at: usize,
-    pub(super) planned: Arc<Planned>,
 }
 
 /// A batch and its turn.
 pub(super) struct Numbered {
     number: u64,
-    epoch: usize,
     began: Instant,
-    places: Places,
-}
-
-impl std::ops::Deref for Numbered {
-    type Target = Places;
-
-    fn deref(&self) -> &Places {
-        &self.places
-    }
-}
-
-struct Begun {
-    batch: Arc<Numbered>,
-    planned: Arc<Planned>,
-    next: usize,
+    pub(super) planned: Planned,
+    pub(super) places: Places,
 }
 
 #[derive(Default)]
 struct State {
     /// `None` once it has come to its end.
     order: Option<Box<dyn Iterator<Item = Planned> + Send>>,
-    begun: Option<Begun>,
+    /// The next image of the batch that is being filled.
+    begun: Option<Task>,
     /// Batches begun so far.
     begun_count: u64,
     /// The turn of the batch that the model gets next.
@@ -88,11 +75,11 @@ impl Queue {
                 return None;
             }
             if let Some(begun) = &mut state.begun
-                && begun.next < begun.planned.images.len()
+                && begun.at < begun.batch.planned.images.len()
             {
-                begun.next += 1;
-                let (batch, planned) = (begun.batch.clone(), begun.planned.clone());
-                return Some(Task { batch, at: begun.next - 1, planned });
+                let task = begun.clone();
+                begun.at += 1;
+                return Some(task);
             }
             state.begun = None;
             state.order.as_ref()?;
@@ -107,10 +94,9 @@ impl Queue {
                 Some(planned) if !planned.images.is_empty() => {
                     let memory = state.memory.pop().unwrap_or_default();
                     let places = Places::new(memory, planned.images.len(), self.image);
-                    let batch =
-                        Arc::new(Numbered { number: state.begun_count, epoch: planned.epoch, began: Instant::now(), places });
+                    let batch = Numbered { number: state.begun_count, began: Instant::now(), planned, places };
                     state.begun_count += 1;
-                    state.begun = Some(Begun { batch, planned: Arc::new(planned), next: 0 });
+                    state.begun = Some(Task { batch: Arc::new(batch), at: 0 });
                 }
                 Some(_) => {}
                 None => {
@@ -156,8 +142,8 @@ impl Queue {
         loop {
             // The thread that filled the place before the last may be about to let go of it.
             match Arc::try_unwrap(batch) {
-                Ok(Numbered { epoch, began, places, .. }) => {
-                    return Ok(Some((epoch, places, Prepared { began, ended, ready, asked: since })));
+                Ok(Numbered { planned, began, places, .. }) => {
+                    return Ok(Some((planned.epoch, places, Prepared { began, ended, ready, asked: since })));
                 }
                 Err(held) => batch = held,
             }

@@ -97,7 +97,10 @@ impl Timeline {
     /// The communicator, watched if there is a timeline. One that never communicates has nothing to show.
     pub fn observe(&self, comm: Box<dyn Communicator>) -> Box<dyn Communicator> {
         match &self.recorder {
-            Some(recorder) if comm.name() != "local" => Box::new(Observed::new(comm, recorder.clone())),
+            Some(recorder) if comm.name() != "local" => {
+                let recorder = recorder.clone();
+                Box::new(Observed::new(comm, move |activity| recorder.record(Span::Call(activity))))
+            }
             _ => comm,
         }
     }

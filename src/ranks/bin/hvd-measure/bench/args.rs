@@ -28,7 +28,7 @@ Exit codes: 0 measured, 1 failed, 2 a flag that cannot be used.";
 /// Measures how many images a second a model is trained on, on one fixed batch of noise.
 ///
 /// One program for every rank.
-#[derive(Clone, Debug, PartialEq, Parser)]
+#[derive(Debug, Parser)]
 #[command(name = "hvd-measure bench", version, after_long_help = EXAMPLES, max_term_width = 110, args_override_self = true)]
 pub struct Args {
     #[command(flatten)]

@@ -11,9 +11,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use hvd_lab::comm::Communicator;
+use hvd_lab::comm::{Communicator, allgather_numbers};
 use hvd_lab::domain::benchmark::style::{Row, Start};
-use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, Iterations, Style};
+use hvd_lab::domain::benchmark::{BenchmarkSpec, Binding, IterationReport, Iterations, Style};
 use hvd_lab::domain::event::Event;
 use hvd_lab::trainer::device::{self, Wish};
 use hvd_lab::trainer::distributed::AllreduceOptions;
@@ -87,7 +87,8 @@ fn run(
         // Only nvcnn shows them, and it reads the loss after each step.
         if spec.style == Style::Nvcnn {
             let timed = bench.timed(1)?;
-            let rate = bench.of_all(&timed)?.iter().map(|seconds| spec.batch_size as f64 / seconds).sum();
+            let seconds = allgather_numbers(comm, &[timed.seconds])?.concat();
+            let rate = seconds.iter().map(|seconds| spec.batch_size as f64 / seconds).sum();
             let row = start.warm_up_row(batch, &Row { iterations: &none, rate, loss: timed.loss });
             row.iter().for_each(|line| report.line(line));
         } else {
@@ -98,7 +99,7 @@ fn run(
     bench.wait();
     comm.barrier()?;
     start.warmed_up().iter().for_each(|line| report.line(line));
-    bench.pipeline();
+    bench.feed.report();
 
     // Each rank times itself. Then the ranks tell each other, which is not timed.
     let began = Instant::now();
@@ -106,16 +107,16 @@ fn run(
     let mut reports = Vec::new();
     for iteration in 1..=spec.iterations {
         let timed = bench.timed(spec.batches_per_iteration)?;
-        iterations.seconds.push(bench.of_all(&timed)?);
+        iterations.seconds.push(allgather_numbers(comm, &[timed.seconds])?.concat());
         let rate = iterations.rate(iteration - 1).unwrap_or_default();
-        let told = timed.report(iteration, spec, rate);
+        let told = IterationReport { iteration, images_per_sec: rate, ..timed };
         report.event(Event::Iteration(told.clone()));
-        let row = start.row(&Row { iterations: &iterations, rate, loss: timed.loss });
+        let row = start.row(&Row { iterations: &iterations, rate, loss: told.loss });
         row.iter().for_each(|line| report.line(line));
         reports.push(told);
     }
 
-    if let Some(pipeline) = bench.pipeline() {
+    if let Some(pipeline) = bench.feed.report() {
         report.line(&format!("# image pipeline of rank 0: {pipeline}"));
         report.event(Event::Pipeline(pipeline));
     }

@@ -3,10 +3,9 @@
 use std::time::Instant;
 
 use anyhow::Context;
-use hvd_lab::comm::{self, CommError, Communicator};
+use hvd_lab::comm::{self, Communicator};
 use hvd_lab::domain::benchmark::{BenchmarkSpec, IterationReport};
 use hvd_lab::domain::phase::{Phase, PhaseSeconds};
-use hvd_lab::domain::pipeline::PipelineReport;
 use hvd_lab::trainer::device::{self, Placement};
 use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
 use hvd_lab::trainer::model::{self, Dropout, Model};
@@ -23,10 +22,10 @@ use crate::feed::Feed;
 pub const LEARNING_RATE: f64 = 0.01;
 
 pub struct Bench<'a> {
-    comm: &'a dyn Communicator,
+    spec: &'a BenchmarkSpec,
     model: Box<dyn Model>,
     optimizer: Box<dyn Optimizer + 'a>,
-    feed: Feed,
+    pub feed: Feed,
     dropout: Dropout,
     clock: Clock,
     on_gpu: bool,
@@ -34,19 +33,11 @@ pub struct Bench<'a> {
     loss: Option<Tensor>,
 }
 
-/// What some batches took on this rank.
-pub struct Timed {
-    pub batches: usize,
-    pub seconds: f64,
-    pub loss: f64,
-    phases: PhaseSeconds,
-}
-
 impl<'a> Bench<'a> {
     /// # Collective
     /// Every rank calls it, once.
     pub fn new(
-        spec: &BenchmarkSpec,
+        spec: &'a BenchmarkSpec,
         exchange: Option<AllreduceOptions>,
         comm: &'a dyn Communicator,
         placement: &Placement,
@@ -65,7 +56,7 @@ impl<'a> Bench<'a> {
 
         let dropout = Dropout::new(model.dropout_rate(), draw(Purpose::Dropout));
         let clock = Clock::since(Instant::now(), None, None);
-        Ok(Bench { comm, model, optimizer, feed, dropout, clock, on_gpu: placement.gpu().is_some(), loss: None })
+        Ok(Bench { spec, model, optimizer, feed, dropout, clock, on_gpu: placement.gpu().is_some(), loss: None })
     }
 
     /// One batch: images, forward, backward with its allreduces, update.
@@ -86,8 +77,8 @@ impl<'a> Bench<'a> {
         self.loss.as_ref().map_or(f64::NAN, |loss| loss.double_value(&[]))
     }
 
-    /// So many batches, from the first to the end of the last.
-    pub fn timed(&mut self, batches: usize) -> anyhow::Result<Timed> {
+    /// So many batches, from the first to the end of the last. Which iteration they are, and the rate of all ranks, is not known here.
+    pub fn timed(&mut self, batches: usize) -> anyhow::Result<IterationReport> {
         self.clock.take_phases();
         self.clock.begin_section();
         (0..batches).try_for_each(|_| self.step())?;
@@ -96,35 +87,7 @@ impl<'a> Bench<'a> {
         let phases = self.clock.take_phases();
         // A GPU works later than it is given work, so the host's clock cannot see the parts.
         let phases = if self.on_gpu { PhaseSeconds::from([(Phase::Training, seconds)]) } else { phases };
-        Ok(Timed { batches, seconds, loss, phases })
-    }
-
-    /// What the time of the image pipeline went to since this was last asked, where there is one.
-    pub fn pipeline(&mut self) -> Option<PipelineReport> {
-        self.feed.report()
-    }
-
-    /// The seconds of every rank, by rank.
-    ///
-    /// # Collective
-    /// Every rank calls it with its own.
-    pub fn of_all(&self, timed: &Timed) -> Result<Vec<f64>, CommError> {
-        Ok(comm::allgather_numbers(self.comm, &[timed.seconds])?.concat())
-    }
-}
-
-impl Timed {
-    /// `rate` is that of all ranks.
-    pub fn report(&self, iteration: usize, spec: &BenchmarkSpec, rate: f64) -> IterationReport {
-        IterationReport {
-            iteration,
-            of: spec.iterations,
-            batches: self.batches,
-            images: self.batches * spec.batch_size,
-            seconds: self.seconds,
-            images_per_sec: rate,
-            loss: self.loss,
-            phases: self.phases,
-        }
+        let (images, of) = (batches * self.spec.batch_size, self.spec.iterations);
+        Ok(IterationReport { iteration: 0, of, batches, images, seconds, images_per_sec: 0.0, loss, phases })
     }
 }

@@ -23,7 +23,7 @@ Exit codes: 0 measured, 1 failed or a sum was wrong, 2 a flag that cannot be use
 /// Measures allreduces of float32, algorithm by algorithm and size by size, and prints them as nccl-tests does.
 ///
 /// One program for every rank.
-#[derive(Clone, Debug, PartialEq, Parser)]
+#[derive(Debug, Parser)]
 #[command(name = "hvd-measure collectives", version, after_long_help = EXAMPLES, max_term_width = 110)]
 pub struct Args {
     #[command(flatten)]

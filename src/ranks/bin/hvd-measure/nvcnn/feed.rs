@@ -1,4 +1,4 @@
-//! What a rank trains or tests on: photos out of the image pipeline, or one synthetic batch again and again.
+//! The photos that a rank trains or tests on, out of the image pipeline.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,14 +8,17 @@ use hvd_lab::dataset::images::{self, ImageSource, Part};
 use hvd_lab::domain::nvcnn::{NvcnnSpec, PREFETCH, Schedule};
 use hvd_lab::domain::topology::Topology;
 use hvd_lab::trainer::device::Placement;
-use hvd_lab::trainer::launch::{Failure, agreed};
+use hvd_lab::trainer::launch::{Failure, agreed, gathered};
 use hvd_lab::trainer::pipeline::{
     self, Cropping, Decoding, Operations, Order, Pipeline, Planned, SHUFFLE_BUFFER, Settings, VALIDATION_PART, View, check_size,
 };
-use hvd_lab::trainer::random::{Purpose, stream};
+use hvd_lab::trainer::report::Reporter;
 use tch::Device;
 
 use crate::feed::{Feed, Source, check_classes};
+
+/// Images that were left out and are named at the end.
+const MOST_NAMED: usize = 20;
 
 /// The photos of one part of a set.
 pub struct Photos {
@@ -63,12 +66,6 @@ impl Photos {
     pub fn order(&self, spec: &NvcnnSpec, topology: &Topology) -> Order {
         Order::new(self.len(), topology, spec.seed, spec.batch_size, spec.shuffle_buffer.unwrap_or(SHUFFLE_BUFFER))
     }
-}
-
-/// Noise, which is on the device from the start: nothing is read.
-pub fn synthetic(spec: &NvcnnSpec, process: usize, placement: &Placement) -> Feed {
-    let noise = stream(spec.seed, process, 0, Purpose::Synthetic);
-    Feed::new(Source::synthetic(spec.model, spec.input(), spec.batch_size, noise, placement.device))
 }
 
 /// Shuffled and distorted, from this step on.
@@ -127,4 +124,21 @@ fn settings(spec: &NvcnnSpec, view: View, topology: &Topology, placement: &Place
         bad: spec.bad_records,
         once: false,
     }
+}
+
+/// How many images were left out, and which.
+///
+/// # Collective
+/// Every rank calls it.
+pub fn left_out(comm: &dyn Communicator, report: &Reporter, feed: &Feed) -> Result<(), Failure> {
+    let all = gathered(comm, &feed.left_out())?;
+    if all.is_empty() || !comm.topology().is_root() {
+        return Ok(());
+    }
+    let named = all.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join("; ");
+    let more = all.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let what = if all.len() == 1 { "bad image or file was" } else { "bad images or files were" };
+    report.warning(&format!("{} {what} left out: {named}{more}", all.len()));
+    Ok(())
 }

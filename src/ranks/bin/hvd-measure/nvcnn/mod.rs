@@ -4,7 +4,6 @@
 //! and the loop. `feed` opens the photos, `test` is `--eval`; the rules of the rate and of LARC are in `domain::nvcnn`.
 
 mod feed;
-mod output;
 mod test;
 
 use std::ffi::OsString;
@@ -26,7 +25,7 @@ use hvd_lab::trainer::checkpoint;
 use hvd_lab::trainer::config::try_writing;
 use hvd_lab::trainer::device::{self, Wish};
 use hvd_lab::trainer::distributed::{AllreduceOptions, DistributedOptimizer, broadcast_state};
-use hvd_lab::trainer::evaluate::TopSums;
+use hvd_lab::trainer::evaluate::{TopMetrics, TopSums};
 use hvd_lab::trainer::launch::{Failure, Launch, agreed, gathered};
 use hvd_lab::trainer::model::{self, Dropout};
 use hvd_lab::trainer::nvcnn::{Args, PROGRAM, config_report, settings, steps};
@@ -40,6 +39,7 @@ use hvd_lab::trainer::stop as asked;
 use hvd_lab::trainer::timeline::{self, Timeline};
 
 use crate::bench::room;
+use crate::feed::{Feed, Source};
 use feed::Photos;
 
 pub fn main(flags: Vec<OsString>) -> ExitCode {
@@ -131,11 +131,14 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
         }
         Some(photos) if spec.eval => feed::test(spec, photos, comm, &placement)?,
         Some(photos) => feed::training(spec, photos, comm, &placement, (schedule, found.epoch))?,
-        None => feed::synthetic(spec, process, &placement),
+        None => {
+            let noise = stream(spec.seed, process, 0, Purpose::Synthetic);
+            Feed::new(Source::synthetic(spec.model, spec.input(), spec.batch_size, noise, placement.device))
+        }
     };
     if spec.eval {
         test::test(spec, comm, report, &*model, &placement, &mut feed)?;
-        output::left_out(comm, report, &feed)?;
+        feed::left_out(comm, report, &feed)?;
         report.event(startup::finished(0, 0.0, timeline.launched()));
         return Ok(());
     }
@@ -199,7 +202,13 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
             let all = std::mem::replace(&mut sums, TopSums::new(placement.device));
             let (own, mean) = (all.own(), all.over_ranks(comm)?);
             let images_per_sec = mean.images as f64 / training;
-            report.line(&output::epoch(epoch + 1, &mean, images_per_sec));
+            let TopMetrics { loss, top_1, top_5, .. } = mean;
+            report.line(&format!(
+                "# epoch {}: loss {loss:.3} without the L2 penalty, top-1 {:.1} %, top-5 {:.1} % over all ranks, {images_per_sec:.1} images/s",
+                epoch + 1,
+                100.0 * top_1,
+                100.0 * top_5
+            ));
             let ended = EpochReport {
                 epoch: epoch + 1,
                 train: own.into(),
@@ -247,7 +256,7 @@ fn run(spec: &NvcnnSpec, comm: &dyn Communicator, report: &Reporter, mut timelin
     let own: Vec<String> = pipeline.iter().map(|report| format!("# pipeline of rank {}: {report}", topology.rank)).collect();
     gathered(comm, &own)?.iter().for_each(|line| report.line(line));
     pipeline.into_iter().for_each(|pipeline| report.event(Event::Pipeline(pipeline)));
-    output::left_out(comm, report, &feed)?;
+    feed::left_out(comm, report, &feed)?;
     timeline.end(comm, report)?;
     comm.barrier()?;
     report.event(startup::finished(schedule.epochs(), began.elapsed().as_secs_f64(), timeline.launched()));
