@@ -7,7 +7,7 @@ use std::process::Output;
 use std::time::Duration;
 
 use assert_cmd::Command;
-use hvd_lab_terminal::simulate::{Bound, Cluster, Engine, Layers, Link, Method, Scaling, Simulation, Terms, numbers};
+use hvd_lab_terminal::simulate::{Bound, Cluster, Constants, Engine, Layers, Link, Method, Scaling, Simulation, numbers};
 
 const ENGINES: [Engine; 4] = [Engine::Horovod, Engine::OldHorovod, Engine::TreeHorovod, Engine::Ddp];
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -47,9 +47,15 @@ impl Drawn {
                 hierarchical: self.part() < 0.3,
                 engine: self.one_of(&ENGINES),
             },
-            terms: Terms { jitter: self.part() * 0.1, ..Terms::new(&numbers().constants) },
+            constants: with_jitter(self.part() * 0.1),
         }
     }
+}
+
+fn with_jitter(jitter: f64) -> Constants {
+    let mut constants = numbers().constants.clone();
+    constants.jitter.value = jitter;
+    constants
 }
 
 /// For many simulations and sizes.
@@ -106,7 +112,7 @@ fn nothing_that_gets_faster_makes_a_step_longer() {
             let better = Simulation { cluster, ..simulation.clone() };
             assert!(is_no_longer(seconds(&better, ranks), now), "{about}: x{bandwidth} and x{latency}");
         }
-        let calm = Simulation { terms: Terms { jitter: 0.0, ..simulation.terms.clone() }, ..simulation.clone() };
+        let calm = Simulation { constants: with_jitter(0.0), ..simulation.clone() };
         assert!(is_no_longer(seconds(&calm, ranks), now + 2.0 * 5e-3), "{about}: no jitter, but for a cycle");
         for bound in [Bound::Bandwidth, Bound::Latency, Bound::Overhead] {
             assert!(is_no_longer(simulation.step_without(ranks, Some(bound)).total_s(), now), "{about}: {bound:?}");
@@ -140,7 +146,7 @@ fn a_slow_network_bounds_by_bandwidth_and_a_far_one_by_latency() {
     simulation.layers = numbers().layers("vgg16").unwrap();
     (simulation.batch, simulation.images_per_s) = (64, 154.0);
     simulation.method = Method::of(Engine::Horovod);
-    simulation.terms = Terms::new(&numbers().constants);
+    simulation.constants = numbers().constants.clone();
     let bound = |simulation: &Simulation| {
         let scaling = Scaling::new(simulation, &[1, 64], 1_281_167, Some(2.0));
         assert_eq!(scaling.sizes[0].bound, None, "one GPU is bound by nothing else");
@@ -158,9 +164,9 @@ fn a_slow_network_bounds_by_bandwidth_and_a_far_one_by_latency() {
     simulation.cluster = cluster(link(1e12, 2e-2));
     assert_eq!(bound(&simulation), Some(Bound::Latency));
     simulation.cluster = cluster(link(1e12, 1e-7));
-    simulation.terms.jitter = 0.2;
+    simulation.constants.jitter.value = 0.2;
     assert_eq!(bound(&simulation), Some(Bound::Stragglers));
-    simulation.terms.jitter = 0.0;
+    simulation.constants.jitter.value = 0.0;
     assert_eq!(bound(&simulation), Some(Bound::Overhead));
     simulation.cluster = cluster(link(1e8, 1e-6));
     let knee = Scaling::new(&simulation, &[1], 1, None).knee.unwrap();

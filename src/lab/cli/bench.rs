@@ -1,19 +1,16 @@
 //! `hvd-lab bench`: how many images a second a model is trained on, in the lines of the benchmarks that people know.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use super::follow::{self, View};
 use super::output::{Usage, print_done, print_json_text, say};
 use super::settings::{Place, Starting};
-use crate::dataset::Location;
 use crate::domain::benchmark::style::{Data, Start};
 use crate::domain::benchmark::{BenchmarkSpec, PlacementReport, Style};
 use crate::domain::event::EventLine;
 use crate::domain::history::{Attempt, History, Keep};
 use crate::domain::job::Workload;
 use crate::flags::{Benchmark, Flags};
-use crate::launch;
 use crate::runs::{RunRequest, RunStore};
 
 mod flags;
@@ -108,17 +105,7 @@ fn request(args: &Args) -> Result<RunRequest, Usage> {
     }
     // tf_cnn_benchmarks lets the system choose with 0.
     spec.threads = spec.threads.filter(|threads| *threads > 0);
-    spec.data_dir = spec.data_dir.map(|folder| data_argument(Path::new(&folder))).transpose()?;
-    let photos = spec.data_dir.clone().filter(|_| spec.takes_photos());
-    let request = args.starting.request(&args.place, args.place.resources()?, Workload::Benchmark(spec), "bench")?;
-    photos.map(|folder| launch::photo_folder("--data-dir", &folder)).transpose().map_err(Usage)?;
-    Ok(request)
-}
-
-/// As the ranks, who run elsewhere, find it.
-fn data_argument(folder: &Path) -> Result<String, Usage> {
-    let whole = Location::from_argument(folder).into_argument();
-    whole.into_os_string().into_string().map_err(|folder| Usage(format!("--data-dir {} is not text", folder.display())))
+    args.starting.request(args.place.force, args.place.resources()?, Workload::Benchmark(spec), "bench")
 }
 
 /// As `--style json` prints it, of the iterations that all ranks have ended; `None` where there is none.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::output::{Usage, print, print_json_text};
+use super::interrupt::print_changes;
+use super::output::{Usage, print_json_done};
 use super::table::{or_dash, render};
 use crate::course::{Class, Level, Standing, State};
 use crate::domain::step::Step;
@@ -48,37 +49,29 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let mut shown = String::new();
-    loop {
-        let class = Class::read(&args.folder, host::now_s())
-            .map_err(|error| Usage(format!("cannot read the class's folder {}: {error}", args.folder.display())))?;
-        let text = if args.json { json(&class) } else { describe(&class, &args.folder) };
-        let print = if args.json { print_json_text } else { print };
-        if text != shown && !print(&format!("{}{text}", if shown.is_empty() { "" } else { "\n" }))? {
-            return Ok(ExitCode::SUCCESS);
-        }
-        if !args.watch {
-            return Ok(ExitCode::SUCCESS);
-        }
-        shown = text;
-        std::thread::sleep(AGAIN);
+    let read = || {
+        Class::read(&args.folder, host::now_s())
+            .map_err(|error| Usage(format!("cannot read the class's folder {}: {error}", args.folder.display())))
+    };
+    if args.json {
+        return print_json_done(&as_json(&read()?));
     }
+    print_changes(args.watch, AGAIN, || Ok(describe(&read()?, &args.folder)))
 }
 
-fn json(class: &Class) -> String {
+fn as_json(class: &Class) -> serde_json::Value {
     let totals = Step::ALL.map(|step| {
         let (counts, failing) = class.totals(step);
         let mut row = serde_json::json!({ "step": step.number(), "failing": failing });
         Level::ALL.into_iter().zip(counts).for_each(|(level, count)| row[level.name()] = count.into());
         row
     });
-    let whole = serde_json::json!({
+    serde_json::json!({
         "class": 1,
         "learners": class.learners,
         "totals": totals,
         "problems": class.problems,
-    });
-    format!("{whole:#}\n")
+    })
 }
 
 fn describe(class: &Class, folder: &Path) -> String {

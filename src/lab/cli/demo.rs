@@ -4,7 +4,8 @@
 
 use std::process::ExitCode;
 
-use crate::runs::recording::Machine;
+use crate::domain::device::DeviceKind;
+use crate::runs::recording::Recording;
 use crate::tui;
 
 const ABOUT: &str = "\
@@ -36,7 +37,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let machine = if args.gpu { Machine::Gpu } else { Machine::Cpu };
-    let replay = tui::Replay::shipped(machine, args.speed)?;
+    let kind = if args.gpu { DeviceKind::Gpu } else { DeviceKind::Cpu };
+    let replay = tui::Replay::open(|| Recording::shipped(kind), args.speed)?;
     super::output::screen(tui::Options { ascii: args.ascii, replay: Some(replay), ..tui::Options::default() })
 }

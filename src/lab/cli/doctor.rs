@@ -20,7 +20,7 @@ mod launcher;
 mod machine;
 mod trainer;
 
-use check::{Check, State};
+use check::{Check, Weight};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,7 +68,7 @@ struct Report {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut checks = Vec::new();
-    let load = machine::LoadNow::begin();
+    let load = machine::load();
     // Before the launcher makes the folder.
     let temporary = machine::temporary();
     let (gpus, check_of_gpus) = machine::gpus();
@@ -76,7 +76,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     launcher::examine(trainer.as_ref(), &mut checks);
     checks.push(check_of_gpus);
     checks.push(machine::cores());
-    checks.push(load.check());
+    checks.push(load());
     checks.push(machine::memory());
     checks.extend(machine::shared_memory());
     checks.extend(machine::sharing());
@@ -89,7 +89,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let Args { hosts, hostfile, network_interface, json, .. } = args;
     hosts::examine(&Resources { hosts, hostfile, network_interface, ..Resources::ranks(1) }, &mut checks)?;
-    let report = Report { ok: checks.iter().all(|check| check.state != State::Fail), checks };
+    let report = Report { ok: checks.iter().all(|check| check.weight != Weight::Bad), checks };
     let text = if json { serde_json::to_string(&report)? + "\n" } else { describe(&report) };
     print(&text)?;
     Ok(if report.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -98,21 +98,21 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn describe(report: &Report) -> String {
     let mut text = String::new();
     // What is well with a host fits into one line.
-    let hosts = report.checks.chunk_by(|one, next| one.host.is_some() && one.host == next.host);
+    let hosts = report.checks.chunk_by(|one, next| !one.host.is_empty() && one.host == next.host);
     for checks in hosts {
-        let good = checks.iter().filter(|check| check.state == State::Ok).map(|check| check.found.as_str());
+        let good = checks.iter().filter(|check| check.weight == Weight::Good).map(|check| check.found.as_str());
         let good = good.collect::<Vec<_>>().join("; ");
-        let name = |check: &Check| check.host.clone().unwrap_or_else(|| check.name.to_owned());
+        let name = |check: &Check| if check.host.is_empty() { check.what.to_owned() } else { check.host.clone() };
         if !good.is_empty() {
             text += &format!("ok    {:<12} {good}\n", name(&checks[0]));
         }
-        for check in checks.iter().filter(|check| check.state != State::Ok) {
-            let state = if check.state == State::Warn { "warn" } else { "FAIL" };
+        for check in checks.iter().filter(|check| check.weight != Weight::Good) {
+            let state = if check.weight == Weight::Doubt { "warn" } else { "FAIL" };
             text += &format!("{state}  {:<12} {}\n{:19}-> {}\n", name(check), check.found, "", check.remedy);
         }
     }
-    let count = |state| report.checks.iter().filter(|check| check.state == state).count();
-    text += &match (count(State::Fail), count(State::Warn)) {
+    let count = |weight| report.checks.iter().filter(|check| check.weight == weight).count();
+    text += &match (count(Weight::Bad), count(Weight::Doubt)) {
         (0, 0) => "All is well: `hvd-lab run --np 2` starts a run.\n".into(),
         (0, warnings) => format!("A run can start; {} could be better.\n", units::counted(warnings, "thing")),
         (failures, _) => format!("A run cannot start: {} to fix first.\n", units::counted(failures, "thing")),

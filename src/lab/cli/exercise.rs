@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use self::verbs::{Try, What, note, open_editor, print_diff, reset, watch};
 use super::follow::{self, View};
-use super::output::{Usage, print, print_done, print_json, say};
+use super::output::{Usage, print, print_done, print_either, print_json, say};
 use crate::exercise::{self, Begun, Built, Diff, Folder, Language, Program, Track};
 use crate::runs::{Follower, RunStore};
 
@@ -122,11 +122,10 @@ impl Own<'_> {
     fn run(&self, what: Try) -> anyhow::Result<ExitCode> {
         let Own { program, folder, .. } = self;
         match what {
-            Try::Build => Ok(if self.build()?.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
-            Try::Run { json: false } => self.attempt(),
-            Try::Run { json: true } => self.attempt_as_json(),
+            Try::Build => Ok(if self.build(false)?.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+            Try::Run { json } => self.attempt(json),
             Try::Compare => self.compare(),
-            Try::Watch => watch(folder, || self.attempt()),
+            Try::Watch => watch(folder, || self.attempt(false)),
             Try::Reset { step, yes } => reset(folder, self.number(step)?, &program.part_named(step), yes),
             Try::Diff { step, mine, side_by_side } => {
                 let diff = match (self.number(step)?, mine) {
@@ -154,63 +153,49 @@ impl Own<'_> {
     }
 
     /// The program, if it builds; else prints the errors.
-    fn build(&self) -> anyhow::Result<Option<PathBuf>> {
+    fn build(&self, as_json: bool) -> anyhow::Result<Option<PathBuf>> {
+        let Own { program, folder, .. } = self;
         // Before anything is said of a build.
-        self.folder.read()?;
-        let program = self.folder.program();
-        match self.program.language {
-            Language::Rust => say(&format!("building {} (the first time takes longer) ...", program.display())),
-            Language::Python => say(&format!("checking {} ...", program.display())),
+        folder.read()?;
+        let file = folder.program();
+        match program.language {
+            _ if as_json => {}
+            Language::Rust => say(&format!("building {} (the first time takes longer) ...", file.display())),
+            Language::Python => say(&format!("checking {} ...", file.display())),
         }
-        match exercise::build(&self.folder, self.program)? {
-            Built::Program(program) => Ok(Some(program)),
+        match exercise::build(folder, program)? {
+            Built::Program(built) => Ok(Some(built)),
             Built::Errors { errors, said } => {
-                print(&self.program.errors_in_words(&errors, &said))?;
+                let words = program.errors_in_words(&errors, &said);
+                print_either(as_json, || json::broken(program, folder, &errors, &words), || words.clone())?;
                 Ok(None)
             }
         }
     }
 
-    fn attempt(&self) -> anyhow::Result<ExitCode> {
-        let source = self.folder.read()?;
-        let Some(built) = self.build()? else { return Ok(ExitCode::FAILURE) };
-        let store = RunStore::open(self.home)?;
-        let attempted = self.program.attempt((&store, self.home), built, &source, |Begun { run, once_more }| {
-            let folder = store.folder(run);
-            let follower = match once_more {
-                None => Follower::new(folder),
-                Some(condition) => {
-                    say(&format!("once more, {} ...", condition.in_words()));
-                    // Skip what it printed before.
-                    Follower::from_here(folder)
-                }
-            };
-            follow::follow(&store, run, follower, View::judged()).map(drop)
-        })?;
-        print(&format!("\n{}", attempted.words))?;
-        attempted.notes.iter().for_each(|note| say(note));
-        Ok(if attempted.has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-    }
-
-    /// The same with one JSON object on standard output, and nothing else there.
-    fn attempt_as_json(&self) -> anyhow::Result<ExitCode> {
+    /// What came of it stands on standard output as one JSON object, where that is asked for, and nothing else there.
+    fn attempt(&self, as_json: bool) -> anyhow::Result<ExitCode> {
         let Own { program, folder, home } = self;
         let source = folder.read()?;
-        let built = match exercise::build(folder, program)? {
-            Built::Program(built) => built,
-            Built::Errors { errors, said } => {
-                print_json(&json::broken(program, folder, &errors, &program.errors_in_words(&errors, &said)))?;
-                return Ok(ExitCode::FAILURE);
-            }
-        };
+        let Some(built) = self.build(as_json)? else { return Ok(ExitCode::FAILURE) };
         let store = RunStore::open(home)?;
-        let attempted = program.attempt((&store, home), built, &source, |Begun { run, .. }| {
-            let follower = Follower::from_here(store.folder(run));
-            // The output of the ranks stays in their logs.
-            follow::follow(&store, run, follower, View::of_lines(false, &mut |_| None)).map(drop)
+        let attempted = program.attempt((&store, home), built, &source, |Begun { run, once_more }| {
+            // Skip what it printed before.
+            let is_new = once_more.is_none() && !as_json;
+            let follower = if is_new { Follower::new } else { Follower::from_here }(store.folder(run));
+            if as_json {
+                // The output of the ranks stays in their logs.
+                return follow::follow(&store, run, follower, View::of_lines(false, &mut |_| None)).map(drop);
+            }
+            once_more.iter().for_each(|condition| say(&format!("once more, {} ...", condition.in_words())));
+            follow::follow(&store, run, follower, View::judged()).map(drop)
         })?;
-        let status = store.status(attempted.run)?;
-        print_json(&json::attempted(program, folder, &source, &attempted, &status))?;
+        if as_json {
+            print_json(&json::attempted(program, folder, &source, &attempted, &store.status(attempted.run)?))?;
+        } else {
+            print(&format!("\n{}", attempted.words))?;
+            attempted.notes.iter().for_each(|note| say(note));
+        }
         Ok(if attempted.has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
@@ -219,7 +204,7 @@ impl Own<'_> {
         if let Some(why) = self.program.why_not_compared() {
             return Err(Usage(why.into()).into());
         }
-        let Some(built) = self.build()? else { return Ok(ExitCode::FAILURE) };
+        let Some(built) = self.build(false)? else { return Ok(ExitCode::FAILURE) };
         let store = RunStore::open(self.home)?;
         let compared = self.program.compare(&store, built, |Begun { run, .. }| {
             follow::follow(&store, run, Follower::new(store.folder(run)), View::new(false)).map(drop)

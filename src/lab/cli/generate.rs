@@ -48,50 +48,23 @@ fn shown(all: &Command) -> Command {
         .disable_help_subcommand(true)
 }
 
-/// The section on the environment, in the format of a manual page.
+/// What variables of the environment are for: a name, two spaces and the first line of its text.
 const ENVIRONMENT: &str = "\
-.SH ENVIRONMENT
-.TP
-HVD_LAB_HOME
-Where runs, progress, images and the configuration are kept [default: hvd-lab in the user's data folder]
-.TP
-HVD_LAB_GROUP
-One of your groups, by name or number, that may read and write what the lab keeps: new folders belong to it (mode 2770), and new
+HVD_LAB_HOME  Where runs, progress, images and the configuration are kept [default: hvd-lab in the user's data folder]
+HVD_LAB_GROUP  One of your groups, by name or number, that may read and write what the lab keeps: new folders belong to it (mode 2770), and new
 files can be written by it (660). Without it only you can read them (700 and 600), whatever the umask. Files that you ask for by
 name (--out, --export), and those that your own programs make, are made with your umask. Your copy in the folder of a class can be read
 by all who may enter that folder
-.TP
-HVD_LAB_DATA
-A folder with the four files of Fashion-MNIST or MNIST, or of images in the same format
-.TP
-HVD_TRAIN
-The trainer to run [default: hvd-train beside hvd-lab]
-.TP
-HVD_MEASURE
-The program that benchmarks training, trains on photos and measures collectives [default: hvd-measure beside hvd-lab]
-.TP
-HVD_LAB_MPIRUN
-The mpirun to start runs with [default: the one in PATH]
-.TP
-HVD_LAB_OFFLINE
-Set to anything: nothing is downloaded
-.TP
-HVD_LAB_DATA_URL
-A mirror of Fashion-MNIST, with MNIST in its folder mnist
-.TP
-HVD_LAB_LESSONS
-A folder with your own lessons
-.TP
-HVD_LAB_CONFIG
-The configuration of the screen
-.TP
-HVD_LAB_CLASS
-A folder in which learners share their progress
-.TP
-NO_COLOR
-Set to anything: no colours on the screen
-.SH \"EXIT STATUS\"
-0 done; 1 a run or a check failed; 2 bad input
+HVD_LAB_DATA  A folder with the four files of Fashion-MNIST or MNIST, or of images in the same format
+HVD_TRAIN  The trainer to run [default: hvd-train beside hvd-lab]
+HVD_MEASURE  The program that benchmarks training, trains on photos and measures collectives [default: hvd-measure beside hvd-lab]
+HVD_LAB_MPIRUN  The mpirun to start runs with [default: the one in PATH]
+HVD_LAB_OFFLINE  Set to anything: nothing is downloaded
+HVD_LAB_DATA_URL  A mirror of Fashion-MNIST, with MNIST in its folder mnist
+HVD_LAB_LESSONS  A folder with your own lessons
+HVD_LAB_CONFIG  The configuration of the screen
+HVD_LAB_CLASS  A folder in which learners share their progress
+NO_COLOR  Set to anything: no colours on the screen
 ";
 
 /// One page for all: the verbs follow the program, each with its flags and examples.
@@ -106,7 +79,12 @@ pub fn man(all: &Command) -> anyhow::Result<ExitCode> {
     for verb in command.get_subcommands() {
         chapter(&mut page, verb, "hvd-lab")?;
     }
-    page.extend_from_slice(ENVIRONMENT.as_bytes());
+    page.extend_from_slice(b".SH ENVIRONMENT\n");
+    for line in ENVIRONMENT.lines() {
+        let variable = line.split_once("  ").map(|(name, text)| format!(".TP\n{name}\n{text}\n"));
+        page.extend(variable.unwrap_or(format!("{line}\n")).into_bytes());
+    }
+    page.extend_from_slice(b".SH \"EXIT STATUS\"\n0 done; 1 a run or a check failed; 2 bad input\n");
     print_exact(&String::from_utf8_lossy(&page))?;
     Ok(ExitCode::SUCCESS)
 }

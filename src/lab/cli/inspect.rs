@@ -41,13 +41,13 @@ pub struct Args {
     words: Vec<String>,
 }
 
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     if args.words.is_empty() {
         let what = "no program is named: write it behind --, such as `hvd-lab inspect -- torchrun train.py`";
         return Err(Usage(what.into()).into());
     }
-    let own = args.own.inspected();
-    let spec = user_program::spec_on(args.place.own_resources()?, &own, &args.words)?;
-    let request = args.starting.request(&args.place, spec.resources, spec.workload, launch::OWN_PROGRAM)?;
+    args.own.inspect = true;
+    let (resources, workload) = user_program::spec(&args.place.given, &args.own, &args.words)?;
+    let request = args.starting.request(args.place.force, resources, workload, launch::OWN_PROGRAM)?;
     args.starting.run(&RunStore::open_default()?, request, args.json)
 }

@@ -1,18 +1,20 @@
-//! Signals while a verb follows runs. Ctrl-C: the first asks the verb to stop them, the second leaves at once. SIGTERM and SIGHUP
-//! leave at once too, and say that the run goes on.
+//! Signals while a verb follows runs, or shows something at every change. Ctrl-C: the first asks the verb to stop, the second leaves at
+//! once. SIGTERM and SIGHUP leave at once too, and say that the run goes on.
 //!
 //! Never ends a run by itself.
 
 use std::io;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use indicatif::ProgressBar;
 use nix::sys::signal::Signal;
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 
-use super::output::say;
+use super::output::{print, say};
 use crate::host::signals::is_ignored;
 use crate::runs::RunId;
 
@@ -46,6 +48,30 @@ pub(super) fn heed(signals: &[i32]) -> io::Result<()> {
 /// Whether one of them came: Ctrl-C was pressed, as a rule.
 pub(super) fn is_asked() -> bool {
     ASKED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))
+}
+
+/// Prints what `look` finds, and with `watches` once more at every change, until Ctrl-C.
+pub(super) fn print_changes(
+    watches: bool,
+    every: Duration,
+    look: impl Fn() -> anyhow::Result<String>,
+) -> anyhow::Result<ExitCode> {
+    const LOOKS_FOR_CTRL_C: u32 = 10;
+    let mut shown = String::new();
+    loop {
+        let text = look()?;
+        let gap = if shown.is_empty() { "" } else { "\n" };
+        if text != shown && !print(&format!("{gap}{text}"))? {
+            return Ok(ExitCode::SUCCESS);
+        }
+        shown = text;
+        for _ in 0..LOOKS_FOR_CTRL_C {
+            if !watches || is_asked() {
+                return Ok(ExitCode::SUCCESS);
+            }
+            std::thread::sleep(every / LOOKS_FOR_CTRL_C);
+        }
+    }
 }
 
 /// The run that is followed now, with its progress bar.

@@ -5,10 +5,8 @@ use std::process::ExitCode;
 use super::output::Usage;
 use super::settings::{Place, Starting};
 use crate::domain::job::Workload;
-use crate::domain::nvcnn::NvcnnSpec;
 use crate::flags::NvcnnFlags;
-use crate::launch;
-use crate::runs::{RunRequest, RunStore};
+use crate::runs::RunStore;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,17 +38,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let request = request(&args)?;
+    let workload = Workload::Nvcnn(args.flags.spec().map_err(Usage)?);
+    let request = args.starting.request(args.place.force, args.place.resources()?, workload, "nvcnn")?;
     args.starting.run(&RunStore::open_default()?, request, args.json)
-}
-
-fn request(args: &Args) -> Result<RunRequest, Usage> {
-    let own = args.flags.spec().map_err(Usage)?;
-    let spec = NvcnnSpec {
-        data_dir: own.data_dir.as_deref().map(|folder| launch::photo_folder("--data-dir", folder)).transpose().map_err(Usage)?,
-        log_dir: own.log_dir.as_deref().map(|folder| launch::whole_path("--log-dir", folder)).transpose().map_err(Usage)?,
-        timeline: own.timeline.as_deref().map(|file| launch::whole_path("--timeline", file)).transpose().map_err(Usage)?,
-        ..own
-    };
-    args.starting.request(&args.place, args.place.resources()?, Workload::Nvcnn(spec), "nvcnn")
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::interrupt;
-use super::output::{print, print_json_done};
+use super::output::print_json_done;
 use super::table::{or_dash, render};
 use crate::domain::units;
 use crate::launch::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};
@@ -32,7 +32,6 @@ many devices is not overtaken by smaller ones. What other programs use is shown 
 
 /// Looked at again so often with --watch.
 const AGAIN: Duration = Duration::from_secs(1);
-const LOOKS_FOR_CTRL_C: u32 = 10;
 
 /// Show who has which GPU or core of a shared machine, and who waits.
 #[derive(Debug, clap::Args)]
@@ -47,28 +46,13 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.json {
+        return print_json_done(&as_json(SharedMachine::look()?.as_ref()));
+    }
     if args.watch {
         interrupt::heed(interrupt::CTRL_C)?;
     }
-    let mut shown = String::new();
-    loop {
-        let machine = SharedMachine::look()?;
-        if args.json {
-            return print_json_done(&as_json(machine.as_ref()));
-        }
-        let text = machine.as_ref().map_or(NOT_SHARED.to_owned(), describe);
-        let gap = if shown.is_empty() { "" } else { "\n" };
-        if text != shown && !print(&format!("{gap}{text}"))? {
-            return Ok(ExitCode::SUCCESS);
-        }
-        shown = text;
-        for _ in 0..LOOKS_FOR_CTRL_C {
-            if !args.watch || interrupt::is_asked() {
-                return Ok(ExitCode::SUCCESS);
-            }
-            std::thread::sleep(AGAIN / LOOKS_FOR_CTRL_C);
-        }
-    }
+    interrupt::print_changes(args.watch, AGAIN, || Ok(SharedMachine::look()?.as_ref().map_or(NOT_SHARED.to_owned(), describe)))
 }
 
 const NOT_SHARED: &str =

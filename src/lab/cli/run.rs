@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use super::follow::{self, View};
+use super::output::Usage;
 use super::settings::{self, Settings, Starting};
 use super::user_program::{self, UserProgramFlags};
 use crate::domain::step::StepSet;
@@ -65,13 +66,13 @@ fn of_a_new_run() -> Vec<&'static str> {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     if let Some(id) = args.continued {
-        let epochs = match args.settings.text("epochs").and_then(|text| text.parse().ok()) {
+        let epochs = match args.settings.given.text("epochs").and_then(|text| text.parse().ok()) {
             Some(epochs) => epochs,
             None => store.summary(id)?.epochs_to_go_on_to(),
         };
         let follower = Follower::from_here(store.folder(id));
         let time_limit_s = match store.record(id)?.training_job() {
-            Some(mut job) if args.settings.text("time-limit").is_some() => {
+            Some(mut job) if args.settings.given.text("time-limit").is_some() => {
                 args.settings.set(&mut job, &["time-limit"])?;
                 Some(job.resources.time_limit_s)
             }
@@ -95,9 +96,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn request(args: &Args) -> anyhow::Result<RunRequest> {
     // Flags begin with a dash, programs do not.
     if args.words.first().is_some_and(|word| !word.starts_with('-')) {
-        let spec = user_program::spec(&args.settings, args.steps.is_some(), &args.own, &args.words)?;
-        let force = args.settings.force;
-        return Ok(RunRequest { name: args.starting.name.clone(), force, ..RunRequest::new(spec, launch::OWN_PROGRAM) });
+        if let Some(flag) = args.settings.of_training(args.steps.is_some()) {
+            let advice = "give your own program its own flags, behind its name";
+            return Err(Usage(format!("--{flag} is for the lab's trainer: {advice}")).into());
+        }
+        let (resources, workload) = user_program::spec(&args.settings.given, &args.own, &args.words)?;
+        return Ok(args.starting.request(args.settings.force, resources, workload, launch::OWN_PROGRAM)?);
     }
     args.own.refuse()?;
     let (mut job, preset) = args.settings.training()?;

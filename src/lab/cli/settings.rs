@@ -24,7 +24,7 @@ pub struct Settings {
     #[arg(long, value_name = "NAME", display_order = 0)]
     pub preset: Option<String>,
     #[command(flatten)]
-    given: Flags<AllButSteps>,
+    pub given: Flags<AllButSteps>,
     /// A folder with the four IDX files.
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
@@ -80,13 +80,10 @@ impl Starting {
         if self.detach { follow::leave(store, id, as_json) } else { follow(id, Follower::new(store.folder(id))) }
     }
 
-    /// What is to be started, of the verbs that take a [`Place`]. `preset` is what the list of runs shows for one.
-    pub fn request(&self, place: &Place, resources: Resources, workload: Workload, preset: &str) -> Result<RunRequest, Usage> {
-        let spec = RunSpec { resources, workload };
-        match spec.problem() {
-            Some(problem) => Err(Usage(problem)),
-            None => Ok(RunRequest { name: self.name.clone(), force: place.force, ..RunRequest::new(spec, preset) }),
-        }
+    /// What is to be started, of all but the lab's own training. `preset` is what the list of runs shows for one.
+    pub fn request(&self, force: bool, resources: Resources, workload: Workload, preset: &str) -> Result<RunRequest, Usage> {
+        let spec = launch::located(RunSpec { resources, workload }).map_err(|error| Usage(error.to_string()))?;
+        Ok(RunRequest { name: self.name.clone(), force, ..RunRequest::new(spec, preset) })
     }
 }
 
@@ -94,7 +91,7 @@ impl Starting {
 #[derive(Debug, clap::Args)]
 pub struct Place {
     #[command(flatten)]
-    given: Flags<ResourcesOnly>,
+    pub given: Flags<ResourcesOnly>,
     /// Start even if there are more ranks than cores or GPUs, or something is wrong with a host.
     #[arg(long, visible_alias = "oversubscribe")]
     pub force: bool,
@@ -107,22 +104,10 @@ impl Place {
         self.given.put_into(&mut job, |_| true).map_err(Usage)?;
         Ok(job.resources)
     }
-
-    /// As [`Settings::own_resources`].
-    pub fn own_resources(&self) -> Result<(Resources, Option<&'static str>), Usage> {
-        own_resources(&self.given)
-    }
-}
-
-fn own_resources<F: Flagged<Spec = TrainingJob>>(given: &Flags<F>) -> Result<(Resources, Option<&'static str>), Usage> {
-    let mut job = launch::default_preset(false).spec;
-    job.resources = Resources::ranks(1);
-    given.put_into(&mut job, |_| true).map_err(Usage)?;
-    Ok((job.resources, given.given().find(|flag| is_of_resources(flag) && *flag != "time-limit")))
 }
 
 /// Whether it is about how ranks are started, whatever they do.
-fn is_of_resources(flag: &str) -> bool {
+pub(super) fn is_of_resources(flag: &str) -> bool {
     const RESOURCES: [&str; 11] = [
         "np",
         "hosts",
@@ -141,10 +126,10 @@ fn is_of_resources(flag: &str) -> bool {
 
 /// Settings of a training: all but the steps, which only `run` lets you choose, or those of its resources alone.
 #[derive(Debug)]
-enum OfTraining<const RESOURCES_ONLY: bool> {}
+pub enum OfTraining<const RESOURCES_ONLY: bool> {}
 
-type AllButSteps = OfTraining<false>;
-type ResourcesOnly = OfTraining<true>;
+pub type AllButSteps = OfTraining<false>;
+pub type ResourcesOnly = OfTraining<true>;
 
 impl<const RESOURCES_ONLY: bool> Flagged for OfTraining<RESOURCES_ONLY> {
     type Spec = TrainingJob;
@@ -188,21 +173,11 @@ impl Settings {
         Ok((job, preset.name))
     }
 
-    /// The resources of a learner's program, by default one rank, and the first given flag that says how ranks are started.
-    pub fn own_resources(&self) -> Result<(Resources, Option<&'static str>), Usage> {
-        own_resources(&self.given)
-    }
-
     /// The first flag that is about the lab's trainer and its images.
     pub fn of_training(&self, has_steps: bool) -> Option<&'static str> {
         let row = self.given.given().find(|flag| !is_of_resources(flag));
         let others = [(has_steps, "steps"), (self.preset.is_some(), "preset"), (self.data_dir.is_some(), "data-dir")];
         row.or_else(|| others.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag))
-    }
-
-    /// What this flag was given, if it was.
-    pub fn text(&self, flag: &str) -> Option<&str> {
-        self.given.text(flag)
     }
 
     /// These settings alone, where a flag was given for them.

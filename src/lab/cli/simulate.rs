@@ -13,9 +13,7 @@ use crate::domain::bounds::{MAX_BATCH_SIZE, MAX_COUNT};
 use crate::domain::model::ModelSpec;
 use crate::host::read;
 use crate::runs::{RunId, RunStore};
-use crate::simulate::{
-    Engine, Layers, MAX_RANKS, Method, Own, OwnError, Predicted, Scaling, Simulation, Terms, Validation, numbers,
-};
+use crate::simulate::{Engine, Layers, MAX_RANKS, Method, Own, OwnError, Predicted, Scaling, Simulation, Validation, numbers};
 
 mod table;
 
@@ -104,8 +102,9 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, MOST_IN_NODE))]
     nics: Option<usize>,
     /// Numbers of ranks, with commas, up to 100000 [default: 1 to 27360].
+    // By its whole path, for clap takes a plain `Vec` for a flag that is given several times.
     #[arg(long, value_name = "LIST", value_parser = sizes)]
-    np: Option<Sizes>,
+    np: Option<std::vec::Vec<usize>>,
     /// Who sends the gradients: horovod, old-horovod (before 0.21), tree-horovod (as before 0.21, with a tree of ranks in
     /// place of the coordinator) or ddp.
     #[arg(long, value_name = "NAME", default_value = "horovod")]
@@ -163,7 +162,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let own = own(&args)?;
     refuse_of_a_network(&args)?;
-    let sizes = args.np.as_ref().map_or(USUAL_SIZES_HERE.to_vec(), |Sizes(sizes)| sizes.clone());
+    let sizes = args.np.clone().unwrap_or(USUAL_SIZES_HERE.to_vec());
     if own.two.is_none() && own.fit.is_none() && sizes.iter().any(|ranks| *ranks > 1) {
         let missing = "--from tells nothing of messages yet: name a training run on two ranks too (`hvd-lab run --np 2`), or one of \
                        collectives (`hvd-lab collectives run --np 2`)";
@@ -217,7 +216,7 @@ fn simulated(args: &Args) -> anyhow::Result<Simulated> {
         }
         None => numbers.layers(name).map_err(Usage)?,
     };
-    let mut terms = Terms::new(&numbers.constants);
+    let mut constants = numbers.constants.clone();
     let gpu = args.gpu.as_deref().unwrap_or("v100");
     let gpus: BTreeSet<&str> = numbers.rates.iter().map(|rate| rate.gpu.as_str()).collect();
     if !gpus.contains(gpu) {
@@ -226,8 +225,8 @@ fn simulated(args: &Args) -> anyhow::Result<Simulated> {
     }
     let (images_per_s, batch, rate_source) = match (&own, args.images_per_sec) {
         (Some(own), _) => {
-            terms.jitter = own.one.jitter;
-            terms.backward_share = own.one.backward_share.unwrap_or(terms.backward_share);
+            constants.jitter.value = own.one.jitter;
+            constants.backward_share.value = own.one.backward_share.unwrap_or(constants.backward_share.value);
             (own.one.images_per_s, own.one.batch, format!("measured in run {}", own.one.id))
         }
         (None, Some(rate)) => (rate, args.batch_size.unwrap_or(64), "as you say".to_owned()),
@@ -257,11 +256,11 @@ fn simulated(args: &Args) -> anyhow::Result<Simulated> {
         layers,
         batch,
         images_per_s,
-        terms,
+        constants,
     };
     let is_small = args.layers.is_none() && name.parse::<ModelSpec>().is_ok_and(|model| model.input().height == 28);
     let epoch_images = args.images.unwrap_or(if is_small { 60_000 } else { 1_281_167 });
-    let sizes = args.np.as_ref().map_or(USUAL_SIZES.to_vec(), |Sizes(sizes)| sizes.clone());
+    let sizes = args.np.clone().unwrap_or(USUAL_SIZES.to_vec());
     let scaling = Scaling::new(&simulation, &sizes, epoch_images, args.price);
     let (within, network) = (within.to_owned(), network.to_owned());
     Ok(Simulated { simulation, rate_source, within, network, nics, epoch_images, scaling })
@@ -275,10 +274,7 @@ fn own(args: &Args) -> anyhow::Result<Own> {
 }
 
 /// Numbers of ranks, smallest first, each once.
-#[derive(Clone, Debug)]
-struct Sizes(Vec<usize>);
-
-fn sizes(text: &str) -> Result<Sizes, String> {
+fn sizes(text: &str) -> Result<Vec<usize>, String> {
     let wanted = format!("`{text}` is not a list of ranks: use whole numbers from 1 to {MAX_RANKS} with commas, such as 1,8,64");
     let read = |word: &str| whole(word, MAX_RANKS).ok();
     let mut sizes: Vec<usize> = text.split(',').map(read).collect::<Option<_>>().ok_or(wanted)?;
@@ -286,7 +282,7 @@ fn sizes(text: &str) -> Result<Sizes, String> {
     sizes.dedup();
     match sizes.len() {
         many if many > MOST_SIZES => Err(format!("{many} numbers of ranks: use at most {MOST_SIZES}")),
-        _ => Ok(Sizes(sizes)),
+        _ => Ok(sizes),
     }
 }
 

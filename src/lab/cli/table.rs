@@ -9,28 +9,21 @@ use crate::domain::printable;
 pub(super) fn render(heading: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     // Before they are measured; a name with a line break must not look like a row of its own.
     let safe = |row: Vec<String>| row.iter().map(|cell| printable::line(cell).into_owned()).collect();
-    let rows: Vec<Vec<String>> = rows.into_iter().map(safe).collect();
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| columns::width(cell));
-        cells.chain([columns::width(heading[column])]).max().unwrap_or(0)
-    };
-    let is_number = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).all(|cell| cell == "-" || cell.starts_with(|c: char| c.is_ascii_digit()))
-    };
-    let columns: Vec<(usize, bool)> = (0..heading.len()).map(|column| (width(column), is_number(column))).collect();
-    let line = |cells: &mut dyn Iterator<Item = &str>| {
+    let heading = heading.iter().map(|name| (*name).to_owned()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(heading).chain(rows.into_iter().map(safe)).collect();
+    let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));
+    let width = |column: usize| cells(column).map(|cell| columns::width(cell)).max().unwrap_or(0);
+    let is_number = |cell: &String| cell == "-" || cell.starts_with(|c: char| c.is_ascii_digit());
+    let columns: Vec<(usize, bool)> =
+        (0..rows[0].len()).map(|column| (width(column), cells(column).skip(1).all(is_number))).collect();
+    let line = |row: &Vec<String>| {
         // Not by a width in `format!`, which panics beyond 65535.
-        let padded = cells.zip(&columns).map(|(cell, (width, right))| match right {
-            true => columns::right(cell, *width),
-            false => columns::left(cell, *width),
-        });
-        format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
+        let pad = |(cell, (width, right)): (&String, &(usize, bool))| {
+            if *right { columns::right(cell, *width) } else { columns::left(cell, *width) }
+        };
+        format!("{}\n", row.iter().zip(&columns).map(pad).collect::<Vec<_>>().join("  ").trim_end())
     };
-    let mut text = line(&mut heading.iter().copied());
-    for row in &rows {
-        text.push_str(&line(&mut row.iter().map(String::as_str)));
-    }
-    text
+    rows.iter().map(line).collect()
 }
 
 /// The text, or `-` where there is none.

@@ -1,9 +1,10 @@
 //! `hvd-lab run -- PROGRAM ...`: a program of the user's own.
 
 use super::output::Usage;
-use super::settings::Settings;
+use super::settings::is_of_resources;
 use crate::domain::command::CommandSpec;
-use crate::domain::job::{Job, Resources, RunSpec, Workload};
+use crate::domain::job::{Resources, TrainingJob, Workload};
+use crate::flags::{Flagged, Flags};
 use crate::launch;
 
 /// Flags for a program of the user's own.
@@ -17,15 +18,10 @@ pub(super) struct UserProgramFlags {
     tensorboard: Option<String>,
     /// Of an own program that trains with PyTorch or Horovod: watch what its ranks do, and judge the ten steps (`hvd-lab inspect` for short).
     #[arg(long)]
-    inspect: bool,
+    pub inspect: bool,
 }
 
 impl UserProgramFlags {
-    /// The same, with the inspector.
-    pub fn inspected(self) -> UserProgramFlags {
-        UserProgramFlags { inspect: true, ..self }
-    }
-
     /// # Errors
     /// One was given, and the lab's own trainer is to run.
     pub fn refuse(&self) -> Result<(), Usage> {
@@ -37,23 +33,18 @@ impl UserProgramFlags {
     }
 }
 
-/// The run that starts these words as a program.
+/// These words as a program, with the resources that were asked for: one rank, unless it is said how ranks are started.
 ///
 /// # Errors
-/// Flags of the lab's trainer, ranks that the words ask for already, and as [`CommandSpec::problem`].
-pub(super) fn spec(settings: &Settings, has_steps: bool, own: &UserProgramFlags, words: &[String]) -> Result<RunSpec, Usage> {
-    if let Some(flag) = settings.of_training(has_steps) {
-        return Err(Usage(format!("--{flag} is for the lab's trainer: give your own program its own flags, behind its name")));
-    }
-    spec_on(settings.own_resources()?, own, words)
-}
-
-/// The same, with the resources that were asked for, and the first flag that asked for any.
-pub(super) fn spec_on(
-    (resources, of_ranks): (Resources, Option<&str>),
+/// Ranks that the words ask for already.
+pub(super) fn spec<F: Flagged<Spec = TrainingJob>>(
+    given: &Flags<F>,
     own: &UserProgramFlags,
     words: &[String],
-) -> Result<RunSpec, Usage> {
+) -> Result<(Resources, Workload), Usage> {
+    let mut job = launch::default_preset(false).spec;
+    job.resources = Resources::ranks(1);
+    given.put_into(&mut job, |_| true).map_err(Usage)?;
     let tensorboard = own.tensorboard.as_deref().map(|folder| launch::whole_path("--tensorboard", folder));
     let command = CommandSpec {
         argv: words.to_vec(),
@@ -62,7 +53,7 @@ pub(super) fn spec_on(
         tensorboard: tensorboard.transpose().map_err(Usage)?,
         inspect: own.inspect,
     };
-    if let Some(flag) = of_ranks
+    if let Some(flag) = given.given().find(|flag| is_of_resources(flag) && *flag != "time-limit")
         && command.own_launcher().is_some()
     {
         let name = command.argv[0].rsplit('/').next().unwrap_or_default();
@@ -70,5 +61,5 @@ pub(super) fn spec_on(
             "--{flag} cannot be used here: {name} starts the ranks itself. Write it behind {name}, in its own words"
         )));
     }
-    launch::located(Job { resources, workload: Workload::Command(command) }).map_err(|error| Usage(error.to_string()))
+    Ok((job.resources, Workload::Command(command)))
 }

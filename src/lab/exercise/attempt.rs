@@ -10,7 +10,7 @@ use super::track::Track;
 use crate::course::{Evidence, Verdict};
 use crate::domain::run::{RunState, RunStatus};
 use crate::launch::{self, LaunchError};
-use crate::runs::{RunId, RunStore};
+use crate::runs::{RunId, RunStore, Thinning};
 
 /// A run of an attempt that has just begun.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ impl Program {
         text: &str,
         mut follow: impl FnMut(Begun) -> anyhow::Result<()>,
     ) -> anyhow::Result<Attempted> {
-        let _thinning = store.thinning();
+        let _thinning = Thinning(store);
         let run = launch::start(store, self.request(built.clone(), text))?;
         follow(Begun { run, once_more: None })?;
         if let Some(words) = self.changed_meanwhile(home, text) {

@@ -66,7 +66,7 @@ pub use flavour::Flavour;
 pub use leased::is_queued;
 pub use mpirun::{CommandLine, command_line};
 pub use once::execute_once;
-pub use prepare::{located, photo_folder, whole_path};
+pub use prepare::{located, whole_path};
 pub use preset::{Preset, Ranks, default_preset, presets};
 pub use setup::{Launcher, Machine, Setup, find_measure, find_trainer};
 pub use shared::{DeviceRow, DeviceState, RunOf, SharedMachine, WaitingRow};

@@ -63,7 +63,7 @@ pub(super) fn named(workload: &Workload) -> Result<Images, LaunchError> {
 ///
 /// # Errors
 /// Why not, and what to do, with the flag.
-pub fn photo_folder(flag: &str, folder: &str) -> Result<String, String> {
+fn photo_folder(flag: &str, folder: &str) -> Result<String, String> {
     let whole = whole_path(flag, folder)?;
     match std::fs::read_dir(&whole) {
         Ok(_) => Ok(whole),
@@ -88,22 +88,23 @@ pub fn whole_path(flag: &str, folder: &str) -> Result<String, String> {
 /// [`LaunchError::Spec`] with the line of the verb.
 pub fn located(mut spec: RunSpec) -> Result<RunSpec, LaunchError> {
     let photos = |folder: &str| photo_folder("--data-dir", folder).map_err(LaunchError::Spec);
+    let whole = |flag: &'static str| move |path: &str| whole_path(flag, path).map_err(LaunchError::Spec);
     match &mut spec.workload {
         Workload::Benchmark(of) => {
-            let takes_photos = of.takes_photos();
             let whole = |folder: &String| {
-                if takes_photos {
-                    photos(folder)
-                } else {
-                    Ok(Location::from_argument(Path::new(folder)).into_argument().display().to_string())
-                }
+                let whole = Location::from_argument(Path::new(folder)).into_argument().into_os_string().into_string();
+                whole.map_err(|folder| LaunchError::Spec(format!("--data-dir {} is not text", folder.display())))
             };
             of.data_dir = of.data_dir.as_ref().map(whole).transpose()?;
+            // A folder that the run could not use anyway is not looked for.
+            if of.takes_photos() && spec.resources.problem().or_else(|| of.problem()).is_none() {
+                of.data_dir.as_deref().map(photos).transpose()?;
+            }
         }
         Workload::Nvcnn(of) => {
             of.data_dir = of.data_dir.as_deref().map(photos).transpose()?;
-            let log_dir = of.log_dir.as_deref().map(|folder| whole_path("--log-dir", folder)).transpose();
-            of.log_dir = log_dir.map_err(LaunchError::Spec)?;
+            of.log_dir = of.log_dir.as_deref().map(whole("--log-dir")).transpose()?;
+            of.timeline = of.timeline.as_deref().map(whole("--timeline")).transpose()?;
         }
         Workload::Command(of) => {
             of.directory = current_folder()?;

@@ -46,11 +46,7 @@ pub struct ModelWork {
 pub fn work(run: &RunSummary) -> Result<Work, &'static str> {
     let record = run.record.as_ref().ok_or("its record cannot be read")?;
     unshared(record).map_or(Ok(()), |[why, _]| Err(why))?;
-    Work::of(record).ok_or(match record.request.spec.workload {
-        Workload::Collectives(_) => "measures collectives and trains nothing",
-        Workload::Nvcnn(_) => "tests a checkpoint and trains nothing",
-        _ => "no training that this version knows",
-    })
+    Work::of(record).map_err(|[why, _]| why)
 }
 
 /// The run that others are compared with where nobody has named one: of those with the fewest ranks one that had the machine to
@@ -76,13 +72,9 @@ pub fn gained_so_far(
     (baseline, before_figures): (&RunSummary, &Figures),
 ) -> Result<Comparison, &'static str> {
     let record = run.record.as_ref().ok_or("its record cannot be read")?;
-    let after = Work::of(record).ok_or_else(|| work(run).err().unwrap_or("no training that this version knows"))?;
+    let after = Work::of(record).or_else(|_| work(run))?;
     let with = baseline.record.as_ref().ok_or("the baseline's record cannot be read")?;
-    let before = Work::of(with).ok_or(match with.request.spec.workload {
-        Workload::Collectives(_) => "the baseline measures collectives and trains nothing",
-        Workload::Nvcnn(_) => "the baseline tests a checkpoint and trains nothing",
-        _ => "the baseline is not a training that this version knows",
-    })?;
+    let before = Work::of(with).map_err(|[_, why]| why)?;
     if run.id != baseline.id {
         after.same_as(&before)?;
         work(run)?;
@@ -151,30 +143,12 @@ fn unshared(record: &RunRecord) -> Option<[&'static str; 2]> {
 }
 
 impl Work {
-    /// `None` of what trains nothing.
-    fn of(record: &RunRecord) -> Option<Work> {
-        match record.request.spec.command() {
-            Some(command) => Some(Work::Own(command.work())),
-            None => Some(Work::Model(Box::new(ModelWork::of(record)?))),
-        }
-    }
-
-    fn same_as(&self, baseline: &Work) -> Result<(), &'static str> {
-        match (self, baseline) {
-            (Work::Model(own), Work::Model(baseline)) => own.same_as(baseline),
-            (Work::Own(own), Work::Own(baseline)) if own == baseline => Ok(()),
-            (Work::Own(_), Work::Own(_)) => Err("another command than the baseline"),
-            (Work::Own(_), Work::Model(_)) => Err("an own program, and the baseline is the lab's"),
-            (Work::Model(_), Work::Own(_)) => Err("the lab's program, and the baseline is an own one"),
-        }
-    }
-}
-
-impl ModelWork {
-    /// `None` of what trains no model.
-    fn of(record: &RunRecord) -> Option<ModelWork> {
-        match &record.request.spec.workload {
-            Workload::Training(training) => Some(ModelWork {
+    /// # Errors
+    /// Why there is none: of a run, and of the baseline.
+    fn of(record: &RunRecord) -> Result<Work, [&'static str; 2]> {
+        let of_model = match &record.request.spec.workload {
+            Workload::Command(command) => return Ok(Work::Own(command.work())),
+            Workload::Training(training) => ModelWork {
                 timing: None,
                 model: training.model,
                 input: training.model.input(),
@@ -182,8 +156,8 @@ impl ModelWork {
                 images: training.train_images,
                 batch_size: training.batch_size,
                 flags: flags(&training.trainer_flags),
-            }),
-            Workload::Benchmark(benchmark) => Some(ModelWork {
+            },
+            Workload::Benchmark(benchmark) => ModelWork {
                 // Two styles time alike, and only print something else.
                 timing: Some(match benchmark.style {
                     Style::Json => (Style::Horovod, benchmark.warmup_batches, benchmark.batches_per_iteration),
@@ -198,8 +172,8 @@ impl ModelWork {
                     UpdateRule::Sgd => Vec::new(),
                     UpdateRule::Momentum => vec![format!("--optimizer {}", benchmark.optimizer)],
                 },
-            }),
-            Workload::Nvcnn(nvcnn) if !nvcnn.eval => Some(ModelWork {
+            },
+            Workload::Nvcnn(nvcnn) if !nvcnn.eval => ModelWork {
                 timing: None,
                 model: nvcnn.model,
                 input: nvcnn.input(),
@@ -207,11 +181,32 @@ impl ModelWork {
                 images: None,
                 batch_size: nvcnn.batch_size,
                 flags: of_photos(nvcnn),
-            }),
-            Workload::Collectives(_) | Workload::Nvcnn(_) | Workload::Command(_) | Workload::Unknown(_) => None,
-        }
+            },
+            Workload::Collectives(_) => {
+                return Err(["measures collectives and trains nothing", "the baseline measures collectives and trains nothing"]);
+            }
+            Workload::Nvcnn(_) => {
+                return Err(["tests a checkpoint and trains nothing", "the baseline tests a checkpoint and trains nothing"]);
+            }
+            Workload::Unknown(_) => {
+                return Err(["no training that this version knows", "the baseline is not a training that this version knows"]);
+            }
+        };
+        Ok(Work::Model(Box::new(of_model)))
     }
 
+    fn same_as(&self, baseline: &Work) -> Result<(), &'static str> {
+        match (self, baseline) {
+            (Work::Model(own), Work::Model(baseline)) => own.same_as(baseline),
+            (Work::Own(own), Work::Own(baseline)) if own == baseline => Ok(()),
+            (Work::Own(_), Work::Own(_)) => Err("another command than the baseline"),
+            (Work::Own(_), Work::Model(_)) => Err("an own program, and the baseline is the lab's"),
+            (Work::Model(_), Work::Own(_)) => Err("the lab's program, and the baseline is an own one"),
+        }
+    }
+}
+
+impl ModelWork {
     fn same_as(&self, baseline: &ModelWork) -> Result<(), &'static str> {
         let (own, of_baseline) = (self.timing, baseline.timing);
         let differs = |what: fn((Style, usize, usize)) -> usize| own.map(what) != of_baseline.map(what);

@@ -2,6 +2,8 @@
 //!
 //! Never compares times of different numbers of ranks: the reason stands there instead.
 
+use serde_json::{Value, json};
+
 use super::{RunFolder, RunId, RunRecord, StoreError};
 use crate::domain::collective::CollectivesSpec;
 use crate::domain::measured::{Measured, MeasuredRow};
@@ -34,6 +36,17 @@ impl Measurement {
             found.ok_or_else(|| StoreError::NoCollectives { id: record.id, workload: record.request.spec.workload.title() })?;
         Ok(Measurement { id: record.id, record, spec, measured })
     }
+}
+
+/// A row for programs, with its prediction or the reason why there is none. Seconds and bytes a second.
+pub fn row_json(row: &MeasuredRow, np: usize) -> Value {
+    let mut value = json!(row.report);
+    value["algbw"] = json!(row.report.algbw());
+    value["busbw"] = json!(row.report.busbw(np));
+    value["predicted_s"] = json!(row.predicted_s.ok());
+    value["error"] = json!(row.error());
+    value["no_prediction"] = json!(row.predicted_s.err().map(|refused| refused.to_string()));
+    value
 }
 
 /// Runs of collectives compared with the first of them.

@@ -55,7 +55,7 @@ pub use follower::{Follower, RunUpdate};
 pub use logs::{
     Arrival, Arrivals, Found, Jump, LogFilter, LogLine, LogPage, LogQuery, LogReader, LogRequest, LogSource, Pattern, Place, safe,
 };
-pub use measurement::{Measurement, Measurements, measured};
+pub use measurement::{Measurement, Measurements, measured, row_json};
 pub use record::{Attempt, RunId, RunRecord, RunRequest, Trial};
 pub use records::{json, lock, read_json, read_json_if_any, write_json};
 pub use references::{Published, Source, references};

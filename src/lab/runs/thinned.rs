@@ -9,16 +9,9 @@ use super::{RunStore, Trial};
 use crate::domain::checkpoint::Progress;
 use crate::host::files;
 
-/// Makes them smaller when it is dropped, however the attempt ended.
+/// What an attempt holds as long as it goes on: makes them smaller when it is dropped, however the attempt ended.
 #[must_use]
-pub struct Thinning<'a>(&'a RunStore);
-
-impl RunStore {
-    /// What an attempt holds as long as it goes on.
-    pub fn thinning(&self) -> Thinning<'_> {
-        Thinning(self)
-    }
-}
+pub struct Thinning<'a>(pub &'a RunStore);
 
 impl Drop for Thinning<'_> {
     fn drop(&mut self) {
@@ -66,7 +59,7 @@ mod tests {
         ];
         // As if the thinning before had been killed in its middle.
         fs::remove_file(failed.log_dir().join("checkpoint-1.safetensors")).unwrap();
-        drop(store.thinning());
+        drop(Thinning(&store));
         let left = |folder: &RunFolder| {
             let mut names: Vec<_> = fs::read_dir(folder.log_dir()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
             names.sort();

@@ -14,9 +14,11 @@ pub struct Sourced {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constants {
+    /// Backward's part of a step, 0 to 1.
     pub backward_share: Sourced,
     pub ring_base_us: Sourced,
     pub ring_plateau: Sourced,
+    /// Standard deviation of a rank's compute time, as a part of it.
     pub jitter: Sourced,
     pub framework: Sourced,
     pub negotiation_us: Sourced,

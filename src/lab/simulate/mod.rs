@@ -8,7 +8,6 @@
 //! before it is over. What is left of it behind backward is exposed.
 
 mod allreduce;
-mod bound;
 mod constants;
 mod engine;
 mod layers;
@@ -21,7 +20,6 @@ mod step;
 mod validate;
 
 pub use allreduce::{Cluster, Link};
-pub use bound::Bound;
 pub use constants::Constants;
 pub use engine::{Engine, Method};
 pub use layers::{Layer, Layers, MAX_LAYERS};
@@ -29,5 +27,5 @@ pub use numbers::{Network, Numbers, Published, Rate, numbers};
 pub use own::{Own, OwnError, Sample};
 pub use predicted::Predicted;
 pub use scaling::{Knee, MAX_RANKS, Scaling, Size, Variant};
-pub use step::{Simulation, Step, Terms};
+pub use step::{Bound, Simulation, Step};
 pub use validate::{Checked, Validation};

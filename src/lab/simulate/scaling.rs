@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use super::bound::Bound;
 use super::engine::Method;
-use super::step::Simulation;
+use super::step::{Bound, Simulation};
 
 /// Ranks that anybody simulates: beyond every published result.
 pub const MAX_RANKS: usize = 100_000;

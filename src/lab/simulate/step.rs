@@ -3,13 +3,25 @@
 use serde::Serialize;
 
 use super::allreduce::{Cluster, Cost, Link};
-use super::bound::Bound;
 use super::constants::Constants;
 use super::engine::{Engine, MIB, Method};
 use super::layers::Layers;
 use super::normal::largest_of;
 
 const FLOAT32_BYTES: f64 = 4.0;
+
+hvd_lab_core::named! {
+    /// What keeps a step from being as short as on one GPU.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    Bound {
+        Bandwidth = "bandwidth",
+        Latency = "latency",
+        Stragglers = "stragglers",
+        /// The library's own time: cycles, negotiation, copies.
+        Overhead = "overhead",
+    }
+}
 
 /// What is trained, on what, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,24 +33,8 @@ pub struct Simulation {
     pub images_per_s: f64,
     pub cluster: Cluster,
     pub method: Method,
-    pub terms: Terms,
-}
-
-/// The numbers of the model that a run may tell better than a table.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Terms {
+    /// Those of the table, unless a run tells better.
     pub constants: Constants,
-    /// Standard deviation of a rank's compute time, as a part of it.
-    pub jitter: f64,
-    /// Backward's part of a step, 0 to 1.
-    pub backward_share: f64,
-}
-
-impl Terms {
-    pub fn new(constants: &Constants) -> Terms {
-        let (jitter, backward_share) = (constants.jitter.value, constants.backward_share.value);
-        Terms { constants: constants.clone(), jitter, backward_share }
-    }
 }
 
 /// Where the time of a step goes, in seconds.
@@ -75,22 +71,21 @@ impl Simulation {
 
     /// The same if one of the things that bound it cost nothing.
     pub fn step_without(&self, ranks: usize, without: Option<Bound>) -> Step {
-        let Terms { constants, jitter, backward_share } = &self.terms;
         let compute_s = self.batch as f64 / self.images_per_s;
         if ranks <= 1 {
             return Step { compute_s, ..Step::default() };
         }
         let has = |bound: Bound| without != Some(bound);
-        let jitter = if has(Bound::Stragglers) { *jitter } else { 0.0 };
+        let jitter = if has(Bound::Stragglers) { self.constants.jitter.value } else { 0.0 };
         let slowest_s = compute_s * (1.0 + jitter * largest_of(ranks));
-        let gradients = self.gradients(slowest_s, *backward_share);
+        let gradients = self.gradients(slowest_s, self.constants.backward_share.value);
 
         let free = |link: Link| Link {
             bandwidth: if has(Bound::Bandwidth) { link.bandwidth } else { f64::INFINITY },
             latency_s: if has(Bound::Latency) { link.latency_s } else { 0.0 },
         };
         let cluster = Cluster { within: free(self.cluster.within), between: free(self.cluster.between), ..self.cluster };
-        let mut all = constants.clone();
+        let mut all = self.constants.clone();
         if !has(Bound::Latency) {
             all.ring_base_us.value = 0.0;
         }
@@ -118,7 +113,7 @@ impl Simulation {
             cycles(&gradients, cycle_s, fusion_bytes, negotiation_s, seconds)
         };
         let exposed_s = (through_s - slowest_s).max(0.0);
-        let framework = if has(Bound::Overhead) { constants.framework.value } else { 0.0 };
+        let framework = if has(Bound::Overhead) { self.constants.framework.value } else { 0.0 };
         Step { compute_s, straggler_s: slowest_s - compute_s, exposed_s, framework_s: framework * (slowest_s + exposed_s) }
     }
 

@@ -37,6 +37,10 @@ pub(super) enum Here {
 use Here::{Already, By, Nothing, Refused};
 use Takes::{Bool, Switch, Value};
 
+const NO_OTHER_UPDATE: Here = Refused("gradients are averaged by an allreduce, as with `horovod`: leave it out");
+const CHANNELS_LAST: Here = Nothing("images are NHWC (channels last) in memory, which is faster here");
+const NO_CHOICE_OF_DISTORTIONS: Here =
+    Nothing("a synthetic batch is not distorted; images of --data-dir are always shifted and flipped");
 const NO_FP16: Here = Refused("hvd-lab does not compute in float16: use --precision bf16");
 const NO_EVALUATION: Here = Refused("only training is measured");
 const NO_PIPELINE: Here = Nothing("a synthetic batch has no input pipeline, and images of --data-dir stay in memory");
@@ -71,31 +75,9 @@ pub(super) static FLAGS: &[Flag] = &[
     flag(T, "display_every", Value, &[("", By("--display-every "))]),
     flag(T, "num_intra_threads", Value, &[("", By("--num-intra-threads "))]),
     flag(T, "num_inter_threads", Value, &[("", Nothing("a step is one operation after the other; libtorch has no second pool"))]),
-    flag(
-        T,
-        "variable_update",
-        Value,
-        &[("horovod", Already), ("", Refused("gradients are averaged by an allreduce, as with `horovod`: leave it out"))],
-    ),
-    flag(
-        T,
-        "data_format",
-        Value,
-        &[
-            ("NHWC", Already),
-            ("NCHW", Nothing("images are NHWC (channels last) in memory, which is faster here")),
-            ("", Refused("use NHWC")),
-        ],
-    ),
-    flag(
-        T,
-        "distortions",
-        Bool,
-        &[
-            ("false", Already),
-            ("", Nothing("a synthetic batch is not distorted; images of --data-dir are always shifted and flipped")),
-        ],
-    ),
+    flag(T, "variable_update", Value, &[("horovod", Already), ("", NO_OTHER_UPDATE)]),
+    flag(T, "data_format", Value, &[("NHWC", Already), ("NCHW", CHANNELS_LAST), ("", Refused("use NHWC"))]),
+    flag(T, "distortions", Bool, &[("false", Already), ("", NO_CHOICE_OF_DISTORTIONS)]),
     flag(T, "device", Value, &[("cpu", By("--no-cuda")), ("gpu", By("--cuda")), ("", Refused("use cpu or gpu"))]),
     flag(T, "num_gpus", Value, &[("1", Already), ("", Refused("one rank has one device: use --np for more of them"))]),
     flag(T, "optimizer", Value, &[("", By("--optimizer "))]),

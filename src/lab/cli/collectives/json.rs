@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::domain::collective::{Algorithm, CollectivesSpec, Fit, Refused, Schedule, Shape, Terms};
 use crate::domain::measured::{Measured, MeasuredRow, MessageLog};
-use crate::runs::RunId;
+use crate::runs::{RunId, row_json};
 
 /// The table of a run, with predictions or the reason why there is none. Seconds and bytes a second.
 pub fn table(id: RunId, spec: &CollectivesSpec, measured: &Measured) -> Value {
@@ -23,23 +23,11 @@ pub fn table(id: RunId, spec: &CollectivesSpec, measured: &Measured) -> Value {
 }
 
 fn row(row: &MeasuredRow, np: usize) -> Value {
-    let report = &row.report;
-    json!({
-        "algorithm": report.method,
-        "bytes": report.bytes,
-        "elements": report.elements,
-        "iterations": report.iterations,
-        "mean_s": report.mean_s,
-        "median_s": report.median_s,
-        "min_s": report.min_s,
-        "max_s": report.max_s,
-        "algbw": report.algbw(),
-        "busbw": report.busbw(np),
-        "wrong": report.wrong,
-        "predicted_s": row.predicted_s.ok(),
-        "error": row.error(),
-        "no_prediction": refusal(row.predicted_s),
-    })
+    let mut value = row_json(row, np);
+    // The verbs call an algorithm what is a method in the events.
+    let method = value.as_object_mut().and_then(|fields| fields.remove("method"));
+    value["algorithm"] = json!(method);
+    value
 }
 
 /// The reason, where there is one.

@@ -1,7 +1,7 @@
 //! What the verbs of collectives are asked for: algorithms, sizes, shapes, and a run that measured some.
 
 use super::super::output::{Usage, say};
-use crate::domain::collective::{Algorithm, Method, Shape};
+use crate::domain::collective::{Algorithm, Shape};
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::runs::{Measurement, RunId, RunStore};
@@ -94,12 +94,4 @@ const NO_RUN: &str = "no run has measured collectives yet: `hvd-lab collectives 
 pub fn newest(store: &RunStore, fits: impl Fn(RunId) -> bool) -> Option<RunId> {
     let is_one = |id: RunId| store.record(id).is_ok_and(|record| record.request.spec.collectives().is_some());
     store.ids().into_iter().rev().find(|id| is_one(*id) && fits(*id))
-}
-
-/// Names of methods that this version knows, each once.
-#[derive(Clone, Debug)]
-pub struct List(pub Vec<Method>);
-
-pub fn list(text: &str) -> Result<List, String> {
-    Method::parse_list(text).map(List)
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::super::output::{Usage, print_either};
 use super::super::table::render;
-use super::options::{List, ended, list, open};
+use super::options::{ended, open};
 use super::{json, schedule};
 use crate::domain::collective::{Method, Operation};
 use crate::domain::measured::MessageLog;
@@ -27,8 +27,9 @@ pub struct Args {
     /// Number of the run [default: the newest that measured collectives].
     run: Option<RunId>,
     /// Only these.
-    #[arg(long, value_name = "LIST", value_parser = list)]
-    algorithm: Option<List>,
+    // By its whole path, for clap takes a plain `Vec` for a flag that is given several times.
+    #[arg(long, value_name = "LIST", value_parser = Method::parse_list)]
+    algorithm: Option<std::vec::Vec<Method>>,
     /// One JSON object; of several algorithms an array.
     #[arg(long)]
     json: bool,
@@ -37,7 +38,7 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = RunStore::open_default()?;
     let told = open(&store, args.run)?;
-    let is_wanted = |name: &str| args.algorithm.as_ref().is_none_or(|List(all)| all.iter().any(|one| one.name() == name));
+    let is_wanted = |name: &str| args.algorithm.as_ref().is_none_or(|all| all.iter().any(|one| one.name() == name));
     let logs: Vec<&MessageLog> = told.measured.logs.iter().filter(|log| is_wanted(&log.method)).collect();
     if logs.is_empty() {
         let logged = told.measured.logs.iter().map(|log| log.method.as_str()).collect::<Vec<_>>().join(", ");

@@ -7,7 +7,7 @@ use super::super::output::{Usage, print, print_json_text, say};
 use super::super::settings::{Place, Starting};
 use super::options::ShapeFlags;
 use super::{json, table};
-use crate::domain::collective::{CollectivesSpec, Method};
+use crate::domain::collective::Method;
 use crate::domain::event::{Event, EventLine};
 use crate::domain::history::{History, Keep};
 use crate::domain::job::Workload;
@@ -55,11 +55,18 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let np = request.spec.resources.np;
     let Some(spec) = request.spec.collectives().cloned() else { return Ok(ExitCode::FAILURE) };
     args.starting.run_and(&store, request, args.json, |id, follower| {
-        let mut live = Live { np, spec, history: History::new(Keep::Everything), has_begun: false };
-        let code = follow::follow(&store, id, follower, View::of_lines(args.json, &mut |line| live.take(line)))?;
-        let measured = Measured::new(np, &live.spec, &live.history);
+        let (mut history, mut heading) = (History::new(Keep::Everything), Some(table::heading(np, &spec)));
+        // The table, line by line as the ranks report.
+        let mut take = |line: &EventLine| {
+            history.take(line);
+            let Event::Allreduce(report) = &line.event else { return None };
+            let row = || MeasuredRow::new(report, &Measured::machine(&spec, &history), np, spec.shape);
+            report.is_measured().then(|| heading.take().unwrap_or_default() + &table::row(&row(), np))
+        };
+        let code = follow::follow(&store, id, follower, View::of_lines(args.json, &mut take))?;
+        let measured = Measured::new(np, &spec, &history);
         if args.json {
-            print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &live.spec, &measured) })))?;
+            print_json_text(&format!("{}\n", serde_json::json!({ "collectives": json::table(id, &spec, &measured) })))?;
         } else if !measured.rows.is_empty() {
             let disturbed = store.record(id)?.disturbed().map(|part| format!("# * {}\n", busy_host::note(part)));
             print(&(disturbed.unwrap_or_default() + &table::ending(&measured)))?;
@@ -83,30 +90,7 @@ fn request(args: &Args) -> Result<RunRequest, Usage> {
     }
     let algorithms: Vec<_> = spec.known_methods().filter_map(Method::algorithm).collect();
     spec.shape = args.shape.shape(resources.np, &algorithms)?;
-    args.starting.request(&args.place, resources, Workload::Collectives(spec), "collectives")
-}
-
-/// The table, line by line as the ranks report.
-struct Live {
-    np: usize,
-    spec: CollectivesSpec,
-    history: History,
-    has_begun: bool,
-}
-
-impl Live {
-    fn take(&mut self, line: &EventLine) -> Option<String> {
-        self.history.take(line);
-        let Event::Allreduce(report) = &line.event else { return None };
-        if !report.is_measured() {
-            return None;
-        }
-        let machine = Measured::machine(&self.spec, &self.history);
-        let row = table::row(&MeasuredRow::new(report, &machine, self.np, self.spec.shape), self.np);
-        let heading = if self.has_begun { String::new() } else { table::heading(self.np, &self.spec) };
-        self.has_begun = true;
-        Some(heading + &row)
-    }
+    args.starting.request(args.place.force, resources, Workload::Collectives(spec), "collectives")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print, print_either, print_json, say};
-use super::options::{List, ShapeFlags, buffer, from_one, list, open, whole_numbers};
+use super::options::{ShapeFlags, buffer, from_one, open, whole_numbers};
 use super::{json, schedule, table};
 use crate::domain::collective::{Algorithm, Method};
 use crate::domain::run::RunState;
@@ -27,8 +27,9 @@ pub struct Args {
     /// Number of the run [default: the newest that measured collectives].
     run: Option<RunId>,
     /// Only these; without a run, whose schedule is shown.
-    #[arg(long, value_name = "LIST", value_parser = list)]
-    algorithm: Option<List>,
+    // By its whole path, for clap takes a plain `Vec` for a flag that is given several times.
+    #[arg(long, value_name = "LIST", value_parser = Method::parse_list)]
+    algorithm: Option<std::vec::Vec<Method>>,
     /// Ranks of the schedule [default: 4].
     #[arg(long, value_name = "N", conflicts_with = "run", requires = "algorithm", value_parser = from_one)]
     np: Option<usize>,
@@ -44,20 +45,26 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match (&args.algorithm, args.run) {
-        (Some(List(methods)), None) => show_schedules(methods, &args)?,
+        (Some(methods), None) => show_schedules(methods, &args)?,
         (chosen, run) => {
             let store = RunStore::open_default()?;
             let mut told = open(&store, run)?;
-            if told.measured.rows.is_empty() && store.status(told.id)?.state.is_over() {
-                anyhow::bail!("{}", no_rows(&store, &told)?);
+            let (id, status) = (told.id, store.status(told.id)?);
+            if told.measured.rows.is_empty() && status.state == RunState::Finished {
+                let file = store.folder(id).events_file();
+                let lost = format!("{} was changed or damaged. Measure again", file.display());
+                anyhow::bail!("run {id} finished, and its events hold no row: {lost}");
             }
-            if let Some(List(methods)) = chosen {
+            if told.measured.rows.is_empty() && status.state.is_over() {
+                anyhow::bail!("run {id} measured nothing: it {}", status.end_in_words());
+            }
+            if let Some(methods) = chosen {
                 let measured = told.measured.methods().join(", ");
                 let is_going = told.measured.rows.is_empty();
                 told.measured.rows.retain(|row| methods.iter().any(|method| method.name() == row.report.method));
                 if told.measured.rows.is_empty() && !is_going {
                     let names = methods.iter().map(Method::to_string).collect::<Vec<_>>().join(", ");
-                    return Err(Usage(format!("run {} has no row of {names}: it measured {measured}", told.id)).into());
+                    return Err(Usage(format!("run {id} has no row of {names}: it measured {measured}")).into());
                 }
             }
             show_table(&told, args.json)?;
@@ -78,17 +85,6 @@ fn show_table(told: &Measurement, as_json: bool) -> anyhow::Result<()> {
         format!("# run {id}{name}\n{}{rows}{disturbed}{}", table::heading(measured.ranks, spec), table::ending(measured))
     };
     print_either(as_json, || json::table(*id, spec, measured), text).map(drop)
-}
-
-/// Why a run that is over has no rows.
-fn no_rows(store: &RunStore, told: &Measurement) -> anyhow::Result<String> {
-    let id = told.id;
-    let status = store.status(id)?;
-    if status.state != RunState::Finished {
-        return Ok(format!("run {id} measured nothing: it {}", status.end_in_words()));
-    }
-    let file = store.folder(id).events_file();
-    Ok(format!("run {id} finished, and its events hold no row: {} was changed or damaged. Measure again", file.display()))
 }
 
 fn show_schedules(methods: &[Method], args: &Args) -> anyhow::Result<()> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print_done};
-use super::shared::{advance, bar, interrupted, is_interruption, unwritten};
+use super::shared::{advance, bar, unwritten};
 use crate::dataset::jpeg::LARGEST_PIXELS;
 use crate::dataset::photos::Photos;
 use crate::domain::units;
@@ -64,9 +64,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let bar = bar(photos.images)?;
     let written = photos.write(&args.out, |done| advance(&bar, done));
     bar.finish_and_clear();
-    match written {
-        Err(error) if is_interruption(&error) => return Ok(interrupted(&args.out)),
-        written => written.map_err(|error| unwritten(&args.out, &error))?,
+    if let Err(error) = written {
+        return unwritten(&args.out, &error);
     }
     let (images, classes) = (units::counted(photos.images, "generated image"), units::counted(photos.classes, "class folder"));
     print_done(&format!("drew {images} in {classes} in {}\n", args.out.display()))

@@ -11,10 +11,15 @@ use crate::cli::interrupt;
 use crate::cli::output::{Usage, say};
 use crate::host::files;
 
-/// What is wrong with a folder that the user named is the user's to put right; a full disk is not.
-pub(super) fn unwritten(out: &Path, error: &io::Error) -> anyhow::Error {
+/// The end of a verb whose folder was not written: Ctrl-C came, or else the error. What is wrong with a folder that the user named is
+/// the user's to put right; a full disk is not.
+pub(super) fn unwritten(out: &Path, error: &io::Error) -> anyhow::Result<ExitCode> {
     let name = out.display();
-    match error.kind() {
+    Err(match error.kind() {
+        io::ErrorKind::Interrupted => {
+            say(&format!("stopped. Nothing was written to {name}"));
+            return Ok(ExitCode::from(interrupt::EXIT_CODE));
+        }
         io::ErrorKind::AlreadyExists => Usage(format!("{name} is there already: give another --out, or remove it first")).into(),
         io::ErrorKind::FileTooLarge => anyhow::anyhow!("cannot write {name}: {error}. Nothing of it was kept"),
         _ if files::is_full(error) => {
@@ -23,18 +28,7 @@ pub(super) fn unwritten(out: &Path, error: &io::Error) -> anyhow::Error {
             )
         }
         _ => Usage(format!("cannot write {name}: {error}. Give another --out")).into(),
-    }
-}
-
-/// What is said when Ctrl-C came, and the exit code.
-pub(super) fn interrupted(out: &Path) -> ExitCode {
-    say(&format!("stopped. Nothing was written to {}", out.display()));
-    ExitCode::from(interrupt::EXIT_CODE)
-}
-
-/// Whether this is how [`advance`] says that Ctrl-C came.
-pub(super) fn is_interruption(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::Interrupted
+    })
 }
 
 /// A bar on a terminal, nothing in a pipe. From now on Ctrl-C and other ends are only asked for, so that no half folder stays.
@@ -47,7 +41,7 @@ pub(super) fn bar(total: usize) -> io::Result<ProgressBar> {
 }
 
 /// # Errors
-/// [`is_interruption`]: go no further.
+/// [`io::ErrorKind::Interrupted`] where Ctrl-C came: go no further.
 pub(super) fn advance(bar: &ProgressBar, done: usize) -> io::Result<()> {
     bar.set_position(done as u64);
     if interrupt::is_asked() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::super::output::{Usage, print_done, say};
-use super::shared::{advance, bar, interrupted, is_interruption, unwritten};
+use super::shared::{advance, bar, unwritten};
 use crate::dataset::images::BadRecords;
 use crate::dataset::pack::{PackError, Packing};
 use crate::domain::units;
@@ -61,8 +61,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Ok(packed) => packed,
         Err(PackError::Images(error)) => return Err(error.into()),
         Err(PackError::Request(advice)) => return Err(Usage(advice).into()),
-        Err(PackError::Write(error)) if is_interruption(&error) => return Ok(interrupted(&args.out)),
-        Err(PackError::Write(error)) => return Err(unwritten(&args.out, &error)),
+        Err(PackError::Write(error)) => return unwritten(&args.out, &error),
     };
     packed.notes.iter().for_each(|note| say(note));
     packed.left_out.iter().for_each(|bad| say(&format!("left out {bad}")));

@@ -187,30 +187,33 @@ fn closed(path: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::State;
+    use super::super::check::Weight;
     use super::*;
 
     #[test]
     fn cores_memory_and_limits_are_those_of_all_learners() {
-        assert_eq!(cores(4, 8).state, State::Ok);
+        assert_eq!(cores(4, 8).weight, Weight::Good);
         let crowded = cores(5, 8);
         assert!(
-            crowded.state == State::Warn && crowded.found.contains("10 cores wanted, 8 here: full speed for 4"),
+            crowded.weight == Weight::Doubt && crowded.found.contains("10 cores wanted, 8 here: full speed for 4"),
             "{crowded:?}"
         );
-        assert_eq!(memory(4, 4 << 30).state, State::Ok);
-        assert_eq!(memory(5, 4 << 30).state, State::Warn);
+        assert_eq!(memory(4, 4 << 30).weight, Weight::Good);
+        assert_eq!(memory(5, 4 << 30).weight, Weight::Doubt);
         let none = Limits { tasks: None, tasks_of_all: None, open_files: None };
-        assert_eq!(limits(30, &none).state, State::Ok);
+        assert_eq!(limits(30, &none).weight, Weight::Good);
         for (limit, word) in [
             (Limits { tasks: Some(99), ..none }, "a user may have 99"),
             (Limits { tasks_of_all: Some(2999), ..none }, "this container may have 2999"),
             (Limits { open_files: Some(64), ..none }, "64 files open"),
         ] {
             let check = limits(30, &limit);
-            assert!(check.state == State::Warn && check.found.contains(word), "{check:?}");
+            assert!(check.weight == Weight::Doubt && check.found.contains(word), "{check:?}");
         }
-        assert_eq!(limits(30, &Limits { tasks: Some(100), tasks_of_all: Some(3000), open_files: Some(256) }).state, State::Ok);
+        assert_eq!(
+            limits(30, &Limits { tasks: Some(100), tasks_of_all: Some(3000), open_files: Some(256) }).weight,
+            Weight::Good
+        );
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //!
 //! Never starts a rank there.
 
-use super::check::{Check, State};
+use super::check::Check;
 use crate::domain::job::Resources;
 use crate::launch::hosts::hosts_of;
-use crate::launch::preflight::{self, Needs, Weight};
+use crate::launch::preflight::{self, Needs};
 use crate::launch::{Launcher, find_trainer};
 use crate::runs::RunStore;
 
@@ -32,14 +32,7 @@ pub(super) fn examine(resources: &Resources, checks: &mut Vec<Check>) -> anyhow:
         takes_gpus: false,
     };
     match preflight::look_at(&hosts, &needs, launcher.flavour) {
-        Ok(findings) => checks.extend(findings.into_iter().map(|finding| {
-            let state = match finding.weight {
-                Weight::Good => State::Ok,
-                Weight::Doubt => State::Warn,
-                Weight::Bad => State::Fail,
-            };
-            Check { name: finding.what, host: Some(finding.host), state, found: finding.found, remedy: finding.remedy }
-        })),
+        Ok(findings) => checks.extend(findings),
         Err(cause) => checks.push(Check::fail("hosts", cause.to_string(), "point HVD_LAB_HOME at a folder that all hosts share")),
     }
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Never starts more than one rank.
 
-use super::check::{Check, State};
+use super::check::{Check, Weight};
 use super::trainer::{Trainer, answer, name};
 use crate::host::installation::set_up_command;
 use crate::launch::{Flavour, LaunchError, Launcher, libraries};
@@ -35,7 +35,7 @@ pub(super) fn examine(trainer: Option<&Trainer>, checks: &mut Vec<Check>) {
         return checks.push(Check::ok("mpirun", format!("{} ({})", launcher.version, launcher.mpirun.display())));
     };
     let agreement = agreement(&trainer.info.mpi, &launcher.version, &launcher.mpirun.display().to_string());
-    let fits = agreement.state != State::Fail;
+    let fits = agreement.weight != Weight::Bad;
     checks.push(agreement);
     if fits {
         checks.push(start(trainer, &launcher));
@@ -47,7 +47,7 @@ pub(super) fn examine(trainer: Option<&Trainer>, checks: &mut Vec<Check>) {
 fn agreement(library: &str, launcher: &str, path: &str) -> Check {
     let found = format!("{launcher} ({path})");
     let remedy = "point HVD_LAB_MPIRUN at the mpirun of that library, or build hvd-train with the MPICC of this launcher";
-    let (Some(inside), Some(outside)) = (Version::of(library), Version::of(launcher)) else {
+    let (Some(inside), Some(outside)) = (version(library), version(launcher)) else {
         let doubt = format!("{found}; it cannot be told whether it belongs to the library");
         return Check::warn("mpirun", doubt, "if ranks call themselves rank 0 of 1, it does not");
     };
@@ -55,8 +55,9 @@ fn agreement(library: &str, launcher: &str, path: &str) -> Check {
         return Check::ok("mpirun", found);
     }
     let differ = format!("{found}, but hvd-train is built with {}", short(library));
-    let is_other_generation = inside.family == Family::OpenMpi && inside.numbers[0] != outside.numbers[0];
-    let is_strange = inside.family != outside.family || is_other_generation;
+    let ((family, numbers), (other_family, other_numbers)) = (inside, outside);
+    let is_other_generation = family == OPEN_MPI && numbers[0] != other_numbers[0];
+    let is_strange = family != other_family || is_other_generation;
     if is_strange { Check::fail("mpirun", differ, remedy) } else { Check::warn("mpirun", differ, remedy) }
 }
 
@@ -82,41 +83,27 @@ fn start(trainer: &Trainer, launcher: &Launcher) -> Check {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
-    OpenMpi,
-    Mpich,
-    Intel,
-}
+const OPEN_MPI: &str = "Open MPI";
+/// Words of libraries and launchers, each with the family that they belong to; the first one that is found counts.
+const FAMILIES: [(&str, &str); 6] = [
+    ("Intel", "Intel"),
+    (OPEN_MPI, OPEN_MPI),
+    ("OpenRTE", OPEN_MPI),
+    ("MPICH", "MPICH"),
+    ("MVAPICH", "MPICH"),
+    ("HYDRA", "MPICH"),
+];
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Version {
-    family: Family,
-    /// Never empty.
-    numbers: Vec<u32>,
-}
-
-impl Version {
-    /// From the words of a library (`Open MPI v5.0.11, package: ...`) or a launcher (`mpirun (Open MPI) 5.0.11`).
-    fn of(text: &str) -> Option<Version> {
-        let family = match text {
-            _ if text.contains("Intel") => Family::Intel,
-            _ if text.contains("Open MPI") || text.contains("OpenRTE") => Family::OpenMpi,
-            _ if text.contains("MPICH") || text.contains("MVAPICH") || text.contains("HYDRA") => Family::Mpich,
-            _ => return None,
-        };
-        let numbers = text.split_whitespace().find_map(|word| {
-            let word = word.trim_start_matches('v').trim_end_matches(',');
-            let parts: Vec<&str> = word.split('.').collect();
-            let numbers = parts.iter().map_while(|part| {
-                let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-                part[..digits].parse().ok()
-            });
-            let numbers: Vec<u32> = numbers.collect();
-            (parts.len() >= 2 && numbers.len() == parts.len()).then_some(numbers)
-        })?;
-        Some(Version { family, numbers })
-    }
+/// The family and the numbers, two at least, in the words of a library (`Open MPI v5.0.11, package: ...`) or of a launcher
+/// (`mpirun (Open MPI) 5.0.11`).
+fn version(text: &str) -> Option<(&'static str, Vec<u32>)> {
+    let (_, family) = FAMILIES.into_iter().find(|(word, _)| text.contains(word))?;
+    let numbers = text.split_whitespace().find_map(|word| {
+        let parts = word.trim_start_matches('v').trim_end_matches(',').split('.');
+        let number = |part: &str| part[..part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len())].parse().ok();
+        parts.map(number).collect::<Option<Vec<u32>>>().filter(|numbers| numbers.len() >= 2)
+    })?;
+    Some((family, numbers))
 }
 
 /// The library's words up to the first comma or line end: `Open MPI v5.0.11`.
@@ -130,28 +117,28 @@ fn short(library: &str) -> String {
 mod tests {
     use super::*;
 
-    const OPEN_MPI: &str = "Open MPI v5.0.11, package: Open MPI root@host Distribution, ident: 5.0.11, repo rev: v5.0.11";
+    const LIBRARY: &str = "Open MPI v5.0.11, package: Open MPI root@host Distribution, ident: 5.0.11, repo rev: v5.0.11";
 
     #[test]
     fn library_and_launcher_agree_by_family_and_version() {
         let mpich = "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr 7\n";
         for (library, launcher, state) in [
-            (OPEN_MPI, "mpirun (Open MPI) 5.0.11", State::Ok),
-            (OPEN_MPI, "mpirun (Open MPI) 5.0.8", State::Warn),
-            (OPEN_MPI, "mpirun (Open MPI) 5.1.0rc1", State::Warn),
-            (OPEN_MPI, "mpirun (Open MPI) 4.1.8", State::Fail),
-            (OPEN_MPI, "MPICH Hydra 4.0.2", State::Fail),
-            (OPEN_MPI, "prterun (PRRTE) 3.0.8", State::Warn),
-            (mpich, "MPICH Hydra 4.0.2", State::Ok),
-            (mpich, "MPICH Hydra 4.2.0", State::Warn),
-            (mpich, "mpirun (Open MPI) 5.0.11", State::Fail),
-            ("", "mpirun (Open MPI) 5.0.11", State::Warn),
+            (LIBRARY, "mpirun (Open MPI) 5.0.11", Weight::Good),
+            (LIBRARY, "mpirun (Open MPI) 5.0.8", Weight::Doubt),
+            (LIBRARY, "mpirun (Open MPI) 5.1.0rc1", Weight::Doubt),
+            (LIBRARY, "mpirun (Open MPI) 4.1.8", Weight::Bad),
+            (LIBRARY, "MPICH Hydra 4.0.2", Weight::Bad),
+            (LIBRARY, "prterun (PRRTE) 3.0.8", Weight::Doubt),
+            (mpich, "MPICH Hydra 4.0.2", Weight::Good),
+            (mpich, "MPICH Hydra 4.2.0", Weight::Doubt),
+            (mpich, "mpirun (Open MPI) 5.0.11", Weight::Bad),
+            ("", "mpirun (Open MPI) 5.0.11", Weight::Doubt),
         ] {
             let check = agreement(library, launcher, "/opt/mpirun");
-            assert_eq!(check.state, state, "{library} and {launcher}: {check:?}");
-            assert_eq!(check.remedy.is_empty(), state == State::Ok, "{check:?}");
+            assert_eq!(check.weight, state, "{library} and {launcher}: {check:?}");
+            assert_eq!(check.remedy.is_empty(), state == Weight::Good, "{check:?}");
             assert!(check.found.starts_with(launcher) && check.found.contains("/opt/mpirun"), "{check:?}");
         }
-        assert_eq!((short(OPEN_MPI), short(mpich)), ("Open MPI v5.0.11".into(), "MPICH Version: 4.0.2".into()));
+        assert_eq!((short(LIBRARY), short(mpich)), ("Open MPI v5.0.11".into(), "MPICH Version: 4.0.2".into()));
     }
 }

@@ -104,20 +104,12 @@ pub(super) fn cores() -> Check {
     Check::ok_if(machine.cores != 1, "cores", found, "two ranks share one core: they run, but no speed-up can show")
 }
 
-/// Who uses the cores while the doctor looks at everything else.
-pub(super) struct LoadNow {
-    began: Instant,
-    before: Option<Load>,
-}
-
-impl LoadNow {
-    pub(super) fn begin() -> LoadNow {
-        LoadNow { began: Instant::now(), before: Load::of_this_process() }
-    }
-
-    pub(super) fn check(self) -> Check {
-        std::thread::sleep(LOOK_FOR.saturating_sub(self.began.elapsed()));
-        let others = self.before.zip(Load::of_this_process()).and_then(|(before, now)| now.others_since(&before));
+/// Who uses the cores from now on until it is asked, while the doctor looks at everything else.
+pub(super) fn load() -> impl FnOnce() -> Check {
+    let (began, before) = (Instant::now(), Load::of_this_process());
+    move || {
+        std::thread::sleep(LOOK_FOR.saturating_sub(began.elapsed()));
+        let others = before.zip(Load::of_this_process()).and_then(|(before, now)| now.others_since(&before));
         match others {
             None => Check::ok("load", "unknown: this system does not tell"),
             Some(part) if part < NOTICEABLE => Check::ok("load", others_in_words(part)),
@@ -232,13 +224,13 @@ fn disk(home: &Path, remedy: &str) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::State;
+    use super::super::check::Weight;
     use super::*;
 
     #[test]
     fn too_little_shared_memory_is_a_failure() {
-        assert_eq!(shared_memory_of(64 << 20).state, State::Ok);
+        assert_eq!(shared_memory_of(64 << 20).weight, Weight::Good);
         let small = shared_memory_of(16 << 20);
-        assert!(small.state == State::Fail && small.remedy.contains("--shm-size"), "{small:?}");
+        assert!(small.weight == Weight::Bad && small.remedy.contains("--shm-size"), "{small:?}");
     }
 }

@@ -144,7 +144,7 @@ pub fn validation(validation: &Validation) -> String {
             published.network.clone(),
             format!("{:.1} %", published.efficiency),
             format!("{:.1} %", row.predicted),
-            points(row.error()),
+            points(row.error),
             published.source.clone(),
         ]
     };
@@ -161,21 +161,15 @@ pub fn validation(validation: &Validation) -> String {
 }
 
 pub fn validation_json(validation: &Validation) -> Value {
-    let row = |row: &Checked| {
-        let mut value = json!(row);
-        value["error"] = json!(row.error());
-        value["is_within_5_points"] = json!(row.is_close());
-        value
-    };
-    let rows: Vec<Value> = validation.rows.iter().map(row).collect();
-    json!({ "simulated": true, "rows": rows, "within_5_points": validation.close, "mean_error": validation.mean_error })
+    let mut value = json!(validation);
+    value["simulated"] = json!(true);
+    value
 }
 
 pub fn validation_csv(validation: &Validation) -> String {
     let mut text = "kind,who,model,np,network,published,simulated,error,source\n".to_owned();
     for row in &validation.rows {
-        let Published { who, label, ranks, network, efficiency, source, .. } = &row.published;
-        let (predicted, error) = (row.predicted, row.error());
+        let Checked { published: Published { who, label, ranks, network, efficiency, source, .. }, predicted, error, .. } = row;
         text.push_str(&format!("simulated,{who},{label},{ranks},{network},{efficiency},{predicted},{error},\"{source}\"\n"));
     }
     text

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde::Serialize;
+
 /// What every host of a run has to have.
 #[derive(Clone, Debug)]
 pub struct Needs<'a> {
@@ -21,21 +23,28 @@ pub struct Needs<'a> {
 pub(super) type Judged = Result<String, (Weight, String, String)>;
 
 /// How good something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Weight {
+    #[serde(rename = "ok")]
     Good,
-    /// A run starts, and something about it will be odd.
+    /// A run starts, and something about it will be odd, or could be better.
+    #[serde(rename = "warn")]
     Doubt,
     /// A run cannot start, or would hang.
+    #[serde(rename = "fail")]
     Bad,
 }
 
-/// One thing that a host has or lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One thing that a host has or lacks, as `hvd-lab doctor` prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    pub host: String,
-    /// `reach`, `program`, `libraries`, `folder`, `clock`, `devices` or `network`.
+    /// Of a host of the run: `reach`, `program`, `libraries`, `folder`, `clock`, `devices` or `network`.
+    #[serde(rename = "name")]
     pub what: &'static str,
+    /// Empty for what this host itself has or lacks.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub host: String,
+    #[serde(rename = "state")]
     pub weight: Weight,
     /// With the cause where it is not good.
     pub found: String,

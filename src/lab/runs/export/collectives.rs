@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::csv::{number, table, text};
 use crate::domain::{markup, units};
-use crate::runs::measurement::{Cell, Measurement, Measurements};
+use crate::runs::measurement::{Cell, Measurement, Measurements, row_json};
 pub use drawing::write as svg;
 
 /// A column: its heading, and its cell for a method at one size in one run.
@@ -41,14 +41,8 @@ pub fn csv(all: &Measurements) -> String {
 
 pub fn json(all: &Measurements) -> String {
     let row = |cell: Cell| {
-        let Cell { run, row, times_as_fast } = cell;
-        let mut value = json!(row.report);
-        value["algbw"] = json!(row.report.algbw());
-        value["busbw"] = json!(row.report.busbw(run.measured.ranks));
-        value["predicted_s"] = json!(row.predicted_s.ok());
-        value["error"] = json!(row.error());
-        value["no_prediction"] = json!(row.predicted_s.err().map(|refused| refused.to_string()));
-        value["times_as_fast"] = json!(times_as_fast);
+        let mut value = row_json(cell.row, cell.run.measured.ranks);
+        value["times_as_fast"] = json!(cell.times_as_fast);
         value
     };
     let run = |run: &Measurement| {

@@ -101,51 +101,40 @@ impl Scan {
 
     /// At most `most` shown lines from the `first`-th on, each with whether it is found.
     pub fn lines(&self, index: &mut LogIndex, first: usize, most: usize) -> Vec<(LogLine, bool)> {
-        let (mut block, mut before) = self.block_of(first);
-        let mut lines = Vec::new();
-        while lines.len() < most && block < self.blocks.len() {
-            for (place, line) in self.block(index, block).into_iter().enumerate() {
-                if before + place >= first && lines.len() < most {
-                    lines.push(line);
-                }
-            }
-            before += usize::from(self.blocks[block].0);
-            block += 1;
-        }
-        lines
+        let (home, before) = self.block_of(first);
+        let lines = (home..self.blocks.len()).flat_map(|block| self.block(index, block));
+        lines.skip(first - before).take(most).collect()
     }
 
     /// The first found line at or behind `from`, a place among the shown lines, or else the last one before it. With it comes
     /// how many are found before it.
     pub fn found_line(&self, index: &mut LogIndex, from: usize, forward: bool) -> Option<(usize, usize)> {
         let (home, _) = self.block_of(from);
-        let blocks: Vec<usize> = if forward {
-            (home..self.blocks.len()).collect()
-        } else {
-            (0..=home.min(self.blocks.len().checked_sub(1)?)).rev().collect()
-        };
-        for block in blocks.into_iter().filter(|block| self.blocks[*block].1 > 0) {
-            let before = &self.blocks[..block];
-            let shown: usize = before.iter().map(|block| usize::from(block.0)).sum();
-            let found: usize = before.iter().map(|block| usize::from(block.1)).sum();
+        let hit = |block: usize| {
+            let (shown, found) = self.before(block);
             let lines = self.block(index, block);
             let places = lines.iter().enumerate().filter(|(_, (_, is_found))| *is_found).map(|(place, _)| shown + place);
             let mut places = places.enumerate().map(|(nth, place)| (place, found + nth));
-            let hit =
-                if forward { places.find(|(place, _)| *place >= from) } else { places.filter(|(place, _)| *place < from).last() };
-            if hit.is_some() {
-                return hit;
-            }
+            if forward { places.find(|(place, _)| *place >= from) } else { places.filter(|(place, _)| *place < from).last() }
+        };
+        let has_found = |block: &usize| self.blocks.get(*block).is_some_and(|(_, found)| *found > 0);
+        if forward {
+            (home..self.blocks.len()).filter(has_found).find_map(hit)
+        } else {
+            (0..=home).rev().filter(has_found).find_map(hit)
         }
-        None
     }
 
     /// How many shown lines are before the line of this number.
     pub fn shown_before(&self, index: &mut LogIndex, number: usize) -> usize {
         let block = (number / BLOCK).min(self.blocks.len());
-        let before: usize = self.blocks[..block].iter().map(|block| usize::from(block.0)).sum();
-        let within = self.block(index, block).iter().filter(|(line, _)| line.number < number).count();
-        before + within
+        self.before(block).0 + self.block(index, block).iter().filter(|(line, _)| line.number < number).count()
+    }
+
+    /// Lines before a block: those that are shown, and those that are found.
+    fn before(&self, block: usize) -> (usize, usize) {
+        let add = |(shown, found), block: &(u16, u16)| (shown + usize::from(block.0), found + usize::from(block.1));
+        self.blocks[..block].iter().fold((0, 0), add)
     }
 
     /// The block with the `nth` shown line, and how many are shown before the block.

@@ -15,7 +15,7 @@ mod tests;
 pub use error::RecordingError;
 pub use pack::pack;
 pub use player::{Played, Player, PlayerOrder, Position};
-pub use recorded::{Machine, Recording};
+pub use recorded::Recording;
 
 /// The temporary folder of an unpacked recording, and what removes all of this process.
 pub use crate::process::scratch::{Scratch as Unpacked, remove_all as remove_unpacked};

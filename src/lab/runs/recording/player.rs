@@ -2,7 +2,7 @@
 //!
 //! Never waits, reads a clock or writes. Lines of the logs are not played: the log reader is asked for those up to that moment.
 
-use std::path::PathBuf;
+use std::iter::Peekable;
 
 use super::error::RecordingError;
 use super::recorded::Recording;
@@ -11,9 +11,8 @@ use crate::domain::device::{DeviceKind, TelemetrySample};
 use crate::domain::event::EventLine;
 use crate::domain::run::{RunState, RunStatus};
 use crate::domain::units;
-use crate::host::read::LONGEST_LINE;
-use crate::runs::lines::{Line, Lines};
-use crate::runs::{Accountant, RunSummary, RunUpdate};
+use crate::host::read::{self, LONGEST_LINE};
+use crate::runs::{Accountant, RunFolder, RunSummary, RunUpdate};
 
 /// What `+` and `-` go through.
 const SPEEDS: [f64; 9] = [0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
@@ -51,7 +50,6 @@ pub struct Played {
     pub updates: Vec<RunUpdate>,
 }
 
-#[derive(Debug)]
 pub struct Player {
     pub recording: Recording,
     /// What it was recorded on.
@@ -75,22 +73,18 @@ impl Player {
     /// [`RecordingError::Bad`] where nothing was recorded.
     pub fn open(recording: Recording, speed: f64) -> Result<Player, RecordingError> {
         let folder = &recording.folder;
-        let events = || Track::new(folder.events_file(), |line| EventLine::parse_line(line).map(|event| (event.time_s, event)));
-        let telemetry = || {
-            Track::new(folder.telemetry_file(), |line| TelemetrySample::parse_line(line).map(|sample| (sample.time_s, sample)))
-        };
         let starts: Vec<f64> = recording.record.attempts.iter().map(|attempt| attempt.started_s).collect();
-        let times = events().map(|(time_s, _)| time_s).chain(telemetry().map(|(time_s, _)| time_s));
+        let times = events(folder).map(|(time_s, _)| time_s).chain(telemetry(folder).map(|(time_s, _)| time_s));
         let timeline = Timeline::new(&starts, times, recording.status.ended_s);
         if timeline.duration_s() <= 0.0 {
             return Err(RecordingError::damaged(folder.path(), "it has no events to play"));
         }
         // The first sample of a CPU has no cores yet: their use is counted between two.
-        let hardware = telemetry().find_map(|(_, sample)| hardware(&sample));
+        let hardware = telemetry(folder).find_map(|(_, sample)| hardware(&sample));
         let hardware = hardware.unwrap_or_else(|| "hardware that was not recorded".to_owned());
         Ok(Player {
-            events: events(),
-            telemetry: telemetry(),
+            events: events(folder),
+            telemetry: telemetry(folder),
             tally: Accountant::of(&recording.record),
             recording,
             hardware,
@@ -142,8 +136,7 @@ impl Player {
         }
         let mut played = Played { rewound: std::mem::take(&mut self.rewind), updates: Vec::new() };
         if played.rewound {
-            self.events.rewind();
-            self.telemetry.rewind();
+            (self.events, self.telemetry) = (events(&self.recording.folder), telemetry(&self.recording.folder));
             self.tally = Accountant::of(&self.recording.record);
             self.status = None;
         }
@@ -153,11 +146,11 @@ impl Player {
             self.status = Some(RunState::Running);
             played.updates.push(RunUpdate::Status(self.status_now()));
         }
-        while let Some(event) = self.events.until(now_s) {
+        while let Some((_, event)) = self.events.next_if(|(time_s, _)| *time_s <= now_s) {
             self.tally.take(&event);
             played.updates.push(RunUpdate::Event(event));
         }
-        while let Some(sample) = self.telemetry.until(now_s) {
+        while let Some((_, sample)) = self.telemetry.next_if(|(time_s, _)| *time_s <= now_s) {
             played.updates.push(RunUpdate::Telemetry(sample));
         }
         // As it comes from a run that is followed: last of all.
@@ -212,48 +205,24 @@ fn hardware(sample: &TelemetrySample) -> Option<String> {
     }
 }
 
-/// Timed lines of a file, one after the other. Their times never go back: ranks' clocks may differ a little.
-#[derive(Debug)]
-struct Track<T> {
-    lines: Lines,
-    /// Where the next line begins.
-    at: u64,
-    parse: fn(&str) -> Option<(f64, T)>,
-    waiting: Option<(f64, T)>,
-    latest_s: f64,
+/// What a file tells with its times, which never go back: ranks' clocks may differ a little.
+type Track<T> = Peekable<Box<dyn Iterator<Item = (f64, T)> + Send>>;
+
+fn events(folder: &RunFolder) -> Track<EventLine> {
+    timed(folder.events(), |event| event.time_s)
 }
 
-impl<T> Track<T> {
-    fn new(path: PathBuf, parse: fn(&str) -> Option<(f64, T)>) -> Track<T> {
-        Track { lines: Lines::new(path, LONGEST_LINE), at: 0, parse, waiting: None, latest_s: f64::MIN }
-    }
-
-    fn rewind(&mut self) {
-        (self.at, self.waiting, self.latest_s) = (0, None, f64::MIN);
-    }
-
-    /// The next one that happened until then.
-    fn until(&mut self, time_s: f64) -> Option<T> {
-        if self.waiting.is_none() {
-            self.waiting = self.next();
-        }
-        self.waiting.take_if(|(at_s, _)| *at_s <= time_s).map(|(_, item)| item)
-    }
+/// Lines that cannot be read are skipped, as everywhere.
+fn telemetry(folder: &RunFolder) -> Track<TelemetrySample> {
+    let lines = read::open(&folder.telemetry_file()).into_iter().flat_map(|file| read::lines(file, LONGEST_LINE));
+    timed(lines.filter_map(|line| TelemetrySample::parse_line(&line.ok()?)), |sample| sample.time_s)
 }
 
-impl<T> Iterator for Track<T> {
-    type Item = (f64, T);
-
-    /// Lines that cannot be read are skipped, as everywhere.
-    fn next(&mut self) -> Option<(f64, T)> {
-        loop {
-            let Line { bytes, end, is_too_long } = self.lines.line(self.at, true)?;
-            self.at = end;
-            let parsed = std::str::from_utf8(bytes).ok().filter(|_| !is_too_long).and_then(self.parse);
-            if let Some((time_s, item)) = parsed {
-                self.latest_s = self.latest_s.max(time_s);
-                return Some((self.latest_s, item));
-            }
-        }
-    }
+fn timed<T: 'static>(all: impl Iterator<Item = T> + Send + 'static, time_s: fn(&T) -> f64) -> Track<T> {
+    let mut latest_s = f64::MIN;
+    let timed = all.map(move |one| {
+        latest_s = latest_s.max(time_s(&one));
+        (latest_s, one)
+    });
+    (Box::new(timed) as Box<dyn Iterator<Item = (f64, T)> + Send>).peekable()
 }

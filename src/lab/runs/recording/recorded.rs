@@ -5,25 +5,18 @@
 use std::path::Path;
 
 use super::error::RecordingError;
+use crate::domain::device::DeviceKind;
 use crate::domain::run::RunStatus;
 use crate::host::read;
 use crate::process::Scratch;
 use crate::runs::{RunFolder, RunRecord};
 
-/// Where the recordings inside the program were made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Machine {
-    /// Two cores of a CPU.
-    Cpu,
-    /// One NVIDIA H200.
-    Gpu,
-}
-
-/// Those recordings, in the order in which they stand in the table of runs: real runs of the real trainer.
-pub(super) const SHIPPED: [(Machine, &str, &[u8]); 3] = [
-    (Machine::Cpu, "np-1-no-steps.hvdrun", include_bytes!("../../../../assets/recordings/np-1-no-steps.hvdrun")),
-    (Machine::Cpu, "np-2-all-steps.hvdrun", include_bytes!("../../../../assets/recordings/np-2-all-steps.hvdrun")),
-    (Machine::Gpu, "one-gpu.hvdrun", include_bytes!("../../../../assets/recordings/one-gpu.hvdrun")),
+/// The recordings inside the program, on two cores of a CPU and on one NVIDIA H200, in the order in which they stand in the table of
+/// runs: real runs of the real trainer.
+pub(super) const SHIPPED: [(DeviceKind, &str, &[u8]); 3] = [
+    (DeviceKind::Cpu, "np-1-no-steps.hvdrun", include_bytes!("../../../../assets/recordings/np-1-no-steps.hvdrun")),
+    (DeviceKind::Cpu, "np-2-all-steps.hvdrun", include_bytes!("../../../../assets/recordings/np-2-all-steps.hvdrun")),
+    (DeviceKind::Gpu, "one-gpu.hvdrun", include_bytes!("../../../../assets/recordings/one-gpu.hvdrun")),
 ];
 
 /// A run that is over, to be played again.
@@ -58,12 +51,12 @@ impl Recording {
         Recording::unpack(file, path)
     }
 
-    /// The recordings of such a machine that come with the lab: one rank, then two, of the same training; or one rank on a GPU.
+    /// The recordings on such devices that come with the lab: one rank, then two, of the same training; or one rank on a GPU.
     ///
     /// # Errors
     /// No temporary folder.
-    pub fn shipped(machine: Machine) -> Result<Vec<Recording>, RecordingError> {
-        let on_it = SHIPPED.iter().filter(|(on, ..)| *on == machine);
+    pub fn shipped(kind: DeviceKind) -> Result<Vec<Recording>, RecordingError> {
+        let on_it = SHIPPED.iter().filter(|(on, ..)| *on == kind);
         on_it.map(|(_, name, bytes)| Recording::unpack(*bytes, Path::new(name))).collect()
     }
 }

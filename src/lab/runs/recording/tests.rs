@@ -9,6 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::*;
+use crate::domain::device::DeviceKind;
 use crate::domain::event::{Event, EventLine};
 use crate::domain::job::TrainingJob;
 use crate::domain::run::RunState;
@@ -293,15 +294,15 @@ fn a_run_that_left_nothing_is_not_played() {
     let (_home, folder) = run_folder();
     fs::remove_file(folder.events_file()).unwrap();
     folder.write_status(&RunStatus::new(RunState::Failed, "failed", START)).unwrap();
-    let error = Player::open(Recording::of_folder(folder).unwrap(), 1.0).unwrap_err().to_string();
+    let error = Player::open(Recording::of_folder(folder).unwrap(), 1.0).err().unwrap().to_string();
     assert!(error.contains("no events to play"), "{error}");
 }
 
 #[test]
 fn the_shipped_recordings_are_small_real_and_name_nobody() {
-    let [on_cpu, on_gpu] = [Machine::Cpu, Machine::Gpu].map(|machine| Recording::shipped(machine).unwrap());
+    let [on_cpu, on_gpu] = [DeviceKind::Cpu, DeviceKind::Gpu].map(|kind| Recording::shipped(kind).unwrap());
     assert_eq!(on_cpu.iter().chain(&on_gpu).map(|recording| recording.record.np()).collect::<Vec<_>>(), [1, 2, 1]);
-    for ((machine, name, bytes), recording) in recorded::SHIPPED.iter().zip(on_cpu.into_iter().chain(on_gpu)) {
+    for ((kind, name, bytes), recording) in recorded::SHIPPED.iter().zip(on_cpu.into_iter().chain(on_gpu)) {
         assert!(bytes.len() < 200_000, "{name} has {} bytes", bytes.len());
         assert_eq!(recording.status.state, RunState::Finished);
         assert_eq!(recording.record.data_label, "Fashion-MNIST");
@@ -309,7 +310,7 @@ fn the_shipped_recordings_are_small_real_and_name_nobody() {
         assert_eq!(recording.record.host, "node");
         assert!(argv.iter().all(|word| !word.contains('/')), "{argv:?}");
         let mut player = Player::open(recording, 1.0).unwrap();
-        assert_eq!(player.hardware, if *machine == Machine::Gpu { "1 x NVIDIA H200" } else { "2 CPU cores" });
+        assert_eq!(player.hardware, if *kind == DeviceKind::Gpu { "1 x NVIDIA H200" } else { "2 CPU cores" });
         player.order(PlayerOrder::ToEnd);
         let played = player.step(0.0);
         assert!(played.updates.iter().any(|update| matches!(update, RunUpdate::Telemetry(_))));

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::course::{Evidence, Judged, Reading, check_all};
 use crate::host::signals::HeldSignals;
-use crate::runs::recording::{Machine, Player, PlayerOrder, Recording, RecordingError, Unpacked};
+use crate::runs::recording::{Player, PlayerOrder, Recording, Unpacked};
 use crate::runs::{RunFolder, RunId, RunRecord, measured};
 use crate::tui::actions::Effect;
 use crate::tui::io::followed::{Followed, LogOrder};
@@ -38,14 +38,6 @@ impl Replay {
     pub fn open<E>(open: impl FnOnce() -> Result<Vec<Recording>, E>, speed: f64) -> Result<Replay, E> {
         let held = HeldSignals::hold();
         Ok(Replay { recordings: open()?, speed, held })
-    }
-
-    /// The recordings that come with the lab.
-    ///
-    /// # Errors
-    /// No temporary folder.
-    pub fn shipped(machine: Machine, speed: f64) -> Result<Replay, RecordingError> {
-        Replay::open(|| Recording::shipped(machine), speed)
     }
 }
 

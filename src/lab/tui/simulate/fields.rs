@@ -5,7 +5,7 @@
 use crate::domain::model::ModelSpec;
 use crate::domain::run::RunState;
 use crate::runs::RunId;
-use crate::simulate::{Engine, Method, Numbers, Scaling, Simulation, Terms, numbers};
+use crate::simulate::{Engine, Method, Numbers, Scaling, Simulation, numbers};
 use crate::tui::actions::Move;
 use crate::tui::shared::Shared;
 
@@ -110,7 +110,7 @@ impl Machine {
             layers: numbers.layers(&model)?,
             batch,
             images_per_s,
-            terms: Terms::new(&numbers.constants),
+            constants: numbers.constants.clone(),
         };
         Ok(Scaling::new(&simulation, &self.sizes(), EPOCH_IMAGES, None))
     }
