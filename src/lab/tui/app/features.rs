@@ -45,7 +45,7 @@ pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('c')], C::Continue, ("c", "continue"), "train the chosen run for more epochs", runs::confirm::continue_run)
         .ranked(5),
     row(&[Char('b')], C::Baseline, ("b", "baseline"), "compare all runs with the chosen one", |state| {
-        runs::chosen::baseline(&mut state.shared)
+        runs::state::baseline(&mut state.shared)
     })
     .ranked(5),
     row(&[Char('v')], C::Compare, ("v", ""), COMPARE, runs::compare::open),

@@ -107,7 +107,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             shared.starting.run = false;
             tour::follow(&mut state.help, OFFER, true);
             actions.extend([Action::Watch(run), Effect::ListRuns.into()]);
-            actions.extend(collectives::update::started(&mut state.collectives, &mut state.windows, run));
+            actions.extend(collectives::update::started(&mut state.collectives, &state.windows, run));
         }
         Message::Continued(run) => {
             shared.starting.run = false;

@@ -2,7 +2,7 @@
 //!
 //! Curves of runs that are not on the screen are asked for as effects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::{Graph, Tab};
 use super::range::{Range, Reach};
@@ -16,7 +16,7 @@ pub struct Chart {
     pub tab: Tab,
     pub range: Range,
     /// Which graphs have a logarithmic scale.
-    log: [bool; Graph::ALL.len()],
+    pub log: [bool; Graph::ALL.len()],
     /// Timeline: the epoch that is shown; `None` for the newest.
     pub epoch: Option<usize>,
     /// Timeline: processes above the first one shown.
@@ -43,11 +43,8 @@ pub fn shown(shared: &Shared) -> Vec<RunId> {
 
 /// Runs that would stand beside the one on the screen if they did the same: epochs of a training and iterations of a benchmark
 /// have no axis in common.
-pub fn other_kinds(shared: &Shared) -> Vec<RunId> {
-    let mut other_kinds: Vec<RunId> = wanted(shared).filter(|run| is_another_kind(shared, *run)).collect();
-    other_kinds.sort_unstable();
-    other_kinds.dedup();
-    other_kinds
+pub fn other_kinds(shared: &Shared) -> BTreeSet<RunId> {
+    wanted(shared).filter(|run| is_another_kind(shared, *run)).collect()
 }
 
 /// Both runs of the answer on top, or else the baseline, and the pinned runs, as far as they are there.
@@ -74,10 +71,6 @@ fn is_compared(shared: &Shared) -> bool {
 impl Chart {
     pub fn is_log(&self, graph: Graph) -> bool {
         self.log[graph as usize]
-    }
-
-    pub fn toggle_log(&mut self, graph: Graph) {
-        self.log[graph as usize] ^= true;
     }
 
     pub fn receive(&mut self, run: RunId, curves: Curves) {
@@ -107,10 +100,9 @@ impl Chart {
         };
         self.range.suggest(along, shared.watched.as_ref().map(|watched| &watched.curves.loss));
         let watched = shared.watched.as_ref().map(|watched| watched.id);
-        let unfollowed: Vec<RunId> = shown.into_iter().filter(|run| Some(*run) != watched).collect();
         let progress = |run: &RunSummary| (run.status.state, run.last_epoch);
-        let now: BTreeMap<RunId, Option<Progress>> =
-            unfollowed.into_iter().map(|run| (run, shared.summary(run).map(progress))).collect();
+        let unfollowed = shown.into_iter().filter(|run| Some(*run) != watched);
+        let now: BTreeMap<RunId, Option<Progress>> = unfollowed.map(|run| (run, shared.summary(run).map(progress))).collect();
         self.read.retain(|run, _| now.contains_key(run));
         let mut effects = Vec::new();
         for (run, progress) in now {

@@ -16,7 +16,7 @@ pub fn update(chart: &mut Chart, shared: &mut Shared, command: Command) -> Vec<A
         (Command::Move(Move::Left), tab) => chart.tab = cycle(&Tab::ALL, tab, Tab::ALL.len() - 1),
         (Command::Move(Move::Right), tab) => chart.tab = cycle(&Tab::ALL, tab, 1),
         (command, Tab::Timeline) => timeline(chart, shared, command),
-        (Command::LogScale, Tab::Graph(graph)) => chart.toggle_log(graph),
+        (Command::LogScale, Tab::Graph(graph)) => chart.log[graph as usize] ^= true,
         (Command::Along, _) => range.turn(shared.watched.as_ref().map(|watched| &watched.curves.loss)),
         (Command::ZoomIn | Command::Move(Move::Up), _) => range.zoom_in(),
         (Command::ZoomOut | Command::Move(Move::Down), _) => range.zoom_out(),

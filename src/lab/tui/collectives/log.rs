@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::who::{MOST_RANKS, Who};
-use crate::domain::collective::{MessageReport, Operation, Schedule};
+use crate::domain::collective::{Message, MessageReport, Operation, Schedule};
 use crate::domain::measured::MessageLog;
 
 /// More places than this have no picture: a stranger's log may cut its numbers anywhere.
@@ -47,20 +47,17 @@ impl Log {
 
     /// No run has executed it: every round takes as long as the others.
     pub fn of_schedule(method: &str, schedule: &Schedule) -> Log {
-        let message = |round: usize, message: &crate::domain::collective::Message| MessageReport {
+        let message = |(round, sent): (usize, &Message)| MessageReport {
             round,
-            from: message.from,
-            to: message.to,
-            start: message.range.start,
-            end: message.range.end,
-            operation: message.operation,
+            from: sent.from,
+            to: sent.to,
+            start: sent.range.start,
+            end: sent.range.end,
+            operation: sent.operation,
             began_s: round as f64,
             ended_s: (round + 1) as f64,
         };
-        let rounds = schedule.rounds.iter().enumerate();
-        let all = rounds.flat_map(|(round, messages)| {
-            messages.iter().filter(|sent| !sent.range.is_empty()).map(move |sent| message(round, sent))
-        });
+        let all = schedule.messages().filter(|(_, sent)| !sent.range.is_empty()).map(message);
         Log::new(method.to_owned(), schedule.ranks, schedule.elements, all.collect(), false)
     }
 

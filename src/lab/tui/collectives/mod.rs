@@ -6,7 +6,6 @@ pub mod form;
 pub mod keys;
 pub mod log;
 pub mod player;
-pub mod stage;
 pub mod state;
 #[cfg(test)]
 pub mod tests;

@@ -41,12 +41,12 @@ impl Player {
 
     /// Plays, from the start where it has come to the end; or pauses.
     pub fn turn(&mut self, log: &Log) {
-        self.is_playing = !self.is_playing && !log.messages.is_empty();
-        self.told_s = None;
-        if self.is_playing && self.is_at_end(log) {
+        let plays = !self.is_playing && !log.messages.is_empty();
+        self.pause();
+        if plays && self.is_at_end(log) {
             self.go_to(log, 0);
-            self.is_playing = true;
         }
+        self.is_playing = plays;
     }
 
     pub fn is_at_end(&self, log: &Log) -> bool {
@@ -74,11 +74,6 @@ impl Player {
         self.pause();
         self.arrived = arrived.min(log.messages.len());
         self.moment_s = log.moment_s(self.arrived);
-    }
-
-    /// The next message arrives, or the last one is taken back.
-    pub fn step(&mut self, log: &Log, forwards: bool) {
-        self.go_to(log, if forwards { self.arrived + 1 } else { self.arrived.saturating_sub(1) });
     }
 
     /// Until all messages of a round have arrived, or back to before any of one has.

@@ -5,7 +5,7 @@
 use super::log::Log;
 use super::player::Player;
 use crate::columns::capital;
-use crate::domain::collective::{Algorithm, Shape};
+use crate::domain::collective::{Algorithm, CollectivesSpec, Shape};
 use crate::domain::job::RunSpec;
 use crate::domain::measured::{Comparison, Measured};
 use crate::runs::RunId;
@@ -26,8 +26,8 @@ pub struct Collectives {
     /// Whose measurements these are; `None` where no run has made any.
     pub run: Option<RunId>,
     pub ranks: usize,
-    /// Servers and hosts, as the run has them.
-    pub shape: Option<Shape>,
+    /// What the run was asked to measure, on which links, servers and hosts.
+    pub spec: Option<CollectivesSpec>,
     pub measured: Measured,
     /// What it has measured is being read.
     pub is_reading: bool,
@@ -51,8 +51,6 @@ pub struct Collectives {
     pub show: Show,
     /// What the form was asked for last.
     pub asked: Option<RunSpec>,
-    /// What the links between its ranks are, where they were made for it.
-    pub link: Option<String>,
 }
 
 /// With fewer ranks the schedules of all methods look alike.
@@ -77,40 +75,35 @@ impl Collectives {
 
     /// The messages of the chosen method, from the start if they are others than before.
     pub fn take_log(&mut self) {
-        let log = self.chosen_log();
-        self.log_problem = self.problem_of_log();
+        let (log, problem) = self.chosen_log();
+        self.log_problem = problem;
         if log != self.log {
             self.player = Player::default();
             self.log = log;
         }
     }
 
-    fn problem_of_log(&self) -> Option<String> {
-        let method = self.method();
-        let executed = self.measured.logs.iter().find(|log| log.method == method);
-        let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == method);
-        match (executed, &self.measured.damaged) {
-            (Some(log), damaged) => {
-                let compared = log.compared(self.ranks, self.shape?);
-                let is_whole = !matches!(compared, Comparison::Incomplete { .. } | Comparison::Differs { .. });
-                let why = damaged.as_ref().map(|damaged| format!(" ({damaged})")).unwrap_or_default();
-                (!is_whole).then(|| format!("{}{why}.", capital(&compared.to_string())))
-            }
-            _ if algorithm.is_none() || !self.is_log_due || self.is_reading || self.measured.rows.is_empty() => None,
-            (None, Some(damaged)) => Some(format!("The log is damaged: {damaged}. This is the schedule, not what was sent.")),
-            (None, None) => Some("The log has no message of it. This is the schedule, not what was sent.".to_owned()),
+    /// What the run has logged of the chosen method, else its schedule, and what is wrong with the log.
+    fn chosen_log(&self) -> (Option<Log>, Option<String>) {
+        let (method, damaged) = (self.method(), &self.measured.damaged);
+        let shape = self.spec.as_ref().map(|spec| spec.shape);
+        if let Some(log) = self.measured.logs.iter().find(|log| log.method == method) {
+            let compared = shape.map(|shape| log.compared(self.ranks, shape));
+            let wrong = compared.filter(|what| matches!(what, Comparison::Incomplete { .. } | Comparison::Differs { .. }));
+            let why = damaged.as_ref().map(|damaged| format!(" ({damaged})")).unwrap_or_default();
+            return (Some(Log::of(log, self.ranks)), wrong.map(|wrong| format!("{}{why}.", capital(&wrong.to_string()))));
         }
-    }
-
-    fn chosen_log(&self) -> Option<Log> {
-        let method = self.method();
-        let executed = self.measured.logs.iter().find(|log| log.method == method);
-        let schedule = || {
-            let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == method)?;
-            let (ranks, shape) = (self.ranks.max(1), self.shape.unwrap_or(Shape::usual(self.ranks)));
-            (ranks <= MOST_RANKS).then(|| Log::of_schedule(method, &algorithm.schedule(ranks, ELEMENTS, shape)))
+        let Some(algorithm) = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == method) else {
+            return (None, None);
         };
-        executed.map(|log| Log::of(log, self.ranks)).or_else(schedule)
+        let (ranks, shape) = (self.ranks.max(1), shape.unwrap_or(Shape::usual(self.ranks)));
+        let log = (ranks <= MOST_RANKS).then(|| Log::of_schedule(method, &algorithm.schedule(ranks, ELEMENTS, shape)));
+        let why = match damaged {
+            _ if !self.is_log_due || self.is_reading || self.measured.rows.is_empty() => return (log, None),
+            Some(damaged) => format!("The log is damaged: {damaged}."),
+            None => "The log has no message of it.".to_owned(),
+        };
+        (log, Some(format!("{why} This is the schedule, not what was sent.")))
     }
 
     /// The size that the table is about.

@@ -4,7 +4,6 @@
 mod dense_tests;
 pub mod details;
 pub mod draw;
-pub mod filter;
 pub mod keys;
 pub mod lane;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::lane::{DeviceRow, Identity, Seat, count, lanes};
 use crate::domain::device::{DeviceKind, DeviceSample, TelemetrySample};
 use crate::domain::event::TopologyReport;
-use crate::telemetry::History;
+use crate::telemetry::{History, Point};
 
 /// From this number of devices on, a cell for each shows more than lines that scroll away.
 pub const PACKED_FROM: usize = 33;
@@ -23,12 +23,12 @@ pub const ORDERS: [(&str, Figure); 5] = [
     ("temperature", |device| device.temperature_celsius.value().copied()),
 ];
 
-/// What the graphs show beside the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
-    Memory,
-    Power,
-}
+type Percent = fn(&Point, Option<f64>) -> Option<f64>;
+
+/// What graphs can show beside the load: a name among [`DeviceSample::facts`], and the percent of it at a point, where the device
+/// has this limit of watts.
+pub const BESIDE: [(&str, Percent); 2] =
+    [("memory", |point, _| point.memory_percent), ("power", |point, limit| Some(point.power_watts? / limit? * 100.0))];
 
 #[derive(Clone, Debug, Default)]
 pub struct Devices {
@@ -41,7 +41,8 @@ pub struct Devices {
     /// Which of [`ORDERS`].
     pub order: usize,
     pub filter: String,
-    pub beside: Option<Beside>,
+    /// Which of [`BESIDE`] the graphs show.
+    pub beside: Option<usize>,
     /// The field under the cursor, counted in [`DeviceSample::facts`].
     pub field: usize,
     chosen: Option<Identity>,

@@ -205,7 +205,7 @@ fn sorting_and_filtering_are_keys_of_the_pane_and_say_what_they_do() {
     assert_eq!(state.devices.cursor(), 1, "the cursor is on GPU 0 still");
     // Keys are text while the filter is typed.
     assert!(type_text(&mut state, "/rank 2").is_empty());
-    assert!(state.windows.get::<TypedLine<crate::tui::devices::filter::DeviceFilter>>().is_some());
+    assert!(state.windows.get::<TypedLine<crate::tui::devices::update::DeviceFilter>>().is_some());
     assert_eq!(state.devices.rows().iter().map(|row| row.device.index).collect::<Vec<_>>(), [2]);
     assert!(text(&state, 80, 24).contains("/rank 2 7 hidden"));
     press(&mut state, KeyCode::Enter);

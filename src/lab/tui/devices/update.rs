@@ -1,11 +1,11 @@
 //! What the keys of the devices do: which device and field, in what order, and which of them.
 
 use super::details::Details;
-use super::filter::DeviceFilter;
-use super::state::Beside;
+use super::state::BESIDE;
 use crate::tui::actions::{Action, Command, Move};
 use crate::tui::state::State;
-use crate::tui::state::typed_line::TypedLine;
+use crate::tui::state::typed_line::{Purpose, TypedLine, ends};
+use crate::tui::widgets::Prompt;
 
 pub fn update(state: &mut State, command: Command) -> Vec<Action> {
     let State { devices, shared, windows, .. } = state;
@@ -21,13 +21,12 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         Command::Sort => devices.reorder(),
         Command::Beside => {
             let load = devices.chosen().map_or("GPU-Util", |row| row.device.load_name());
-            let (next, said) = match devices.beside {
-                None => (Some(Beside::Memory), format!("graphs show memory, beside {load} where both have room")),
-                Some(Beside::Memory) => (Some(Beside::Power), format!("graphs show power, beside {load} where both have room")),
-                Some(Beside::Power) => (None, format!("graphs show {load}")),
-            };
-            devices.beside = next;
-            shared.inform(said);
+            let next = devices.beside.map_or(0, |beside| beside + 1);
+            devices.beside = (next < BESIDE.len()).then_some(next);
+            shared.inform(match devices.beside {
+                Some(beside) => format!("graphs show {}, beside {load} where both have room", BESIDE[beside].0),
+                None => format!("graphs show {load}"),
+            });
         }
         Command::Filter => windows.show(TypedLine::new(DeviceFilter, devices.filter.clone())),
         Command::Accept => match devices.chosen() {
@@ -37,4 +36,27 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         _ => {}
     }
     Vec::new()
+}
+
+/// The filter of the devices, which works while it is typed.
+#[derive(Clone, Debug)]
+pub struct DeviceFilter;
+
+impl Purpose for DeviceFilter {
+    const LONGEST: usize = 40;
+
+    fn prompt(&self, _: &State, _: &str) -> Prompt {
+        let (label, hint) = ("Filter devices".into(), "GPU 3, rank 2, a pid, a name".into());
+        Prompt { label, keys: ends("keep", "show all"), hint, ..Prompt::default() }
+    }
+
+    fn typed(&mut self, state: &mut State, text: &str) -> Result<Vec<Action>, String> {
+        text.clone_into(&mut state.devices.filter);
+        Ok(Vec::new())
+    }
+
+    fn cancel(&mut self, state: &mut State) -> Vec<Action> {
+        state.devices.filter.clear();
+        Vec::new()
+    }
 }

@@ -1,6 +1,5 @@
 //! The learner's own trainer: its state, its diffs, its reset.
 
-pub mod diff;
 pub mod draw;
 pub mod state;
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use crossterm::event::KeyCode as K;
 
-use super::diff;
-use super::draw::{lines, list, reset_question, title};
+use super::draw::{diff, diff_title, lines, list, reset_question, title};
 use super::state::{Exercise, tracks_in_order};
 use super::update::{begin, compare};
 use crate::domain::step::Step;
@@ -139,8 +138,8 @@ impl Window for Diff {
         let (exercise, shared) = (&state.exercise, &state.shared);
         // Programs need all the room there is.
         let width = usize::from(columns.saturating_sub(FRAME));
-        let lines = diff::lines(exercise, shared.theme, (self.of, self.number, self.mine), width);
-        Some(View::Page(Page { title: diff::title(self.of, self.number, self.mine), columns, lines }))
+        let lines = diff(exercise, shared.theme, (self.of, self.number, self.mine), width);
+        Some(View::Page(Page { title: diff_title(self.of, self.number, self.mine), columns, lines }))
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {

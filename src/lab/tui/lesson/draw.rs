@@ -22,7 +22,7 @@ pub fn lines(state: &State, lesson: &Lesson, hints: usize, typed: &str, width: u
     let body = if own.is_unfolded { body.into() } else { fold(body, shared.course.writes_rust, "Press f to see them.") };
     // The text stands apart from what is above it.
     page.lines.push(Line::raw(""));
-    page.lines.extend(own.page.rows(&body, width).iter().map(|row| styled(theme, row)));
+    page.lines.extend(own.rows(&body, width).iter().map(|row| styled(theme, row)));
     if lesson.keeps_back(is_answered) {
         page.title("The rest of this lesson");
         page.text("The rest gives away the answers. Answer the questions above, and it shows here.", theme.dim());

@@ -7,24 +7,19 @@ use crate::course::{Row, lay_out};
 
 #[derive(Clone, Debug, Default)]
 pub struct Lesson {
-    /// The text that is read, laid out.
-    pub page: LessonPage,
+    /// The last page. What it gives depends on what it is asked alone, so that drawing stays a function of the state.
+    page: Arc<Mutex<Option<Page>>>,
     /// The same lines in other libraries and languages are shown too. It stays so from lesson to lesson.
     pub is_unfolded: bool,
-}
-
-/// Remembers the last page. What it gives depends on what it is asked alone, so that drawing stays a function of the state.
-#[derive(Clone, Debug, Default)]
-pub struct LessonPage {
-    last: Arc<Mutex<Option<Page>>>,
 }
 
 /// Its Markdown, its width and its rows.
 type Page = (String, usize, Arc<[Row]>);
 
-impl LessonPage {
+impl Lesson {
+    /// The text that is read, laid out.
     pub fn rows(&self, markdown: &str, width: usize) -> Arc<[Row]> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.page.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((.., rows)) = last.as_ref().filter(|(text, columns, _)| *columns == width && text == markdown) {
             return rows.clone();
         }
@@ -40,7 +35,7 @@ mod tests {
 
     #[test]
     fn a_page_is_laid_out_once_for_a_text_and_a_width() {
-        let page = LessonPage::default();
+        let page = Lesson::default();
         let first = page.rows("some *words* to read", 40);
         assert!(Arc::ptr_eq(&first, &page.rows("some *words* to read", 40)));
         assert!(Arc::ptr_eq(&first, &page.clone().rows("some *words* to read", 40)));

@@ -4,8 +4,7 @@
 
 use std::path::Path;
 
-use super::chosen::chosen;
-use super::state::Runs;
+use super::state::{Runs, chosen};
 use crate::runs::export::{self, Format};
 use crate::runs::{Filter, RunId};
 use crate::tui::actions::{Action, Change, Command, Effect};

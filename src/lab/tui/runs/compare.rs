@@ -3,8 +3,7 @@
 //! Never compares what cannot be compared: the reason stands there instead.
 
 use super::ask::export;
-use super::chosen::{baseline_of, chosen};
-use super::state::{Runs, cost_name};
+use super::state::{Runs, baseline_of, chosen, cost_name};
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, row};
 use crate::tui::shared::Shared;
@@ -214,25 +213,19 @@ fn publication(page: &mut Sheet, source: &Source) {
     let theme = page.theme;
     page.title(&format!("published: {}", source.name));
     page.text(&format!("{}. {}.", source.title, source.setting), theme.dim());
-    let cell = |text: Option<String>, width: usize| format!("{:>width$} ", text.unwrap_or_else(|| "–".into()));
-    page.lines.push(Line::styled(
-        format!(
-            "{:<24} {:>5} {:>14} {:>8} {:>10} {:>11} {:>11}",
-            "", "np", "images/s", "speed-up", "efficiency", "total", "accuracy"
-        ),
-        theme.dim(),
-    ));
-    for row in &source.rows {
-        let figures = [
-            cell(Some(row.np.to_string()), 5),
-            cell(row.rate(), 14),
-            cell(row.speedup.map(|ratio| format!("{ratio:.2}x")), 8),
-            cell(row.scaling_efficiency().map(units::percent), 10),
-            cell(row.duration(), 11),
-            cell(row.test_accuracy(), 11),
-        ];
-        page.lines.push(Line::from(format!("{} {}", columns::left(&row.label, 24), figures.concat()).trim_end().to_owned()));
-    }
+    let line = |label: &str, figures: [Option<String>; 6]| {
+        let cells = figures.into_iter().zip([5, 14, 8, 10, 11, 11]);
+        let cells: String = cells.map(|(text, width)| format!(" {:>width$}", text.unwrap_or_else(|| "–".into()))).collect();
+        format!("{}{cells}", columns::left(label, 24))
+    };
+    let head = ["np", "images/s", "speed-up", "efficiency", "total", "accuracy"].map(|title| Some(title.to_owned()));
+    page.lines.push(Line::styled(line("", head), theme.dim()));
+    page.lines.extend(source.rows.iter().map(|row| {
+        let speedup = row.speedup.map(|ratio| format!("{ratio:.2}x"));
+        let efficiency = row.scaling_efficiency().map(units::percent);
+        let figures = [Some(row.np.to_string()), row.rate(), speedup, efficiency, row.duration(), row.test_accuracy()];
+        Line::from(line(&row.label, figures))
+    }));
 }
 
 /// A figure of the baseline and of the run, and what that means.

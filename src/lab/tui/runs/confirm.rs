@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode as K;
 
-use super::chosen::chosen;
+use super::state::chosen;
 use crate::columns::cut;
 use crate::domain::units;
 use crate::runs::{RunId, RunSummary, epochs_to_go_on_to};
@@ -10,6 +10,7 @@ use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Change, Command, Effect, Move, row};
 use crate::tui::shared::Shared;
 use crate::tui::state::{About, Outcome, State, View, Window};
+use crate::tui::widgets::notice::Notice;
 
 /// A question about a run that is answered with one key.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,16 +35,16 @@ pub static DELETE: &[Binding] = &[
     row(&[Char('y'), Code(K::Enter)], Command::Accept, "y", "delete it", ""),
     row(&[Code(K::Esc), Char('n'), Char('q'), Ctrl('c')], Command::Back, "Esc", "keep it", "").ranked(0),
 ];
-pub static QUIT: &[Binding] = &[
-    row(&[Char('l'), Code(K::Enter), Ctrl('c')], Command::Leave, "l", "leave it running", ""),
-    row(&[Char('s'), Char('x')], Command::StopAndLeave, "s", "stop it", ""),
-    row(&[Code(K::Esc), Char('n'), Char('q')], Command::Back, "Esc", "stay", "").ranked(0),
-];
-pub static QUIT_SEVERAL: &[Binding] = &[
-    row(&[Char('l'), Code(K::Enter), Ctrl('c')], Command::Leave, "l", "leave them running", ""),
-    row(&[Char('s'), Char('x')], Command::StopAndLeave, "s", "stop them", ""),
-    row(&[Code(K::Esc), Char('n'), Char('q')], Command::Back, "Esc", "stay", "").ranked(0),
-];
+pub static QUIT: &[Binding] = &quit_keys("leave it running", "stop it");
+pub static QUIT_SEVERAL: &[Binding] = &quit_keys("leave them running", "stop them");
+
+const fn quit_keys(leave: &'static str, stop: &'static str) -> [Binding; 3] {
+    [
+        row(&[Char('l'), Code(K::Enter), Ctrl('c')], Command::Leave, "l", leave, ""),
+        row(&[Char('s'), Char('x')], Command::StopAndLeave, "s", stop, ""),
+        row(&[Code(K::Esc), Char('n'), Char('q')], Command::Back, "Esc", "stay", "").ranked(0),
+    ]
+}
 
 impl Window for Confirm {
     fn about(&self, state: &State) -> About {
@@ -169,44 +170,38 @@ pub fn continue_run(state: &mut State) -> Vec<Action> {
     };
     match how_to_continue(shared, run) {
         Ok(window) => windows.show(window),
-        Err(Refused::NotYet(why)) => shared.inform(why),
-        Err(Refused::Never(why)) => shared.error(why),
+        Err(Notice { text, is_error: false }) => shared.inform(text),
+        Err(Notice { text, is_error: true }) => shared.error(text),
     }
     Vec::new()
 }
 
-/// Why a run cannot go on.
-enum Refused {
-    NotYet(String),
-    Never(String),
-}
-
-fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Continue, Refused> {
+/// The question, or why the run cannot go on: an error where waiting does not help.
+fn how_to_continue(shared: &Shared, run: &RunSummary) -> Result<Continue, Notice> {
     let id = run.id;
-    let never = |why: String| Err(Refused::Never(why));
+    let never = |text: String| Err(Notice { text, is_error: true });
+    let not_yet = |text: String| Err(Notice { text, is_error: false });
     let Some(record) = &run.record else {
         return never(format!("the record of run {id} cannot be read, so it cannot go on"));
     };
     let spec = &record.request.spec;
     if spec.collectives().is_some() {
-        let why = format!("run {id} measured allreduces, so there is nothing to continue: to measure again press C, then Enter");
-        return Err(Refused::NotYet(why));
+        let what = "measured allreduces, so there is nothing to continue: to measure again press C, then Enter";
+        return not_yet(format!("run {id} {what}"));
     }
     if spec.nvcnn().is_some() {
-        let why = format!(
-            "run {id} goes on from here by itself: start it again with the same --log_dir, and it takes the newest checkpoint"
-        );
-        return Err(Refused::NotYet(why));
+        let what = "goes on from here by itself: start it again with the same --log_dir, and it takes the newest checkpoint";
+        return not_yet(format!("run {id} {what}"));
     }
     let Some(training) = record.training() else {
         let why = spec.problem().unwrap_or_else(|| format!("it trains nothing ({})", spec.workload.title()));
         return never(format!("run {id} cannot go on: {why}"));
     };
     if let Some(why) = shared.out_of_reach(id) {
-        return Err(Refused::NotYet(why));
+        return not_yet(why);
     }
     if !shared.run_state(run).is_over() {
-        return Err(Refused::NotYet(format!("run {id} is still running: it can be continued when it has ended")));
+        return not_yet(format!("run {id} is still running: it can be continued when it has ended"));
     }
     if !training.checkpointing {
         return never(format!("run {id} wrote no checkpoints, so it cannot go on: switch checkpoints on for the next run"));

@@ -2,13 +2,11 @@
 //!
 //! Never shortens the command line: what is shown can be run.
 
-use super::by_host;
-use super::chosen::baseline;
 use super::confirm::continue_run;
-use super::state::cost_name;
+use super::state::{baseline, cost_name};
 use crate::tui::actions::On::{Char, Code, Ctrl};
 use crate::tui::actions::{Action, Binding, Command, Effect, TerminalOrder, row};
-use crate::tui::shared::{Shared, has_steps};
+use crate::tui::shared::{Shared, Watched, has_steps};
 use crate::tui::state::{About, Outcome, Page, State, View, Window};
 use crate::tui::widgets::{Sheet, sign};
 use crossterm::event::KeyCode as K;
@@ -17,7 +15,7 @@ use ratatui::text::Line;
 use crate::domain::benchmark::BenchmarkSpec;
 use crate::domain::device::DeviceKind;
 use crate::domain::history::Commits;
-use crate::domain::job::{RESET_LIMIT, Resources};
+use crate::domain::job::{RESET_LIMIT, Resources, Workload};
 use crate::domain::nvcnn::{BadRecords, NvcnnSpec};
 use crate::domain::training::TrainingSpec;
 use crate::domain::units;
@@ -110,13 +108,13 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
     let heading = format!("{} {}  {}", sign(status.state), status.state.name(), status.message);
     page.text(&heading, theme.state(status.state));
     if let Some(process) = status.failed_process {
-        let place = watched.map(|watched| by_host::place(watched, process)).unwrap_or_default();
+        let place = watched.map(|watched| place(watched, process)).unwrap_or_default();
         page.fact("failed first", &format!("rank {process}{place}"));
         if let Some(cause) = watched.and_then(|watched| watched.fatal(process)) {
             page.fact("cause", &cause);
         }
     }
-    watched.iter().for_each(|watched| by_host::also_failed(&mut page, watched));
+    watched.iter().for_each(|watched| also_failed(&mut page, watched));
     if let Some(code) = status.exit_code.filter(|code| *code != 0) {
         page.fact("exit code", &code.to_string());
     }
@@ -146,10 +144,45 @@ fn lines(shared: &Shared, id: RunId, width: usize) -> Vec<Line<'static>> {
         for warning in watched.warnings() {
             page.text(&format!("! {warning}"), theme.warn());
         }
-        by_host::lines(&mut page, watched);
+        by_host(&mut page, watched);
     }
     run.record.iter().for_each(|record| launches(&mut page, record));
     page.lines
+}
+
+/// Failed ranks that are named with their causes: the others mostly report that the first one is gone.
+const NAMED: usize = 8;
+
+/// The ranks that failed after the first one.
+fn also_failed(page: &mut Sheet, watched: &Watched) {
+    let failed = watched.failed();
+    let others = failed.get(1..).unwrap_or_default();
+    for rank in &others[..others.len().min(NAMED)] {
+        let cause = watched.fatal(*rank).map(|cause| format!(": {cause}")).unwrap_or_default();
+        page.fact("also failed", &format!("rank {rank}{}{cause}", place(watched, *rank)));
+    }
+    if others.len() > NAMED {
+        page.fact("also failed", &format!("{} more", others.len() - NAMED));
+    }
+}
+
+/// ` on node39`, where there are several hosts.
+fn place(watched: &Watched, rank: usize) -> String {
+    let host = watched.host(rank).filter(|_| watched.has_several_hosts());
+    host.map(|host| format!(" on {host}")).unwrap_or_default()
+}
+
+/// The ranks of a run that spans hosts, host by host, those in trouble first.
+fn by_host(page: &mut Sheet, watched: &Watched) {
+    let hosts = watched.by_host();
+    if hosts.len() < 2 {
+        return;
+    }
+    page.title("Ranks by host");
+    for host in &hosts {
+        let style = if host.is_in_trouble() { page.theme.warn() } else { page.theme.text() };
+        page.styled_fact(host.host, &host.in_words(), style);
+    }
 }
 
 /// Each launch with its command, and why there is more than one.
@@ -178,31 +211,29 @@ fn settings(page: &mut Sheet, record: &RunRecord) {
             page.fact(what, text);
         }
     }
-    match record.training() {
-        Some(training) => training_settings(page, record, training),
-        None => page.fact("workload", &{
-            let np = if record.knows_np() { record.np().to_string() } else { "?".into() };
-            format!("{}, np {np}", record.request.spec.workload.title())
-        }),
+    let workload = &record.request.spec.workload;
+    if record.training().is_none() {
+        let np = if record.knows_np() { record.np().to_string() } else { "?".into() };
+        page.fact("workload", &format!("{}, np {np}", workload.title()));
     }
-    if let Some(collectives) = record.request.spec.collectives() {
-        page.fact("algorithms", &collectives.methods.join(", "));
-        let (least, most) = (units::bytes(collectives.min_bytes), units::bytes(collectives.max_bytes));
-        page.fact("sizes", &format!("{least} to {most}, {} iterations each", collectives.iterations));
-        collectives.link().iter().for_each(|link| page.fact("network", link));
-    }
-    if let Some(benchmark) = record.request.spec.benchmark() {
-        benchmark_settings(page, record.np(), benchmark);
-    }
-    if let Some(nvcnn) = record.request.spec.nvcnn() {
-        nvcnn_settings(page, record, nvcnn);
-    }
-    if let Some(command) = record.request.spec.command() {
-        page.fact("program", &command.argv.join(" "));
-        page.fact("in", &command.directory);
-        if command.inspect {
-            page.fact("inspector", "watches its ranks: J shows what it found");
+    match workload {
+        Workload::Training(training) => training_settings(page, record, training),
+        Workload::Collectives(collectives) => {
+            page.fact("algorithms", &collectives.methods.join(", "));
+            let (least, most) = (units::bytes(collectives.min_bytes), units::bytes(collectives.max_bytes));
+            page.fact("sizes", &format!("{least} to {most}, {} iterations each", collectives.iterations));
+            collectives.link().iter().for_each(|link| page.fact("network", link));
         }
+        Workload::Benchmark(benchmark) => benchmark_settings(page, record.np(), benchmark),
+        Workload::Nvcnn(nvcnn) => nvcnn_settings(page, record, nvcnn),
+        Workload::Command(command) => {
+            page.fact("program", &command.argv.join(" "));
+            page.fact("in", &command.directory);
+            if command.inspect {
+                page.fact("inspector", "watches its ranks: J shows what it found");
+            }
+        }
+        Workload::Unknown(_) => {}
     }
     elastic(page, &record.request.spec.resources);
     page.fact("host", &record.host);

@@ -1,8 +1,6 @@
 //! The runs: their table, one in detail, and two side by side.
 
 pub mod ask;
-pub mod by_host;
-pub mod chosen;
 pub mod compare;
 pub mod confirm;
 pub mod details;

@@ -1,7 +1,6 @@
 //! What the keys of the table of runs do, and what becomes of a run that was changed or deleted.
 
-use super::chosen::chosen;
-use super::state::{Runs, order_of};
+use super::state::{Runs, chosen, order_of};
 use super::{ask, confirm, details};
 use crate::runs::{RunId, RunSummary, SortKey};
 use crate::tui::actions::{Action, Change, Changed, Command, Effect, Move};

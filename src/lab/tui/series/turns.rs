@@ -64,11 +64,7 @@ fn lines(own: &SeriesView, shared: &Shared, width: usize) -> Vec<Line<'static>> 
     let mut lines = progress(own, shared, series, width);
     if let Some(results) = &own.results {
         // A table of runs says itself which of them wait.
-        if matches!(results, Results::Guided(_)) {
-            lines.clear();
-        } else {
-            lines.truncate(1);
-        }
+        lines.truncate(if matches!(results, Results::Guided(_)) { 0 } else { 1 });
         lines.extend(lay_out(&results.to_markdown(), width).into_iter().map(|row| styled(theme, &row)));
     }
     lines

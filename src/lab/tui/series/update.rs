@@ -41,21 +41,15 @@ pub fn changed(state: &mut State, series: Option<Series>, started: Option<RunId>
     if let Some(run) = started {
         own.is_news = true;
         actions.extend([Action::Watch(run), Effect::ListRuns.into()]);
-        if windows.is_empty() {
-            tell_turn(own, shared);
+        // Turns begin by themselves, and go on when the screen is opened again: so a notice says it to those who look elsewhere.
+        if let Some(series) = own.series.as_ref().filter(|_| windows.is_empty()) {
+            let (name, turn, turns) = (series.name(), series.begun(), series.turns.len());
+            shared.inform(format!("{name}: run {turn} of {turns} starts. G shows them"));
         }
     }
     actions.extend(read_results(own));
     actions.push(Action::AdvanceSeries);
     actions
-}
-
-/// Turns begin by themselves, and go on when the screen is opened again: so a notice says it to those who look elsewhere.
-fn tell_turn(own: &SeriesView, shared: &mut Shared) {
-    if let Some(series) = &own.series {
-        let (name, turn, turns) = (series.name(), series.begun(), series.turns.len());
-        shared.inform(format!("{name}: run {turn} of {turns} starts. G shows them"));
-    }
 }
 
 /// A run is over: if it is one of the series its results are read, and the next begins.

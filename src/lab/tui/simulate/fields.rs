@@ -9,38 +9,25 @@ use crate::simulate::{Engine, Method, Numbers, Scaling, Simulation, numbers};
 use crate::tui::actions::Move;
 use crate::tui::shared::Shared;
 
-/// A row of the form.
-pub struct Field {
-    pub name: &'static str,
-    pub value: fn(&Machine) -> String,
-    /// To the value before or after this one; a switch turns either way.
-    pub step: fn(&mut Machine, Move, &Shared),
-}
-
-const fn row(name: &'static str, value: fn(&Machine) -> String, step: fn(&mut Machine, Move, &Shared)) -> Field {
-    Field { name, value, step }
-}
+/// A row of the form: its name, its value in words, and the step to the value before or after it; a switch turns either way.
+pub type Field = (&'static str, fn(&Machine) -> String, fn(&mut Machine, Move, &Shared));
 
 pub static FIELDS: [Field; 11] = [
-    row(
-        "model",
-        |machine| machine.source.title(numbers()),
-        |machine, by, shared| turn(&mut machine.source, &sources(shared), by),
-    ),
-    row("GPUs per host", |machine| machine.per_node.to_string(), |machine, by, _| turn(&mut machine.per_node, &PER_NODE, by)),
-    row("inside a host", |machine| machine.within.clone(), |machine, by, _| turn(&mut machine.within, &networks(true), by)),
-    row("network", |machine| machine.network.clone(), |machine, by, _| turn(&mut machine.network, &networks(false), by)),
-    row("network cards", |machine| machine.cards.to_string(), |machine, by, _| turn(&mut machine.cards, &CARDS, by)),
-    row(
+    ("model", |machine| machine.source.title(numbers()), |machine, by, shared| turn(&mut machine.source, &sources(shared), by)),
+    ("GPUs per host", |machine| machine.per_node.to_string(), |machine, by, _| turn(&mut machine.per_node, &PER_NODE, by)),
+    ("inside a host", |machine| machine.within.clone(), |machine, by, _| turn(&mut machine.within, &networks(true), by)),
+    ("network", |machine| machine.network.clone(), |machine, by, _| turn(&mut machine.network, &networks(false), by)),
+    ("network cards", |machine| machine.cards.to_string(), |machine, by, _| turn(&mut machine.cards, &CARDS, by)),
+    (
         "library",
         |machine| machine.method.engine.name().to_owned(),
         |machine, by, _| turn(&mut machine.method.engine, &Engine::ALL, by),
     ),
-    row("fusion", |machine| switch(machine.method.fusion), |machine, _, _| machine.method.fusion ^= true),
-    row("overlap", |machine| switch(machine.method.overlap), |machine, _, _| machine.method.overlap ^= true),
-    row("fp16", |machine| switch(machine.method.fp16), |machine, _, _| machine.method.fp16 ^= true),
-    row("hierarchical", |machine| switch(machine.method.hierarchical), |machine, _, _| machine.method.hierarchical ^= true),
-    row("ranks, up to", |machine| machine.largest.to_string(), |machine, by, _| turn(&mut machine.largest, &LARGEST, by)),
+    ("fusion", |machine| switch(machine.method.fusion), |machine, _, _| machine.method.fusion ^= true),
+    ("overlap", |machine| switch(machine.method.overlap), |machine, _, _| machine.method.overlap ^= true),
+    ("fp16", |machine| switch(machine.method.fp16), |machine, _, _| machine.method.fp16 ^= true),
+    ("hierarchical", |machine| switch(machine.method.hierarchical), |machine, _, _| machine.method.hierarchical ^= true),
+    ("ranks, up to", |machine| machine.largest.to_string(), |machine, by, _| turn(&mut machine.largest, &LARGEST, by)),
 ];
 
 /// Where the speed of one GPU is from.

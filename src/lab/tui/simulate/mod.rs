@@ -80,7 +80,7 @@ impl Window for Simulator {
             Command::Back => return Outcome::CLOSE,
             Command::Turn => self.shown = self.shown.next(is_roomy(&state.shared)),
             Command::Move(by @ (Move::Left | Move::Right)) => {
-                (FIELDS[self.chosen].step)(&mut self.machine, by, &state.shared);
+                (FIELDS[self.chosen].2)(&mut self.machine, by, &state.shared);
                 self.simulated = self.machine.simulated().map(Box::new);
                 state.simulated = Some(self.machine.clone());
             }
@@ -150,9 +150,9 @@ fn lines(window: &Simulator, shared: &Shared, width: usize) -> Vec<Line<'static>
 }
 
 fn form(window: &Simulator, theme: Theme, width: usize) -> Vec<Line<'static>> {
-    let row = |(place, field): (usize, &Field)| {
+    let row = |(place, (name, value, _)): (usize, &Field)| {
         let is_chosen = place == window.chosen;
-        let text = format!("{} {}{}", if is_chosen { "▶" } else { " " }, left(field.name, NAME), (field.value)(&window.machine));
+        let text = format!("{} {}{}", if is_chosen { "▶" } else { " " }, left(name, NAME), value(&window.machine));
         Line::styled(left(&text, width), if is_chosen { theme.cursor(true) } else { theme.text() })
     };
     FIELDS.iter().enumerate().map(row).collect()

@@ -81,7 +81,7 @@ fn views(name: &str) -> Vec<(String, State)> {
         (0, Box::new(crate::tui::runs::confirm::Confirm { run, what: crate::tui::runs::confirm::What::Delete })),
         (0, Box::new(crate::tui::devices::details::Details)),
         (20, Box::new(crate::tui::devices::details::Details)),
-        (0, Box::new(TypedLine::new(crate::tui::devices::filter::DeviceFilter, typed()))),
+        (0, Box::new(TypedLine::new(crate::tui::devices::update::DeviceFilter, typed()))),
         (
             0,
             Box::new(TypedLine {
@@ -118,7 +118,7 @@ fn views(name: &str) -> Vec<(String, State)> {
             view.exercise.path = format!("/home/{name}/main.rs");
             view.exercise.program = format!("// {name}{name}{name}\n").repeat(30);
             view.exercise.stage = crate::tui::exercise::state::Stage::Broken(typed());
-            if view.windows.get::<TypedLine<crate::tui::devices::filter::DeviceFilter>>().is_some() {
+            if view.windows.get::<TypedLine<crate::tui::devices::update::DeviceFilter>>().is_some() {
                 view.devices.filter = typed();
             }
             views.push((format!("{mode:?} over {slot:?}"), view));

@@ -3,7 +3,6 @@
 //! A line ends where a value was not a number.
 
 mod fit;
-mod marks;
 mod plot;
 mod timeline;
 mod trace;
@@ -12,15 +11,15 @@ use crate::tui::actions::Pane;
 use crate::tui::chart::state::{Chart, other_kinds, shown as shown_runs};
 use crate::tui::shared::{Shared, kind_of};
 use crate::tui::widgets::frame::{self, Focus, behind_name};
-use crate::tui::widgets::indented;
+use crate::tui::widgets::{indented, sign};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::columns::{self, cut};
+use crate::domain::run::RunState;
 use crate::runs::RunId;
-use crate::tui::chart::draw::marks::ending;
 use crate::tui::chart::draw::plot::{Common, ShownRun};
 use crate::tui::chart::graph::{Graph, Tab};
 
@@ -48,8 +47,7 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus
         timeline::draw(frame, inner, chart, shared, watched);
         return;
     };
-    let shown = curves(chart, shared);
-    let common = common(chart, shared, &shown);
+    let common = common(chart, shared);
     for (graph, place) in places(inner, chosen, order(shared)) {
         plot::draw(frame, place, graph, chart.is_log(graph), graph == chosen, &common);
     }
@@ -57,8 +55,8 @@ pub fn draw(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared, focus
 
 /// The curves alone, thick enough for the last row: two graphs, or the chosen one of them where there is room for one.
 pub fn large(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared) {
-    let shown = curves(chart, shared);
-    let common = Common { thick: true, cursor: None, ..common(chart, shared, &shown) };
+    let mut common = Common { thick: true, ..common(chart, shared) };
+    common.range.cursor = None;
     let [first, second, ..] = order(shared);
     let places = if area.height < 20 {
         vec![(if chart.tab == Tab::Graph(second) { second } else { first }, area)]
@@ -71,14 +69,19 @@ pub fn large(frame: &mut Frame, area: Rect, chart: &Chart, shared: &Shared) {
     }
 }
 
-fn common<'a>(chart: &Chart, shared: &Shared, runs: &'a [ShownRun<'a>]) -> Common<'a> {
-    let range = &chart.range;
+fn common<'a>(chart: &'a Chart, shared: &'a Shared) -> Common<'a> {
+    // The shown runs whose curves have been read, with their colours and letters.
+    let shown = |run: RunId| {
+        let slot = shared.pins.slot(run)?;
+        let ending = ending(chart, shared, run).map(|(sign, _)| sign);
+        let (letter, style) = (shared.pins.letter(run)?, shared.theme.run(slot));
+        Some(ShownRun { run, letter, style, slot, curves: chart.curves(shared, run)?, ending })
+    };
+    let runs: Vec<ShownRun> = shown_runs(shared).into_iter().filter_map(shown).collect();
     Common {
         theme: shared.theme,
-        along: range.along,
-        window: range.window(chart.reach(shared)),
-        magnification: range.magnification(),
-        cursor: range.cursor,
+        range: chart.range,
+        window: chart.range.window(chart.reach(shared)),
         thick: false,
         is_over: runs.iter().all(|run| shared.status(run.run).is_some_and(|status| status.state.is_over())),
         runs,
@@ -89,9 +92,8 @@ fn common<'a>(chart: &Chart, shared: &Shared, runs: &'a [ShownRun<'a>]) -> Commo
 pub fn hit(chart: &Chart, shared: &Shared, inner: Rect, at: Position) -> Option<(Graph, Option<f64>)> {
     let Tab::Graph(chosen) = chart.tab else { return None };
     shared.watched.as_ref()?;
-    let shown = curves(chart, shared);
     let (graph, place) = places(inner, chosen, order(shared)).into_iter().find(|(_, place)| place.contains(at))?;
-    Some((graph, plot::x_at(place, graph, chart.is_log(graph), &common(chart, shared, &shown), at)))
+    Some((graph, plot::x_at(place, graph, chart.is_log(graph), &common(chart, shared), at)))
 }
 
 /// The run whose name in the title is under the pointer.
@@ -104,15 +106,17 @@ pub fn legend_hit(chart: &Chart, shared: &Shared, area: Rect, at: Position) -> O
     })
 }
 
-/// The shown runs whose curves have been read, with their colours and letters.
-fn curves<'a>(chart: &'a Chart, shared: &'a Shared) -> Vec<ShownRun<'a>> {
-    let shown = |run: RunId| {
-        let slot = shared.pins.slot(run)?;
-        let ending = ending(chart, shared, run).map(|(sign, _)| sign);
-        let (letter, style) = (shared.pins.letter(run)?, shared.theme.run(slot));
-        Some(ShownRun { run, letter, style, slot, curves: chart.curves(shared, run)?, ending })
-    };
-    shown_runs(shared).into_iter().filter_map(shown).collect()
+/// The mark, as in the table of runs where that has one, and the word. `None` for a run that finished or is still learning.
+fn ending(chart: &Chart, shared: &Shared, run: RunId) -> Option<(&'static str, &'static str)> {
+    let now = shared.watched_state(run).or_else(|| shared.summary(run).map(|run| run.status.state))?;
+    let loss = chart.curves(shared, run).and_then(|curves| curves.loss.last());
+    match now {
+        RunState::Failed => Some((sign(now), now.name())),
+        // Whatever became of it since.
+        _ if loss.is_some_and(|point| !point.value.is_finite()) => Some(("!", "diverged")),
+        RunState::Stopped => Some((sign(now), now.name())),
+        RunState::Preparing | RunState::Running | RunState::Stopping | RunState::Finished => None,
+    }
 }
 
 /// Which two graphs go together: the rate of a benchmark, or of a training on photos, stands beside its loss, for nothing is
@@ -155,12 +159,12 @@ fn beside(area: Rect) -> [Rect; 2] {
 
 /// Which runs are not drawn beside the one on the screen, and why: nothing where all are.
 fn not_drawn(shared: &Shared, room: usize) -> String {
-    let other_kinds = other_kinds(shared);
+    let mut others = other_kinds(shared).into_iter();
+    let Some(first) = others.next() else { return String::new() };
     let kind = |run: RunId| shared.summary(run).and_then(kind_of).unwrap_or("run").to_owned();
-    let [first, others @ ..] = other_kinds.as_slice() else { return String::new() };
     let own = shared.watched.as_ref().map_or_else(String::new, |watched| kind(watched.id));
     let text = match others.len() {
-        0 => format!(" run {first} is a {}: not drawn beside a {own} ", kind(*first)),
+        0 => format!(" run {first} is a {}: not drawn beside a {own} ", kind(first)),
         more => format!(" run {first} and {more} more are no {own}: not drawn here "),
     };
     cut(&text, room)

@@ -13,9 +13,9 @@ use crate::columns;
 use crate::domain::units;
 use crate::runs::RunId;
 use crate::tui::chart::draw::fit::fitted;
-use crate::tui::chart::draw::marks::handovers;
 use crate::tui::chart::draw::trace::{Trace, View};
 use crate::tui::chart::graph::Graph;
+use crate::tui::chart::range::Range;
 use crate::tui::shared::{Along, Curve, Curves};
 use crate::tui::widgets::axis::{decimals, round_step};
 use crate::tui::widgets::{Theme, flow, plot};
@@ -34,17 +34,15 @@ pub struct ShownRun<'a> {
 /// What all plots of the pane have in common.
 pub struct Common<'a> {
     pub theme: Theme,
-    pub along: Along,
+    pub range: Range,
+    /// First and last x that are shown.
     pub window: (f64, f64),
-    /// Larger than the whole by so much.
-    pub magnification: u32,
-    pub cursor: Option<f64>,
     /// Curves take one dot more than at a desk.
     pub thick: bool,
     /// No run goes on: what is not there does not come.
     pub is_over: bool,
     /// The first is drawn in front.
-    pub runs: &'a [ShownRun<'a>],
+    pub runs: Vec<ShownRun<'a>>,
 }
 
 /// A narrower plot has the names of its runs in the title only.
@@ -57,8 +55,6 @@ struct Parts {
     heading: Vec<Line<'static>>,
     ticks: Vec<(u16, String)>,
     title: Rect,
-    /// Where the curves are.
-    plot: Rect,
     axis: Rect,
     below: Rect,
     view: View,
@@ -66,7 +62,7 @@ struct Parts {
 
 fn parts(area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) -> Parts {
     let values = values_in_sight(graph, common);
-    let fit = |cells: u16| fitted(graph, log, common.magnification > 1, values.clone(), cells);
+    let fit = |cells: u16| fitted(graph, log, common.range.magnification() > 1, values.clone(), cells);
     let heading = |cut: Option<String>| heading(graph, log, cut, chosen, common, area.width);
     // Values of many runs take a second line where there is room.
     let lines = (heading(fit(area.height.saturating_sub(3)).1).len() as u16).min(1 + area.height / 8);
@@ -79,21 +75,21 @@ fn parts(area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) -> 
     let gutter = ticks.iter().map(|(_, label)| columns::width(label)).max().unwrap_or(1).max(4) as u16;
     let [_, plot] = Layout::horizontal([Constraint::Length(gutter + 1), Constraint::Fill(1)]).areas(body);
     let (from, to) = common.window;
-    let view = View { along: common.along, from, to, axis: up, width: plot.width, height: plot.height };
-    Parts { heading: heading(cut), ticks, title, plot, axis, below, view }
+    let view = View { along: common.range.along, from, to, axis: up, plot };
+    Parts { heading: heading(cut), ticks, title, axis, below, view }
 }
 
 /// What lies along the curves under the pointer.
 pub fn x_at(area: Rect, graph: Graph, log: bool, common: &Common, at: Position) -> Option<f64> {
-    let Parts { plot, below, view, .. } = parts(area, graph, log, true, common);
+    let Parts { below, view, .. } = parts(area, graph, log, true, common);
     // The axis with its numbers belongs to it.
-    let columns = Rect { height: below.bottom().saturating_sub(plot.y), ..plot };
-    columns.contains(at).then(|| view.x(at.x - plot.x))
+    let columns = Rect { height: below.bottom().saturating_sub(view.plot.y), ..view.plot };
+    columns.contains(at).then(|| view.x(at.x - view.plot.x))
 }
 
 pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool, common: &Common) {
-    let Parts { heading, ticks, title, plot, axis, below, view } = parts(area, graph, log, chosen, common);
-    let theme = common.theme;
+    let Parts { heading, ticks, title, axis, below, view } = parts(area, graph, log, chosen, common);
+    let (theme, plot) = (common.theme, view.plot);
     frame.render_widget(Paragraph::new(heading), title);
     if plot.width < 4 || plot.height < 2 {
         return;
@@ -109,7 +105,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
     };
     let traces: Vec<(Trace, Option<Trace>)> = common.runs.iter().map(trace).collect();
     if traces.iter().all(|(measured, _)| *measured == Trace::default()) {
-        let text = match common.magnification {
+        let text = match common.range.magnification() {
             1 if common.is_over => "none was reported",
             1 => graph.row().nothing_yet,
             _ => "nothing was measured here",
@@ -117,9 +113,9 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
         let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
         Paragraph::new(Line::styled(text, theme.dim()).centered()).render(middle, buffer);
     }
-    // What is drawn later lies in front.
-    common.runs.iter().take(1).for_each(|run| handovers(buffer, plot, run.curves, &view, theme));
     let mut pen = Pen { buffer, plot: plot::with_axis(plot), view: &view, theme, more: usize::from(common.thick) };
+    // What is drawn later lies in front.
+    common.runs.iter().take(1).for_each(|run| pen.handovers(run.curves));
     for (run, (measured, smooth)) in common.runs.iter().zip(&traces).rev() {
         pen.measured(run, measured, smooth.is_some());
     }
@@ -141,7 +137,7 @@ pub fn draw(frame: &mut Frame, area: Rect, graph: Graph, log: bool, chosen: bool
         // Along what the eye follows.
         pen.letters(run, smooth.as_ref().unwrap_or(measured), &mut taken);
     }
-    if let Some(x) = common.cursor {
+    if let Some(x) = common.range.cursor {
         pen.cursor(x, graph, common);
     }
 }
@@ -174,6 +170,23 @@ impl Pen<'_> {
         if self.theme.ascii { Marker::Custom(run.letter.to_ascii_lowercase()) } else { self.theme.marker() }
     }
 
+    /// Lines across the plot with the new number of ranks, where the run went on with another one.
+    fn handovers(&mut self, curves: &Curves) {
+        let (sign, dim) = (if self.theme.ascii { ":" } else { "┊" }, self.theme.dim());
+        // Where two are close, the first label leaves no room for the second: its line is there all the same.
+        let mut free = 0;
+        for point in &curves.handovers {
+            let Some(column) = self.view.column(point.x(self.view.along)) else { continue };
+            (0..self.view.plot.height).for_each(|row| self.put((column, row), sign, dim));
+            let label = format!("np {}", point.value);
+            let end = column + 1 + label.len() as u16;
+            if column >= free && end <= self.plot.width {
+                free = end;
+                self.buffer.set_string(self.plot.x + column + 1, self.plot.y, label, dim);
+            }
+        }
+    }
+
     /// Lines, dim where a smooth one says where they go, lone points, and a cross at the bottom where values were no numbers.
     fn measured(&mut self, run: &ShownRun, trace: &Trace, is_smoothed: bool) {
         let (marker, style) =
@@ -185,14 +198,14 @@ impl Pen<'_> {
             self.put(self.view.cell(*spot), "•", run.style);
         }
         for column in trace.gaps.iter().filter_map(|x| self.view.column(*x)) {
-            self.put((column, self.view.height - 1), "×", run.style.add_modifier(Modifier::BOLD));
+            self.put((column, self.view.plot.height - 1), "×", run.style.add_modifier(Modifier::BOLD));
         }
     }
 
     /// The lines of a trace in the colour of its run and this style, so many dots thick.
     fn lines(&mut self, run: &ShownRun, trace: &Trace, marker: Marker, style: Style, dots: usize) {
         let colour = run.style.fg.unwrap_or(Color::Reset);
-        let plot = Rect { height: self.view.height, ..self.plot };
+        let plot = Rect { height: self.view.plot.height, ..self.plot };
         let lines = plot::canvas(plot, marker, (self.view.from, self.view.to)).paint(|context| {
             for ((x1, y1), (x2, y2)) in &trace.lines {
                 // A cell is four dots high.
@@ -262,11 +275,11 @@ impl Pen<'_> {
 /// Where the curve was measured nearest to the cursor, and the value; the newest one without a cursor.
 fn read(curve: &Curve, common: &Common) -> Option<(f64, f64)> {
     let reach = (common.window.1 - common.window.0) / 80.0;
-    let point = match common.cursor {
-        Some(x) => curve.at(common.along, x, reach)?,
+    let point = match common.range.cursor {
+        Some(x) => curve.at(common.range.along, x, reach)?,
         None => curve.last()?,
     };
-    Some((point.x(common.along), point.value))
+    Some((point.x(common.range.along), point.value))
 }
 
 /// The name of the graph, and the value of each run: the newest, or the one under the cursor.
@@ -306,7 +319,7 @@ fn x_axis(buffer: &mut Buffer, axis: Rect, below: u16, view: &View, common: &Com
     let theme = common.theme;
     // A label may begin below the axis on the left.
     let area = Rect { x: axis.x - 1, y: below, width: axis.width + 1, height: 1 };
-    let here = common.cursor.and_then(|x| {
+    let here = common.range.cursor.and_then(|x| {
         let label = match view.along {
             Along::Epoch => format!("{x:.2}"),
             Along::Step => format!("{x:.0}"),
@@ -358,7 +371,7 @@ fn x_ticks(view: &View, area: Rect) -> Vec<(u16, String)> {
         inside.filter_map(|tick| Some((area.x + 1 + view.column(tick)?, label(tick)))).collect()
     };
     let fits = |ticks: &Vec<(u16, String)>| plot::labels_below(area, ticks).len() == ticks.len();
-    (1..=usize::from(view.width / 9).clamp(3, 10)).rev().map(of).find(fits).unwrap_or_default()
+    (1..=usize::from(view.plot.width / 9).clamp(3, 10)).rev().map(of).find(fits).unwrap_or_default()
 }
 
 /// The values of all runs between the ends of the plot.
@@ -367,7 +380,7 @@ fn values_in_sight(graph: Graph, common: &Common) -> Vec<f64> {
     let points = |all: bool| {
         let buckets = common.runs.iter().flat_map(|run| graph.curve(run.curves).buckets());
         let points = buckets.flat_map(|bucket| bucket.points());
-        let in_sight = points.filter(move |point| all || (from..=to).contains(&point.x(common.along)));
+        let in_sight = points.filter(move |point| all || (from..=to).contains(&point.x(common.range.along)));
         in_sight.map(|point| point.value).collect::<Vec<f64>>()
     };
     // Between two measured points: as the whole has it.

@@ -2,19 +2,21 @@
 //!
 //! Two points with a gap between them are not joined.
 
+use ratatui::layout::Rect;
+
 use crate::tui::shared::{Along, Curve};
 use crate::tui::widgets::axis::Axis;
 use crate::tui::widgets::plot;
 
-/// What part of a curve is shown, in how many columns and rows.
+/// What part of a curve is shown, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     pub along: Along,
     pub from: f64,
     pub to: f64,
     pub axis: Axis,
-    pub width: u16,
-    pub height: u16,
+    /// Where the curves are, above the axis line.
+    pub plot: Rect,
 }
 
 /// x, and the height above the axis line in cells.
@@ -22,17 +24,17 @@ pub type Spot = (f64, f64);
 
 impl View {
     pub fn column(&self, x: f64) -> Option<u16> {
-        plot::column(self.width, (self.from, self.to), x)
+        plot::column(self.plot.width, (self.from, self.to), x)
     }
 
     /// The middle of a column.
     pub fn x(&self, column: u16) -> f64 {
-        let dots = f64::from(self.width) * 2.0 - 1.0;
+        let dots = f64::from(self.plot.width) * 2.0 - 1.0;
         self.from + (f64::from(column) * 2.0 + 0.5) / dots * (self.to - self.from)
     }
 
     pub fn row(&self, place: f64) -> Option<u16> {
-        plot::row(self.height, place)
+        plot::row(self.plot.height, place)
     }
 
     pub fn cell(&self, (x, place): Spot) -> Option<(u16, u16)> {
@@ -96,7 +98,7 @@ impl Trace {
 
     /// The row of the curve in each column that it goes through.
     pub fn rows(&self, view: &View) -> Vec<Option<u16>> {
-        let mut rows = vec![None; view.width as usize];
+        let mut rows = vec![None; view.plot.width as usize];
         let mut put = |spot: Spot| {
             if let Some((column, row)) = view.cell(spot)
                 && let Some(place) = rows.get_mut(column as usize)
@@ -104,7 +106,7 @@ impl Trace {
                 *place = Some(row);
             }
         };
-        let column = (view.to - view.from) / f64::from(view.width.max(1));
+        let column = (view.to - view.from) / f64::from(view.plot.width.max(1));
         for (from, to) in &self.lines {
             let steps = (((to.0.min(view.to) - from.0.max(view.from)) / column).ceil()).clamp(1.0, 1000.0) as usize;
             let (start, end) = (from.0.max(view.from), to.0.min(view.to));
@@ -130,7 +132,8 @@ mod tests {
             let step = step as f64;
             curve.push(Point { epoch: step, step, seconds: step, value: *value });
         }
-        let view = View { along: Along::Step, from: 0.0, to: 9.0, axis: Axis::linear(0.0, 10.0, 5), width: 10, height: 5 };
+        let plot = Rect::new(0, 0, 10, 5);
+        let view = View { along: Along::Step, from: 0.0, to: 9.0, axis: Axis::linear(0.0, 10.0, 5), plot };
         Trace::new(&curve, &view)
     }
 

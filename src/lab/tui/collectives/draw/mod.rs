@@ -1,12 +1,8 @@
 //! What the window of the collectives shows, as lines.
 
-pub mod chart;
-pub mod curves;
-pub mod figures;
-pub mod picture;
-pub mod round;
-pub mod table;
-pub mod whole;
+mod chart;
+mod picture;
+mod round;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -14,6 +10,7 @@ use ratatui::text::{Line, Span};
 use super::crossing::is_reference;
 use super::state::{Collectives, Show};
 use crate::columns::{capital, cut};
+use crate::domain::collective::CollectivesSpec;
 use crate::domain::run::RunState;
 use crate::domain::units;
 use crate::tui::shared::Shared;
@@ -23,9 +20,9 @@ use crate::tui::widgets::{Theme, wrapped};
 const LEAST_FOR_ALL: usize = 14;
 
 /// `Run 3: ring on 4 ranks, messages`, or that no run has made what is shown.
-pub fn title(own: &Collectives, show: Show) -> String {
+pub fn title(own: &Collectives) -> String {
     let run = own.run.map_or("Collectives".to_owned(), |run| format!("Run {run}"));
-    match (show, &own.log) {
+    match (own.show, &own.log) {
         (Show::Messages, Some(log)) => {
             let source = match own.run {
                 _ if log.is_measured => "messages of one allreduce",
@@ -36,17 +33,17 @@ pub fn title(own: &Collectives, show: Show) -> String {
         }
         (Show::Messages, None) => format!("{run}: {}", own.method()),
         (show, _) => {
-            let link = own.link.as_ref().map_or(String::new(), |link| format!(", {link}"));
+            let link = own.spec.as_ref().and_then(CollectivesSpec::link).map_or(String::new(), |link| format!(", {link}"));
             format!("{run}: {} on {}{link}", show.name(), units::counted(own.ranks, "rank"))
         }
     }
 }
 
-pub fn lines(own: &Collectives, shared: &Shared, show: Show, width: usize, height: usize) -> Vec<Line<'static>> {
+pub fn lines(own: &Collectives, shared: &Shared, width: usize, height: usize) -> Vec<Line<'static>> {
     let theme = shared.theme;
-    let mut lines = vec![tabs(own, show, theme, width)];
+    let mut lines = vec![tabs(own, theme, width)];
     // Where the window is low, the first line of it says enough.
-    let problem = match show {
+    let problem = match own.show {
         Show::Messages => own.log_problem.clone(),
         _ if own.ranks == 1 && !own.measured.rows.is_empty() => {
             Some("One rank exchanges nothing: these times are what the call alone takes.".to_owned())
@@ -57,11 +54,11 @@ pub fn lines(own: &Collectives, shared: &Shared, show: Show, width: usize, heigh
     let most = if height < LEAST_FOR_ALL { 1 } else { problem.len() };
     lines.extend(problem.into_iter().take(most));
     let room = height.saturating_sub(lines.len());
-    let rest = match (show, &own.log) {
+    let rest = match (own.show, &own.log) {
         (Show::Messages, Some(log)) => picture::lines(own, log, theme, width, room),
         (Show::Messages, None) => said(&no_messages(own), theme.dim(), width),
         _ if own.measured.rows.is_empty() => said(&nothing_yet(own, shared), theme.dim(), width),
-        _ => chart::lines(own, theme, show, width, room),
+        _ => chart::lines(own, theme, width, room),
     };
     lines.extend(rest);
     lines.truncate(height.max(1));
@@ -103,24 +100,20 @@ fn nothing_yet(own: &Collectives, shared: &Shared) -> String {
 }
 
 /// The methods with the chosen one, or above a chart what else can be shown.
-fn tabs(own: &Collectives, show: Show, theme: Theme, width: usize) -> Line<'static> {
-    let names: Vec<(String, bool)> = match show {
-        Show::Messages => {
-            own.methods().iter().enumerate().map(|(place, name)| ((*name).to_owned(), place == own.method)).collect()
-        }
-        _ => Show::ALL.iter().map(|other| (other.name().to_owned(), *other == show)).collect(),
+fn tabs(own: &Collectives, theme: Theme, width: usize) -> Line<'static> {
+    let (names, chosen) = match own.show {
+        Show::Messages => (own.methods(), own.method),
+        show => (Show::ALL.map(Show::name).to_vec(), show as usize),
     };
-    let chosen = names.iter().position(|(_, is_chosen)| *is_chosen).unwrap_or(0);
     // As many before the chosen one as leave room for it.
-    let wide = |names: &[(String, bool)]| names.iter().map(|(name, _)| name.chars().count() + 3).sum::<usize>();
-    let first =
-        (0..=chosen).find(|first| wide(&names[*first..=chosen.min(names.len().saturating_sub(1))]) <= width).unwrap_or(chosen);
+    let wide = |first: usize| names.iter().take(chosen + 1).skip(first).map(|name| name.chars().count() + 3).sum::<usize>();
+    let first = (0..=chosen).find(|first| wide(*first) <= width).unwrap_or(chosen);
     let mut spans = Vec::new();
     let mut left = width;
-    for (name, is_chosen) in names.into_iter().skip(first) {
+    for (place, name) in names.iter().enumerate().skip(first) {
         let text = cut(&format!(" {name} "), left);
         left = left.saturating_sub(text.chars().count() + 1);
-        let style = if is_chosen { theme.cursor(true) } else { theme.dim() };
+        let style = if place == chosen { theme.cursor(true) } else { theme.dim() };
         spans.extend([Span::styled(text, style), Span::raw(" ")]);
         if left < 4 {
             break;

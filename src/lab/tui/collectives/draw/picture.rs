@@ -10,15 +10,13 @@ use ratatui::text::{Line, Span};
 use super::super::log::Log;
 use super::super::state::Collectives;
 use super::super::who::Who;
-use super::figures::time;
-use super::{round, whole};
+use super::chart::time;
+use super::round::{self, RANK};
 use crate::columns::{cut, left, right};
 use crate::domain::collective::Operation;
 use crate::domain::units;
 use crate::tui::widgets::{Theme, bar, wrapped};
 
-/// Columns of `rank 12 `.
-const RANK: usize = 8;
 /// Columns of what a rank has sent.
 const SENT: usize = 16;
 /// A cell has its sign, a few ranks and a space.
@@ -62,7 +60,7 @@ pub fn lines(own: &Collectives, log: &Log, theme: Theme, width: usize, height: u
     if log.is_measured && log.end_s > 0.0 && spare > ranks + 1 {
         lines.push(Line::raw(""));
         let thick = ((spare - 2) / ranks).clamp(1, 3);
-        lines.extend(whole::lines(log, &own.player, first..first + ranks, thick, theme, width));
+        lines.extend(round::whole(log, &own.player, first..first + ranks, thick, theme, width));
     }
     lines.resize(height.saturating_sub(legend.len()), Line::raw(""));
     lines.extend(legend);

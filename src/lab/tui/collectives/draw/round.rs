@@ -1,10 +1,14 @@
-//! The messages of one round: from whom to whom, what they carry, how long they took, and who waited.
+//! The messages of one round: from whom to whom, what they carry, how long they took, and who waited; and all rounds on a line of
+//! time a rank.
 
+use std::ops::Range;
+
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::log::{Log, bytes};
 use super::super::player::Player;
-use super::figures::time;
+use super::chart::time;
 use crate::columns::{cut, left, right};
 use crate::domain::collective::{MessageReport, Operation};
 use crate::domain::units;
@@ -28,9 +32,10 @@ pub fn lines(log: &Log, player: &Player, theme: Theme, width: usize, height: usi
     // From the first moment that anyone in the round waited to its end.
     let from_s = messages.iter().map(|(_, message)| message.began_s.min(log.ready_s(message))).fold(f64::INFINITY, f64::min);
     let to_s = messages.iter().map(|(_, message)| message.ended_s).fold(0.0, f64::max);
-    let column = |moment_s: f64, width: usize| {
+    let room = width.saturating_sub(BEFORE);
+    let column = |moment_s: f64| {
         let part = (moment_s - from_s) / (to_s - from_s).max(1e-12);
-        ((part * width as f64).round().max(0.0) as usize).min(width)
+        ((part * room as f64).round().max(0.0) as usize).min(room)
     };
     let mut lines = vec![Line::styled(cut(&heading(log, round, &messages), width), theme.strong())];
     lines.extend(
@@ -83,7 +88,7 @@ fn row(
     player: &Player,
     place: usize,
     message: &MessageReport,
-    column: &dyn Fn(f64, usize) -> usize,
+    column: &dyn Fn(f64) -> usize,
     theme: Theme,
     width: usize,
 ) -> Line<'static> {
@@ -117,7 +122,6 @@ fn row(
     let mut spans = vec![Span::styled(cut(&text, width), style)];
     let room = width.saturating_sub(BEFORE);
     if log.is_measured && room >= LEAST_LINE {
-        let column = |moment_s| column(moment_s, room);
         let (ready, began, ended) = (column(log.ready_s(message)), column(message.began_s), column(message.ended_s));
         // Whatever it took and however late it was, it shows.
         let began = began.min(room - 1);
@@ -127,4 +131,44 @@ fn row(
         spans.push(Span::styled("█".repeat(ended - began), theme.rank(message.from)));
     }
     Line::from(spans)
+}
+
+/// Columns of `rank 12 `.
+pub const RANK: usize = 8;
+
+/// The whole allreduce: when each rank received what, and when it waited. A heading and `thick` lines a rank, of the ranks that
+/// the grid shows.
+pub fn whole(log: &Log, player: &Player, ranks: Range<usize>, thick: usize, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let heading =
+        format!("All rounds, 0 to {}: + receives and adds, = receives and copies, · waits for a sender", time(log.end_s));
+    let columns = width.saturating_sub(RANK);
+    let column = |moment_s: f64| ((moment_s / log.end_s.max(1e-12) * columns as f64).floor().max(0.0) as usize).min(columns);
+    let now = column(player.moment_s);
+    let mut lines = vec![Line::styled(cut(&heading, width), theme.strong())];
+    for rank in ranks {
+        let mut cells = vec![' '; columns];
+        let mut fill = |from_s: f64, to_s: f64, sign: char| {
+            let from = column(from_s);
+            // Whatever it took, it shows.
+            let to = column(to_s).max(from + 1).min(columns);
+            cells.get_mut(from..to).into_iter().flatten().for_each(|cell| *cell = sign);
+        };
+        for message in log.messages.iter().filter(|message| message.to == rank) {
+            let ready_s = log.ready_s(message);
+            if ready_s < message.began_s {
+                fill(ready_s, message.began_s, '·');
+            }
+            fill(message.began_s, message.ended_s, if message.operation == Operation::Reduce { '+' } else { '=' });
+        }
+        let piece = |cells: &[char], style: Style| Span::styled(cells.iter().collect::<String>(), style);
+        for row in 0..thick {
+            let name = if row == 0 { format!("rank {rank}") } else { String::new() };
+            lines.push(Line::from(vec![
+                Span::styled(format!("{name:<RANK$}"), theme.rank(rank)),
+                piece(&cells[..now], theme.strong()),
+                piece(&cells[now..], theme.dim()),
+            ]));
+        }
+    }
+    lines
 }

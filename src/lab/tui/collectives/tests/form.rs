@@ -10,8 +10,8 @@ use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::Effect;
 use crate::tui::app::update::update;
 use crate::tui::collectives::form::{takes_s, usual};
-use crate::tui::collectives::stage::Stage;
 use crate::tui::collectives::state::Show;
+use crate::tui::collectives::update::Stage;
 use crate::tui::message::Message;
 use crate::tui::runs::confirm::{Confirm, What};
 use crate::tui::shared::Playing;
@@ -60,7 +60,7 @@ fn one_key_opens_it_and_one_starts_what_it_says() {
     // It is there, and the rows come.
     let effects = update(&mut state, Message::Started(RunId(4)));
     assert!(effects.contains(&Effect::Watch(RunId(4))) && effects.contains(&Effect::ReadCollectives(RunId(4))), "{effects:?}");
-    assert!(matches!(state.windows.get(), Some(Stage { run: Some(RunId(4)), .. })));
+    assert!(state.windows.get::<Stage>().is_some() && state.collectives.run == Some(RunId(4)));
     let lines = events(&execution(Algorithm::Ring, 2, 64, 0.0), &rows()[..3]);
     update(&mut state, Message::Collectives(RunId(4), Box::new(told(2, &lines))));
     assert!(text(&state, 80, 24).contains("recursive-doubling"), "{}", text(&state, 80, 24));

@@ -8,7 +8,7 @@ use crate::runs::RunId;
 use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::update::update;
 use crate::tui::collectives::log::Log;
-use crate::tui::collectives::stage::Stage;
+use crate::tui::collectives::update::Stage;
 use crate::tui::message::Message;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
@@ -128,7 +128,7 @@ fn it_opens_from_the_run_by_its_key_and_from_the_palette() {
     let mut state = samples::never_used();
     update(&mut state, Message::Runs(vec![summary(3, 4)]));
     state.focus = Pane::Runs;
-    let is_open = |state: &State| matches!(state.windows.get(), Some(Stage { run: Some(RunId(3)) }));
+    let is_open = |state: &State| state.windows.get::<Stage>().is_some() && state.collectives.run == Some(RunId(3));
     assert_eq!(press(&mut state, KeyCode::Enter), [Effect::ReadCollectives(RunId(3))]);
     assert!(is_open(&state));
     press(&mut state, KeyCode::Esc);

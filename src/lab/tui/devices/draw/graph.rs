@@ -13,7 +13,7 @@ use ratatui::widgets::canvas::{Canvas, Line as Stroke};
 use crate::columns::{self, cut};
 use crate::telemetry::Point;
 use crate::tui::devices::lane::DeviceRow;
-use crate::tui::devices::state::Beside;
+use crate::tui::devices::state::BESIDE;
 use crate::tui::widgets::Theme;
 
 const SPAN_S: f64 = 120.0;
@@ -53,18 +53,14 @@ pub fn grid(frame: &mut Frame, area: Rect, view: View, rows: &[DeviceRow]) {
     let hidden = rows.len() - shown;
     let height = (area.height / down as u16).min(MOST_HEIGHT);
     let lines = Layout::vertical(vec![Constraint::Length(height); down]).split(area);
-    let mut left = rows[first..first + shown].iter();
-    for line in lines.iter() {
-        let places = Layout::horizontal(vec![Constraint::Ratio(1, across as u32); across]).split(*line);
-        for place in places.iter() {
-            let Some(row) = left.next() else { continue };
-            graph(frame, *place, view, row);
-            if hidden > 0 && left.len() == 0 {
-                let words = format!(" {hidden} more ");
-                let at = Rect { x: place.right().saturating_sub(words.len() as u16), height: 1, ..*place };
-                frame.render_widget(Span::styled(words, view.theme.dim()), at.intersection(*place));
-            }
-        }
+    let columns = Layout::horizontal(vec![Constraint::Ratio(1, across as u32); across]);
+    let places: Vec<Rect> = lines.iter().flat_map(|line| columns.split(*line).to_vec()).take(shown).collect();
+    for (place, row) in places.iter().zip(&rows[first..]) {
+        graph(frame, *place, view, row);
+    }
+    if let Some(last) = places.last().filter(|_| hidden > 0) {
+        let words = Span::styled(format!(" {hidden} more "), view.theme.dim());
+        frame.render_widget(Line::from(words).right_aligned(), Rect { height: 1, ..*last });
     }
 }
 
@@ -116,7 +112,7 @@ fn graph(frame: &mut Frame, area: Rect, view: View, row: &DeviceRow) {
 }
 
 /// `alone` where it has taken the place of the load.
-fn plot(frame: &mut Frame, area: Rect, view: View, row: &DeviceRow, figure: Option<Beside>, alone: bool) {
+fn plot(frame: &mut Frame, area: Rect, view: View, row: &DeviceRow, figure: Option<usize>, alone: bool) {
     let theme = view.theme;
     let [title, body, axis] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area);
     frame.render_widget(legend(view, row, area, figure, alone), title);
@@ -128,11 +124,7 @@ fn plot(frame: &mut Frame, area: Rect, view: View, row: &DeviceRow, figure: Opti
     let plot = Rect { width: plot.width.saturating_sub(1), ..plot };
     let columns = plot.width as usize * if theme.ascii { 1 } else { 2 };
     let limit = row.device.power_limit_watts.value().copied().filter(|watts| *watts > 0.0);
-    let percent = |point: &Point| match figure {
-        None => point.utilization_percent,
-        Some(Beside::Memory) => point.memory_percent,
-        Some(Beside::Power) => Some(point.power_watts? / limit? * 100.0),
-    };
+    let percent = |point: &Point| figure.map_or(point.utilization_percent, |beside| BESIDE[beside].1(point, limit));
     let parts = history.columns(percent, row.sample.time_s, SPAN_S, columns);
     // The words above say which figure it is: orange would mean trouble.
     let color = theme.accent().fg.unwrap_or(Color::Reset);
@@ -146,14 +138,10 @@ fn plot(frame: &mut Frame, area: Rect, view: View, row: &DeviceRow, figure: Opti
 }
 
 /// Which device and which figure, with the newest ones.
-fn legend(view: View, row: &DeviceRow, area: Rect, figure: Option<Beside>, alone: bool) -> Line<'static> {
+fn legend(view: View, row: &DeviceRow, area: Rect, figure: Option<usize>, alone: bool) -> Line<'static> {
     let theme = view.theme;
     let device = &row.device;
-    let figure = match figure {
-        None => device.load_name(),
-        Some(Beside::Memory) => "memory",
-        Some(Beside::Power) => "power",
-    };
+    let figure = figure.map_or(device.load_name(), |beside| BESIDE[beside].0);
     let drawn = format!("{figure} {}", known(&device.facts(), figure).unwrap_or_else(|| "N/A".to_owned()));
     let host =
         if view.has_several_hosts() { format!("{} ", cut(&row.sample.host, area.width as usize / 3)) } else { String::new() };

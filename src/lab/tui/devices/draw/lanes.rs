@@ -1,4 +1,5 @@
-//! A line for each rank: what it does now, and where a step's time goes; below them the devices without a rank.
+//! A line for each rank: what it does now, and where a step's time goes; below them the devices without a rank, and the cores of
+//! a host without a GPU.
 //!
 //! ```text
 //! node 2 GPUs · mean 67 % · CPU 98 % · mem 12/24G · driver 580.99 · CUDA 13.0
@@ -12,8 +13,9 @@ use ratatui::text::{Line, Span};
 use super::parts::{Segment, View, is_gpu, marked};
 use super::{cells, totals};
 use crate::columns::{self, cut};
-use crate::domain::device::DeviceSample;
+use crate::domain::device::{DeviceSample, Reading, TelemetrySample};
 use crate::tui::devices::lane::DeviceRow;
+use crate::tui::widgets::Theme;
 
 /// The widths of the columns; a space stands behind each.
 struct Widths {
@@ -139,4 +141,38 @@ fn alone(view: View, device: &DeviceSample, width: usize) -> Vec<Span<'static>> 
     let ranks = cells::ranks(theme, device, width);
     let is_blank = ranks.iter().all(|span| span.content.trim().is_empty());
     if is_blank { vec![cells::left("no rank", width, theme.dim())] } else { ranks }
+}
+
+/// What a host without a GPU has below its lanes, as far as that has room: why there is no GPU, and each core.
+pub fn below(theme: Theme, sample: &TelemetrySample, width: usize, height: usize) -> Vec<Line<'static>> {
+    let reason = sample.gpu_missing.iter().filter(|reason| !reason.is_empty());
+    let mut lines: Vec<Line> =
+        reason.map(|reason| Line::styled(cut(&format!(" no GPU: {reason}"), width), theme.dim())).take(height).collect();
+    let cores: Vec<Line> = sample.devices.iter().flat_map(|device| cores(theme, &device.core_percent, width)).collect();
+    // Half of the cores would look like all of them.
+    lines.extend(Some(cores).filter(|cores| lines.len() + cores.len() <= height).into_iter().flatten());
+    lines
+}
+
+/// Cores side by side, as many as fit; many cores become one sign each.
+fn cores(theme: Theme, cores: &[f64], width: usize) -> Vec<Line<'static>> {
+    const CELL: usize = 22;
+    if cores.len() > 16 {
+        let sign = |percent: &f64| Span::styled(cells::sign(*percent), cells::load(theme, *percent));
+        let per_row = width.saturating_sub(2).max(1);
+        return cores
+            .chunks(per_row)
+            .map(|row| Line::from_iter([Span::raw(" ")].into_iter().chain(row.iter().map(sign))))
+            .collect();
+    }
+    let per_row = (width / CELL).clamp(1, 8);
+    // What is left over makes the bars longer.
+    let cell_width = (width / per_row).min(40);
+    let cell = |(index, percent): (usize, &f64)| {
+        let mut spans = vec![Span::styled(format!(" core {index:<2} "), theme.dim())];
+        spans.extend(cells::percent_bar(theme, &Reading::Value(*percent), cell_width.saturating_sub(9)));
+        spans
+    };
+    let cells: Vec<Vec<Span>> = cores.iter().enumerate().map(cell).collect();
+    cells.chunks(per_row).map(|row| Line::from(row.concat())).collect()
 }

@@ -18,9 +18,7 @@ use crate::domain::device::Reading;
 use crate::tui::devices::lane::DeviceRow;
 use crate::tui::widgets::indented;
 
-mod brief;
 mod cells;
-mod cores;
 mod graph;
 mod grid;
 mod lanes;
@@ -127,7 +125,7 @@ fn laid_out(area: Rect, view: View, rows: &[DeviceRow]) -> Laid {
     }
     let (mut lines, legend_left) = lanes_or_cells(view, rows, width, height);
     if let Some(first) = rows.first().filter(|_| !is_grid(rows) && !view.has_several_hosts()) {
-        let below = cores::lines(view.theme, first.sample, width, height.saturating_sub(lines.len()));
+        let below = lanes::below(view.theme, first.sample, width, height.saturating_sub(lines.len()));
         lines.extend(below.into_iter().map(|line| Segment::line(None, line)));
     }
     let heights = below(lines.len(), height, processes);
@@ -194,8 +192,8 @@ fn lanes_or_cells(view: View, rows: &[DeviceRow], width: usize, height: usize) -
     if let Some((lines, has_legend)) = lanes::lines(view, rows, width, height) {
         return (lines, !has_legend && !view.steps.is_empty());
     }
-    let brief = brief::lines(view, rows, width, height);
-    (brief.unwrap_or_else(|| grid::lines(view, rows, width, height)), false)
+    let columns = grid::side_by_side(view, rows, width, height);
+    (columns.unwrap_or_else(|| grid::lines(view, rows, width, height)), false)
 }
 
 /// The kind of devices, their hosts and their order.

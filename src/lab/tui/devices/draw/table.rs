@@ -141,12 +141,8 @@ impl Table {
 
     fn row(&self, view: View, row: &DeviceRow, line: usize, place: usize) -> Line<'static> {
         let (theme, device) = (view.theme, &*row.device);
-        let index = match row.slice() {
-            Some(slice) => format!("{}:{slice} ", device.index),
-            None if is_gpu(device) => format!("{} ", device.index),
-            None => "CPU ".to_owned(),
-        };
-        let index = if line == 0 { marked(view, place, &index, INDEX) } else { Span::raw(" ".repeat(INDEX)) };
+        let index = if is_gpu(device) { row.number() } else { "CPU".to_owned() };
+        let index = if line == 0 { marked(view, place, &format!("{index} "), INDEX) } else { Span::raw(" ".repeat(INDEX)) };
         let mut spans = vec![index];
         match device.lost() {
             Some(why) if line == 0 => spans.push(cells::left(&format!("✗ {why}"), self.width() - INDEX, theme.warn())),

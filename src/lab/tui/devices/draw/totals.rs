@@ -15,27 +15,38 @@ use crate::tui::widgets::Theme;
 pub fn line(theme: Theme, samples: &[&TelemetrySample], cells: Option<String>, width: usize) -> Line<'static> {
     let hosts = match samples {
         // A long name leaves the figures their room.
-        [sample] => cut(&format!(" {} ", cut(&sample.host, width / 3)), width),
-        several => format!(" {} ", units::counted(several.len(), "host")),
+        [sample] => cut(&sample.host, width / 3),
+        several => units::counted(several.len(), "host"),
     };
-    let left = width.saturating_sub(columns::width(&hosts));
-    Line::from(vec![Span::styled(hosts, theme.strong()), Span::styled(text(samples, cells, left), theme.dim())])
+    named(theme, &hosts, parts(samples, cells), width)
 }
 
 /// One host with what its ranks have around them: CPU, memory, driver, and GPU processes that are no ranks.
 pub fn host(theme: Theme, sample: &TelemetrySample, width: usize) -> Line<'static> {
-    let name = cut(&format!(" {} ", cut(&sample.host, width / 3)), width);
-    let left = width.saturating_sub(columns::width(&name));
     let gpus: Vec<&DeviceSample> = sample.devices.iter().filter(|device| is_gpu(device) && !device.is_slice()).collect();
     let several = if gpus.len() > 1 { vec![units::counted(gpus.len(), "GPU"), mean_of(&gpus)] } else { Vec::new() };
     let others = sample.devices.iter().filter(|device| is_gpu(device)).flat_map(|device| &device.processes);
     let others = match others.filter(|process| process.rank.is_none()).count() {
-        0 => None,
-        1 => Some("1 process is no rank".to_owned()),
-        others => Some(format!("{others} processes are no ranks")),
+        0 => Vec::new(),
+        1 => vec!["1 process is no rank".to_owned()],
+        others => vec![format!("{others} processes are no ranks")],
     };
-    let all = several.into_iter().chain(around(sample)).chain(others).chain(whole_figures(&gpus));
-    Line::from(vec![Span::styled(name, theme.strong()), Span::styled(fitted(all, left), theme.dim())])
+    let all = [several, around(sample), others, whole_figures(&gpus)].concat();
+    named(theme, &cut(&sample.host, width / 3), all, width)
+}
+
+/// A name, and behind it as many figures as fit: half a figure would be wrong.
+fn named(theme: Theme, name: &str, figures: Vec<String>, width: usize) -> Line<'static> {
+    let name = cut(&format!(" {name} "), width);
+    let left = width.saturating_sub(columns::width(&name));
+    let mut text = String::new();
+    for figure in figures {
+        if !text.is_empty() && columns::width(&text) + 3 + columns::width(&figure) > left {
+            break;
+        }
+        text = if text.is_empty() { figure } else { format!("{text} · {figure}") };
+    }
+    Line::from(vec![Span::styled(name, theme.strong()), Span::styled(cut(&text, left), theme.dim())])
 }
 
 /// `CPU 98 %`, `mem 1.0/24G`, `driver 580`, `CUDA 13.0`, as far as they are known.
@@ -72,24 +83,21 @@ pub fn mean(devices: &[&DeviceSample]) -> String {
     if busy.is_empty() { "N/A".to_owned() } else { format!("{:.0} %", busy.iter().sum::<f64>() / busy.len() as f64) }
 }
 
-/// As many figures as fit: half a figure would be wrong.
-fn text(samples: &[&TelemetrySample], cells: Option<String>, width: usize) -> String {
+/// The figures of all devices together, the most important first.
+fn parts(samples: &[&TelemetrySample], cells: Option<String>) -> Vec<String> {
     let all: Vec<&DeviceSample> = samples.iter().flat_map(|sample| &sample.devices).collect();
     let whole: Vec<&DeviceSample> = all.iter().copied().filter(|device| is_gpu(device) && !device.is_slice()).collect();
     let ranks = all.iter().flat_map(|device| &device.processes).filter(|process| process.rank.is_some()).count();
-    if whole.is_empty() {
-        let cores: usize = all.iter().map(|device| device.core_percent.len()).sum();
-        return match samples {
-            [sample] => {
-                let ranks = || Some(units::counted(ranks, "rank")).filter(|_| ranks > 0);
-                fitted(cells.or_else(ranks).into_iter().chain(around(sample)), width)
-            }
-            _ => fitted(cells.into_iter().chain(["no GPU".to_owned(), units::counted(cores, "core")]), width),
-        };
+    if !whole.is_empty() {
+        let gpus = cells.unwrap_or_else(|| units::counted(whole.len(), "GPU"));
+        return [vec![gpus, mean_of(&whole)], whole_figures(&whole), vec![units::counted(ranks, "rank")]].concat();
     }
-    let gpus = cells.unwrap_or_else(|| units::counted(whole.len(), "GPU"));
-    let first = [gpus, mean_of(&whole)];
-    fitted(first.into_iter().chain(whole_figures(&whole)).chain([units::counted(ranks, "rank")]), width)
+    if let [sample] = samples {
+        let first = cells.or((ranks > 0).then(|| units::counted(ranks, "rank")));
+        return first.into_iter().chain(around(sample)).collect();
+    }
+    let cores = all.iter().map(|device| device.core_percent.len()).sum();
+    cells.into_iter().chain(["no GPU".to_owned(), units::counted(cores, "core")]).collect()
 }
 
 /// Memory and power of all.
@@ -102,18 +110,6 @@ fn whole_figures(whole: &[&DeviceSample]) -> Vec<String> {
     let power = |gpu: &DeviceSample| Some((*gpu.power_watts.value()?, *gpu.power_limit_watts.value()?));
     let power = used_of_all(whole, power, |sum| format!("{sum:.0}"));
     vec![format!("{memory} GiB"), format!("{power} W")]
-}
-
-/// One behind the other, up to one that has no room.
-fn fitted(parts: impl IntoIterator<Item = String>, width: usize) -> String {
-    let mut text = String::new();
-    for part in parts {
-        if !text.is_empty() && columns::width(&text) + 3 + columns::width(&part) > width {
-            break;
-        }
-        text = if text.is_empty() { part } else { format!("{text} · {part}") };
-    }
-    cut(&text, width)
 }
 
 /// Used of all, over the devices that tell both.
