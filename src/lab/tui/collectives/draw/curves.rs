@@ -137,7 +137,7 @@ fn line(buffer: &mut Buffer, grid: &Grid, method: &Shown, points: &[(f64, f64)],
     let colour = method.style.fg.unwrap_or(Color::Reset);
     let (small, large) = grid.sizes;
     let spots: Vec<(f64, f64)> = points.iter().filter_map(|point| Some((point.0.ln(), grid.up.place(point.1)?))).collect();
-    let canvas = plot::canvas(grid.plot, theme.marker(), grid.sizes).paint(|context| {
+    plot::curves(buffer, grid.plot, theme.marker(), grid.sizes, Style::new(), |context| {
         for pair in spots.windows(2) {
             let ((x1, y1), (x2, y2)) = (pair[0], pair[1]);
             let mut from = x1;
@@ -151,5 +151,4 @@ fn line(buffer: &mut Buffer, grid: &Grid, method: &Shown, points: &[(f64, f64)],
             }
         }
     });
-    plot::overlay(buffer, plot::with_axis(grid.plot), canvas, Style::new());
 }

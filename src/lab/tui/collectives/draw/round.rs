@@ -124,7 +124,7 @@ fn row(
         let ended = ended.max(began + 1);
         spans.push(Span::raw(" ".repeat(BEFORE - text.chars().count().min(BEFORE) + ready.min(began))));
         spans.push(Span::styled("·".repeat(began.saturating_sub(ready)), theme.dim()));
-        spans.push(Span::styled("█".repeat(ended - began), theme.rank(message.from)));
+        spans.push(Span::styled("█".repeat(ended - began), theme.run(message.from)));
     }
     Line::from(spans)
 }

@@ -42,7 +42,7 @@ pub fn lines(log: &Log, player: &Player, ranks: Range<usize>, thick: usize, them
         for row in 0..thick {
             let name = if row == 0 { format!("rank {rank}") } else { String::new() };
             lines.push(Line::from(vec![
-                Span::styled(format!("{name:<RANK$}"), theme.rank(rank)),
+                Span::styled(format!("{name:<RANK$}"), theme.run(rank)),
                 piece(&cells[..now], theme.strong()),
                 piece(&cells[now..], theme.dim()),
             ]));
