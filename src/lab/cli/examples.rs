@@ -16,7 +16,7 @@ const USUAL: usize = 100;
 /// The same verbs, whose examples are laid out for this terminal.
 pub fn laid_out(command: Command) -> Command {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
-    let width = crate::tui::columns().or_else(columns).unwrap_or(USUAL);
+    let width = crate::tui::size().map(|(columns, _)| columns).or_else(columns).unwrap_or(USUAL);
     of(command.term_width(width), width)
 }
 

@@ -9,7 +9,7 @@ use crate::launch::SharedMachine;
 use crate::runs::recording::{Played, Position};
 use crate::runs::{LogPage, RunId, RunSummary, RunUpdate};
 use crate::tui::actions::{Changed, Effect, ExerciseNews};
-use crate::tui::shared::{Curves, DataInfo};
+use crate::tui::shared::Curves;
 use crate::tui::widgets::Background;
 
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub enum Message {
     /// What the devices of this host do now.
     Telemetry(TelemetrySample),
     /// Which images the next run would train on.
-    Data(DataInfo),
+    Data(String),
     /// Something happened to the learner's own trainer.
     Exercise(ExerciseNews),
     /// The editor has given the terminal back; what was wrong with it.

@@ -52,7 +52,7 @@ mod tests;
 mod widgets;
 mod window;
 
-use self::io::editor::{self, Opened};
+use self::io::editor;
 pub use self::io::replay_runner::Replay;
 use self::io::replay_runner::ReplayRunner;
 use self::io::runner::Runner;
@@ -138,11 +138,6 @@ pub fn run(options: Options) -> anyhow::Result<ExitCode> {
     // Threads that wait for a key or a file must not delay the end.
     runtime.shutdown_background();
     done.map(|()| ExitCode::SUCCESS)
-}
-
-/// Columns of the terminal, where there is one.
-pub fn columns() -> Option<usize> {
-    size().map(|(columns, _)| columns)
 }
 
 /// Columns and rows of the terminal, where there is one.
@@ -296,31 +291,21 @@ fn perform(
             effect_runner.perform(effect);
             continue;
         };
-        let (mut words_of_editor, copied) = (None, "copied to the terminal's clipboard (OSC 52), if it allows it");
+        let copied = || Message::Done("copied to the terminal's clipboard (OSC 52), if it allows it".into());
+        // The command of an editor that gets the terminal, and what the screen hears of the order.
         let answered = match order {
             // The terminal is the editor's.
-            TerminalOrder::Edit | TerminalOrder::OpenProgram { .. } if editing.is_some() => Ok(None),
-            TerminalOrder::Copy(text) => screen.copy(&text).map(|()| Some(Message::Done(copied.into()))).context("not copied"),
-            TerminalOrder::Announce(text) => Ok(screen.announce(&text, &state.preferences.config).map(|()| None)?),
-            TerminalOrder::CaptureMouse(capture) => Ok(screen.capture_mouse(capture).map(|()| None)?),
-            TerminalOrder::Edit => effect_runner.lab().and_then(Runner::editor).map(|(words, news)| {
-                words_of_editor = Some(words);
-                Some(Message::Exercise(news))
-            }),
-            TerminalOrder::OpenProgram { file, line } => {
-                effect_runner.lab().and_then(|_| editor::at_line(&file, line)).map(|opened| match opened {
-                    Opened::Lines(lines) => Some(Message::Program { file, line, lines }),
-                    Opened::Editor(words) => {
-                        words_of_editor = Some(words);
-                        None
-                    }
-                })
-            }
-            TerminalOrder::Suspend => screen.suspend().map(|()| None).context("not suspended"),
+            TerminalOrder::Edit | TerminalOrder::OpenProgram { .. } if editing.is_some() => Ok((None, None)),
+            TerminalOrder::Copy(text) => screen.copy(&text).map(|()| (None, Some(copied()))).context("not copied"),
+            TerminalOrder::Announce(text) => Ok(screen.announce(&text, &state.preferences.config).map(|()| (None, None))?),
+            TerminalOrder::CaptureMouse(capture) => Ok(screen.capture_mouse(capture).map(|()| (None, None))?),
+            TerminalOrder::Edit => effect_runner.lab().and_then(Runner::editor),
+            TerminalOrder::OpenProgram { file, line } => effect_runner.lab().and_then(|_| editor::at_line(file, line)),
+            TerminalOrder::Suspend => screen.suspend().map(|()| (None, None)).context("not suspended"),
         };
-        let message = answered.unwrap_or_else(|error| Some(Message::Failed(format!("{error:#}"))));
+        let (editor, message) = answered.unwrap_or_else(|error| (None, Some(Message::Failed(format!("{error:#}")))));
         effects.extend(message.into_iter().flat_map(|message| update(state, message)));
-        if let Some(words) = words_of_editor {
+        if let Some(words) = editor {
             screen.release();
             *editing = Some(tokio::task::spawn_blocking(move || editor::run(&words)));
         }

@@ -121,7 +121,7 @@ pub(super) fn reset(folder: &Folder, number: Option<usize>, what: &str, yes: boo
 /// Prints a difference, with colours if standard output is a terminal that wants them.
 pub(super) fn print_diff(diff: &Diff, side_by_side: bool) -> anyhow::Result<ExitCode> {
     // A pipe has no width, so its lines are hardly cut.
-    let columns = if io::stdout().is_terminal() { crate::tui::columns().unwrap_or(80) } else { 160 };
+    let columns = if io::stdout().is_terminal() { crate::tui::size().map_or(80, |(columns, _)| columns) } else { 160 };
     print_exact(&text(&exercise::rows(diff, columns, side_by_side)))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -42,23 +42,10 @@ pub enum Command {
 
     // Whichever pane has the focus.
     ToggleStep(Step),
-    /// The window with this name: a row of `app::features`.
-    Open(&'static str),
+    /// What the row of `app::features` with this name opens or does: nothing else knows the word.
+    App(&'static str),
     Details,
-    MoreRanks,
-    FewerRanks,
-    NextPane,
-    PreviousPane,
-    Zoom,
     Help,
-    /// Release the mouse, or take it again.
-    Mouse,
-    /// Large step and speed-up.
-    Projector,
-    Tour,
-    ResetBorders,
-    /// The next theme.
-    Theme,
     Quit,
     /// Back to the shell, until it continues the job.
     Suspend,
@@ -179,7 +166,7 @@ impl Command {
         use Command as C;
         matches!(self, C::Run | C::StartRun | C::Stop | C::Continue | C::Guided | C::Ablation | C::Again | C::Make | C::Measure)
             || matches!(self, C::RunBefore | C::RunAfter | C::Edit | C::Mine | C::Reset)
-            || matches!(self, C::Open("exercise" | "benchmark" | "photos" | "program" | "faults"))
+            || matches!(self, C::App("exercise" | "benchmark" | "photos" | "program" | "faults"))
     }
 }
 

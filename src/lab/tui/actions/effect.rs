@@ -30,10 +30,8 @@ pub enum Effect {
     ReadCurves(RunId),
     /// Read the messages and times of a run of collectives.
     ReadCollectives(RunId),
-    /// Read lines of the followed run.
-    ReadLog(RunId, LogRequest),
-    /// Write what a query shows of the followed run into a new file.
-    SaveLog { run: RunId, query: LogQuery, name: String },
+    /// Do something with the log of the followed run.
+    Log(RunId, LogOrder),
     /// Pause, seek or change the speed of the recording that is played.
     Player(PlayerOrder),
     /// Read the rows of all runs.
@@ -80,6 +78,14 @@ pub enum Effect {
     Terminal(TerminalOrder),
 }
 
+/// What the thread that reads a log does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LogOrder {
+    Read(LogRequest),
+    /// Write what a query shows into a new file of this name.
+    Save(LogQuery, String),
+}
+
 /// What the owner of the terminal does itself, between two frames.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TerminalOrder {
@@ -106,22 +112,12 @@ pub enum Change {
     Note(RunId, String),
     /// Move the run to the trash.
     Delete(RunId),
-    /// Take back an earlier one.
-    Undo(Undo),
+    /// Bring the run back; without a number whatever was deleted last, perhaps by another lab.
+    Restore(Option<RunId>),
+    /// Take back an earlier change by this one.
+    Undo(Box<Change>),
     /// Write a comparison of these runs to a new file.
     Export { file: String, runs: Vec<RunId>, baseline: RunId, published: bool },
-}
-
-/// Undoes a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Undo {
-    /// The name or the note that the run had before.
-    Name(RunId, Option<String>),
-    Note(RunId, Option<String>),
-    /// The run is in the trash.
-    Delete(RunId),
-    /// Whatever was deleted last, perhaps by another lab: here nothing has been changed that could be taken back.
-    LastDelete,
 }
 
 /// The result of a [`Change`].
@@ -131,8 +127,8 @@ pub struct Changed {
     pub text: String,
     /// A run to put on the screen.
     pub show: Option<RunId>,
-    /// How to undo it, if it can be undone.
-    pub undo: Option<Undo>,
+    /// What undoes it, if it can be undone.
+    pub undo: Option<Change>,
 }
 
 /// News about the learner's own trainer: a change of the program, or a result of it.

@@ -13,7 +13,7 @@ pub use crossterm::event::KeyCode as K;
 
 pub use action::Action;
 pub use command::{Command, Move, Prompt, Typing, cycle};
-pub use effect::{Change, Changed, Effect, ExerciseNews, TerminalOrder, Undo};
+pub use effect::{Change, Changed, Effect, ExerciseNews, LogOrder, TerminalOrder};
 pub use keys::On::{self, Char, Code, Ctrl, Text};
 pub use keys::{BACKSPACE, Binding, ENDS, ENTER, ESCAPE, LEFT_RIGHT, LIST, PAGES, SPACE, UP_DOWN, row};
 pub use pane::Pane;

@@ -1,28 +1,21 @@
 //! The panes, by name.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pane {
-    Steps,
-    Settings,
-    Devices,
-    Chart,
-    Log,
-    Runs,
+hvd_lab_core::named! {
+    /// In the order of Tab, each with its title.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    Pane {
+        Steps = "Steps",
+        Settings = "Next run",
+        Devices = "Devices",
+        Chart = "Chart",
+        Log = "Log",
+        Runs = "Runs",
+    }
 }
 
 impl Pane {
-    /// In the order of Tab.
-    pub const ALL: [Pane; 6] = [Pane::Steps, Pane::Settings, Pane::Devices, Pane::Chart, Pane::Log, Pane::Runs];
-
     pub fn title(self) -> &'static str {
-        match self {
-            Pane::Steps => "Steps",
-            Pane::Settings => "Next run",
-            Pane::Devices => "Devices",
-            Pane::Chart => "Chart",
-            Pane::Log => "Log",
-            Pane::Runs => "Runs",
-        }
+        self.name()
     }
 
     /// One of the two that share a place on a small screen.

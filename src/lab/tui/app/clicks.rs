@@ -2,14 +2,14 @@
 //!
 //! Whatever the mouse does, a key does too. Every click is resolved here.
 
-use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
 
 use super::dispatch::{self, act, perform};
 use super::layout::Places;
 use super::{footer, places, screen, view, windows};
 use crate::runs::RunId;
-use crate::tui::actions::{Action, Command, Effect, Move, On, Pane};
+use crate::tui::actions::{Action, Command, Effect, Move, Pane};
 use crate::tui::chart::graph::Tab;
 use crate::tui::preferences::Dragged;
 use crate::tui::state::State;
@@ -82,8 +82,9 @@ fn press(state: &mut State, places: &Places, at: Position) -> Vec<Effect> {
         let command = typed.unwrap_or_else(|| footer::hit(state, places.footer, at));
         return command.map_or_else(Vec::new, |command| perform(state, command));
     }
+    // A window keeps the keyboard until it is answered.
     if !state.windows.is_empty() {
-        return in_window(state, at);
+        return windows::click(state, at).map_or_else(Vec::new, |command| perform(state, command));
     }
     if let Some(pane) = places.shared.and_then(|area| slot::hit(area, places.turns, at)) {
         screen::focus(state, pane);
@@ -97,22 +98,6 @@ fn press(state: &mut State, places: &Places, at: Position) -> Vec<Effect> {
         state.dragged = border.map(|border| Dragged::Border(border.split));
         Vec::new()
     })
-}
-
-/// A window keeps the keyboard until it is answered: a click on an answer gives it, one beside the window is Escape.
-fn in_window(state: &mut State, at: Position) -> Vec<Effect> {
-    let command = match windows::hit(state, at) {
-        Some(windows::Hit::Outside) => windows::bound(state, On::Code(KeyCode::Esc)),
-        Some(windows::Hit::Key(command)) => Some(command),
-        Some(windows::Hit::Row(row)) => {
-            if let Some(window) = state.windows.front_mut() {
-                window.choose(row);
-            }
-            windows::bound(state, On::Code(KeyCode::Enter))
-        }
-        Some(windows::Hit::Inside) | None => None,
-    };
-    command.map_or_else(Vec::new, |command| perform(state, command))
 }
 
 /// Does what a click means in a pane drawn in `area`, which had the keyboard or not: the second on the same thing is Enter. `None`

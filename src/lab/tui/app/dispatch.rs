@@ -18,7 +18,7 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
         return vec![Effect::Terminal(TerminalOrder::Suspend)];
     }
     if state.shared.replay.is_some() && command.starts_or_stops() {
-        let is_own = matches!(command, Command::Edit | Command::Mine | Command::Reset | Command::Open("exercise"));
+        let is_own = matches!(command, Command::Edit | Command::Mine | Command::Reset | Command::App("exercise"));
         let what = if is_own { "your own trainer is not part of it" } else { "nothing starts or stops here" };
         return state.shared.refuse(format!("this is a recording: {what}. q leaves it, and `hvd-lab` opens your own lab"));
     }

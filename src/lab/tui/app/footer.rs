@@ -11,6 +11,7 @@ use crate::columns;
 use crate::tui::actions::{Binding, Command, Pane};
 use crate::tui::chart::graph::Tab;
 use crate::tui::state::State;
+use crate::tui::widgets::under;
 
 /// From this rank on a key is left out rather than that the words get shorter.
 const LESSER: u8 = 3;
@@ -56,13 +57,9 @@ pub fn draw(frame: &mut Frame, area: Rect, state: &State) {
 
 /// What the words under the pointer ask for.
 pub fn hit(state: &State, area: Rect, at: Position) -> Option<Command> {
-    let mut from = area.x;
-    let under = shown(state, area.width).into_iter().find(|binding| {
-        from += width(binding) as u16;
-        at.x < from
-    });
+    let keys = shown(state, area.width).into_iter().map(|binding| (binding.command, width(&binding)));
     // A key for ten steps says not which one.
-    under.map(|binding| binding.command).filter(|command| !matches!(command, Command::ToggleStep(_)))
+    under(area.as_position(), keys, at).filter(|command| !matches!(command, Command::ToggleStep(_)))
 }
 
 fn width(binding: &Binding) -> usize {

@@ -155,10 +155,11 @@ fn measured(shared: &Shared, run: &RunSummary, bar_of: Option<(f64, usize)>) -> 
     let theme = shared.theme;
     let (letter, colour) = (shared.pins.letter(run.id), shared.pins.slot(run.id).map_or(theme.accent(), |slot| theme.run(slot)));
     let letter = letter.map_or(String::new(), |letter| format!("{letter} "));
+    let ranks = units::counted(run.figures.np, "rank");
     let rate = shared.figures(run).images_per_sec;
     let style = if shared.is_fair(run) { theme.text() } else { theme.dim() };
     let mut parts =
-        vec![words(rank::ANSWER, "  "), Part::new(rank::LETTER, letter, colour), Part::new(rank::ANSWER, ranks(run), style)];
+        vec![words(rank::ANSWER, "  "), Part::new(rank::LETTER, letter, colour), Part::new(rank::ANSWER, ranks, style)];
     if let Some(rate) = rate {
         parts.push(Part::new(rank::ANSWER, format!(" {}/s", units::rate(rate)), style));
     }
@@ -168,10 +169,6 @@ fn measured(shared: &Shared, run: &RunSummary, bar_of: Option<(f64, usize)>) -> 
         parts.push(Part::new(rank::BAR, rest, theme.dim()));
     }
     parts
-}
-
-fn ranks(run: &RunSummary) -> String {
-    units::counted(run.figures.np, "rank")
 }
 
 fn gained(shared: &Shared, gain: &Gain, is_fair: bool) -> Vec<Part> {
@@ -195,7 +192,8 @@ fn gained(shared: &Shared, gain: &Gain, is_fair: bool) -> Vec<Part> {
 
 /// `2 ranks without step 4: accuracy 61.2 % instead of 74.8 %, 5581/s instead of 5600/s`
 pub fn of_as_many_ranks(shared: &Shared, pair: Pair) -> Vec<Part> {
-    let mut parts = vec![words(rank::ANSWER, format!("  {} {}", ranks(pair.after), pair.difference()))];
+    let mut parts =
+        vec![words(rank::ANSWER, format!("  {} {}", units::counted(pair.after.figures.np, "rank"), pair.difference()))];
     let accuracy = accuracy_change(pair.after, pair.before);
     if let Some(change) = &accuracy {
         let text = format!(": accuracy {} instead of {}", units::accuracy(change.accuracy), units::accuracy(change.before));

@@ -105,21 +105,21 @@ pub fn in_force(state: &State) -> Vec<Key> {
 /// What the help lists, place by place.
 pub fn sections() -> &'static [Section] {
     static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
-        let of = |title: &str, scope: Scope, keys: &mut dyn Iterator<Item = Binding>| {
-            let listed = keys.filter(|binding| !binding.help.is_empty());
-            Section { title: title.to_owned(), of_replay: scope == Scope::Replay, keys: listed.collect() }
+        // The table has no keys of windows: they are handed in.
+        let section = |title: &str, scope: Scope, of_window: &[Binding]| {
+            let rows = table().filter(|key| key.scope == scope).map(|key| &key.binding).chain(of_window);
+            let keys = rows.filter(|binding| !binding.help.is_empty()).copied().collect();
+            Section { title: title.to_owned(), of_replay: scope == Scope::Replay, keys }
         };
-        let section =
-            |title: &str, scope: Scope| of(title, scope, &mut table().filter(|key| key.scope == scope).map(|key| key.binding));
         let mut sections = vec![
-            section("Everywhere", Scope::Panes),
-            section("In a replay", Scope::Replay),
-            section("In windows too", Scope::Everywhere),
-            section("In windows that scroll", Scope::Pages),
-            of("Signs", Scope::Window, &mut SIGNS.iter().copied()),
+            section("Everywhere", Scope::Panes, &[]),
+            section("In a replay", Scope::Replay, &[]),
+            section("In windows too", Scope::Everywhere, &[]),
+            section("In windows that scroll", Scope::Pages, &[]),
+            section("Signs", Scope::Window, SIGNS),
         ];
-        sections.extend(Pane::ALL.map(|pane| section(&format!("In {}", pane.title()), Scope::Pane(pane))));
-        sections.push(of(collectives::keys::HELP, Scope::Window, &mut collectives::keys::PLAYER.iter().copied()));
+        sections.extend(Pane::ALL.map(|pane| section(&format!("In {}", pane.title()), Scope::Pane(pane), &[])));
+        sections.push(section(collectives::keys::HELP, Scope::Window, collectives::keys::PLAYER));
         sections
     });
     &SECTIONS
@@ -150,5 +150,5 @@ pub fn entries() -> &'static [Entry] {
 /// Moving about is for fingers, and the palette is open already.
 fn is_listed(key: &Key) -> bool {
     let moves = matches!(key.binding.command, C::Move(by) | C::Scroll(by) if matches!(by, Move::Up | Move::Down | Move::PageUp | Move::PageDown));
-    !key.binding.help.is_empty() && !moves && !matches!(key.binding.command, C::Back | C::Open("palette"))
+    !key.binding.help.is_empty() && !moves && !matches!(key.binding.command, C::Back | C::App("palette"))
 }

@@ -152,7 +152,7 @@ impl Tiling<'_> {
             WIDE.. => Layout::horizontal([Constraint::Fill(1); 2]).areas::<2>(body).into(),
             _ => {
                 let height = wish.devices.saturating_add(FRAME).clamp(LEAST_PANE.1, (body.height / 2).max(LEAST_PANE.1));
-                self.rows(Split::Devices, body, height, 1)
+                self.halves(Split::Devices, body, height, 1)
             }
         };
         vec![(Pane::Devices, devices), (shown, other)]
@@ -178,8 +178,8 @@ impl Tiling<'_> {
         // Steps with room for an explanation, settings with room for each field.
         let settings = (Field::ALL.len() as u16 + 3).min(body.height.saturating_sub(12));
         let columns = if body.width >= THREE_COLUMNS { 2 } else { 1 };
-        let (left, rest) = self.columns(Split::Left, body, left_width, columns);
-        let (steps, next_run) = self.rows(Split::Steps, left, left.height - settings, 1);
+        let (left, rest) = self.halves(Split::Left, body, left_width, columns);
+        let (steps, next_run) = self.halves(Split::Steps, left, left.height - settings, 1);
         let mut panes = vec![(Pane::Steps, steps), (Pane::Settings, next_run)];
         panes.extend(match shown {
             Some(shown) => self.two_in_turn(rest, body.height, shown, devices_height),
@@ -206,8 +206,8 @@ impl Tiling<'_> {
             Pane::Log => (devices_height.min(6), LEAST_PANE.1),
             _ => (devices_height, (body_height * 2 / 7).max(6)),
         };
-        let (devices, below) = self.rows(Split::Devices, rest, devices_height, 2);
-        let (shared, runs) = self.rows(Split::Log, below, below.height - runs_height, 1);
+        let (devices, below) = self.halves(Split::Devices, rest, devices_height, 2);
+        let (shared, runs) = self.halves(Split::Log, below, below.height - runs_height, 1);
         vec![(Pane::Devices, devices), (shown, shared), (Pane::Runs, runs)]
     }
 
@@ -225,13 +225,13 @@ impl Tiling<'_> {
     /// +----------- footer ------------+
     /// ```
     fn one_above_the_other(&mut self, rest: Rect, devices_height: u16, wish: Wish) -> Vec<(Pane, Rect)> {
-        let (devices, below) = self.rows(Split::Devices, rest, devices_height, 3);
+        let (devices, below) = self.halves(Split::Devices, rest, devices_height, 3);
         // The chart gets the lines that log and runs do not need.
         let usual = below.height - part(below.height, 5, 13);
         let log = table_height(wish.log, part(usual, 1, 2));
         let runs = table_height(wish.runs.max(LEAST_PANE.1), usual - part(usual, 1, 2));
-        let (chart, below) = self.rows(Split::Chart, below, below.height.saturating_sub(log + runs), 2);
-        let (log, runs) = self.rows(Split::Log, below, log, 1);
+        let (chart, below) = self.halves(Split::Chart, below, below.height.saturating_sub(log + runs), 2);
+        let (log, runs) = self.halves(Split::Log, below, log, 1);
         vec![(Pane::Devices, devices), (Pane::Chart, chart), (Pane::Log, log), (Pane::Runs, runs)]
     }
 
@@ -251,34 +251,27 @@ impl Tiling<'_> {
     /// ```
     fn three_columns(&mut self, rest: Rect, devices_height: u16, wish: Wish) -> Vec<(Pane, Rect)> {
         let [middle, _] = Layout::horizontal([Constraint::Fill(1); 2]).areas(rest);
-        let (middle, right) = self.columns(Split::Middle, rest, middle.width, 1);
+        let (middle, right) = self.halves(Split::Middle, rest, middle.width, 1);
         let runs_height = table_height(wish.runs, (middle.height / 3).max(9));
-        let (chart, runs) = self.rows(Split::Chart, middle, middle.height - runs_height, 1);
+        let (chart, runs) = self.halves(Split::Chart, middle, middle.height - runs_height, 1);
         let log = table_height(wish.log, right.height - devices_height.max(right.height / 2));
-        let (devices, log) = self.rows(Split::Devices, right, right.height - log, 1);
+        let (devices, log) = self.halves(Split::Devices, right, right.height - log, 1);
         vec![(Pane::Devices, devices), (Pane::Chart, chart), (Pane::Log, log), (Pane::Runs, runs)]
     }
 
-    /// Two parts side by side, the first `width` wide where the border was not dragged; `after` panes share the second.
-    fn columns(&mut self, split: Split, whole: Rect, width: u16, after: u16) -> (Rect, Rect) {
-        let width = self.first(split, whole.width, width, LEAST_PANE.0, after);
-        let second = Rect { x: whole.x + width, width: whole.width - width, ..whole };
-        self.borders.push(Border { split, direction: Direction::Horizontal, whole, at: second.x });
-        (Rect { width, ..whole }, second)
-    }
-
-    /// As [`Tiling::columns`], one above the other.
-    fn rows(&mut self, split: Split, whole: Rect, height: u16, after: u16) -> (Rect, Rect) {
-        let height = self.first(split, whole.height, height, LEAST_PANE.1, after);
-        let second = Rect { y: whole.y + height, height: whole.height - height, ..whole };
-        self.borders.push(Border { split, direction: Direction::Vertical, whole, at: second.y });
-        (Rect { height, ..whole }, second)
-    }
-
-    fn first(&self, split: Split, length: u16, unless_dragged: u16, least: u16, after: u16) -> u16 {
+    /// Two parts, the first `usual` long where the border was not dragged; `after` panes share the second.
+    fn halves(&mut self, split: Split, whole: Rect, usual: u16, after: u16) -> (Rect, Rect) {
+        let (direction, length, least) = match split {
+            Split::Left | Split::Middle => (Direction::Horizontal, whole.width, LEAST_PANE.0),
+            _ => (Direction::Vertical, whole.height, LEAST_PANE.1),
+        };
         let dragged = self.shares.get(&split).map(|share| u32::from(*share) * u32::from(length) / 1000);
         let most = length.saturating_sub(least * after).max(least).min(length);
-        dragged.map_or(unless_dragged, |first| first as u16).clamp(least.min(most), most)
+        let first = dragged.map_or(usual, |first| first as u16).clamp(least.min(most), most);
+        let [first, second] = Layout::new(direction, [Constraint::Length(first), Constraint::Fill(1)]).areas(whole);
+        let at = if direction == Direction::Horizontal { second.x } else { second.y };
+        self.borders.push(Border { split, direction, whole, at });
+        (first, second)
     }
 }
 

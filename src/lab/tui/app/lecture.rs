@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::gain::{cause, of_as_many_ranks, rank};
 use super::meaning::meaning;
-use crate::columns::{self, cut, wrap};
+use crate::columns::{cut, left, wrap};
 use crate::course::{Answer as Answers, Prediction};
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
@@ -110,13 +110,9 @@ impl<'a> Lecture<'a> {
             }
             (_, None) => "no run yet".to_owned(),
         };
-        let back = ["P", " or ", "Esc", ": back"];
-        let room = width.saturating_sub(back.concat().len() + 1);
-        let text = cut(&text, room);
-        let text = format!("{text}{} ", " ".repeat(room.saturating_sub(columns::width(&text))));
-        let styled =
-            |(place, part): (usize, &'static str)| Span::styled(part, if place % 2 == 0 { theme.key() } else { theme.dim() });
-        Line::from_iter([Span::styled(text, theme.strong())].into_iter().chain(back.into_iter().enumerate().map(styled)))
+        let back = theme.keyed("`P` or `Esc`: back", theme.dim());
+        let text = format!("{} ", left(&text, width.saturating_sub(back.width() + 1)));
+        std::iter::once(Span::styled(text, theme.strong())).chain(back).collect()
     }
 
     /// `run 2 (two ranks)`

@@ -53,7 +53,7 @@ fn marks(shared: &Shared) -> Vec<Part> {
     }
     let run = shared.summary_on_screen().filter(|_| !shared.is_starting());
     // Before there is a run, of those that the next one would get.
-    let of_next = || shared.data.as_ref().filter(|_| shared.watched.is_none()).map(|data| &data.label);
+    let of_next = || shared.data.as_ref().filter(|_| shared.watched.is_none());
     let images = run.and_then(|run| Some(&run.record.as_ref()?.data_label)).or_else(of_next);
     if let Some(images) = images.filter(|images| is_generated(images)) {
         parts.push(Part::new(rank::STAYS, format!(" on {images} "), theme.strong()));

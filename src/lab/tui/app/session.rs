@@ -4,7 +4,7 @@
 
 use crate::tui::config::Config;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -70,11 +70,9 @@ impl Session {
         let moved = self.shares.iter().filter(|(split, share)| before.shares.get(split) != Some(share));
         shares.extend(moved.map(|(split, share)| (*split, *share)));
         pins.retain(|pin| self.pins.contains(pin) || !before.pins.contains(pin));
-        for pin in self.pins.iter().filter(|pin| !before.pins.contains(pin)) {
-            if !pins.contains(pin) {
-                pins.push(*pin);
-            }
-        }
+        let is_new = |pin: &&RunId| !before.pins.contains(pin) && !pins.contains(pin);
+        let pinned: Vec<RunId> = self.pins.iter().filter(is_new).copied().collect();
+        pins.extend(pinned);
         Session {
             shares,
             pins,
@@ -162,26 +160,16 @@ impl Keeper {
     }
 }
 
-/// Writes the first change at once, and of those that follow it closely the last: a border is dragged through many places.
+/// Writes the first change at once, and of those that follow it closely the last: a border is dragged through many places. Ends when
+/// the last change is written and nobody can send another.
 fn write_changes(changes: &Receiver<Session>, mut before: Session, path: &Path) {
-    let (mut newest, mut next): (Option<Session>, _) = (None, Instant::now());
-    loop {
-        let change = match newest {
-            None => changes.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(_) => changes.recv_timeout(next.saturating_duration_since(Instant::now())),
-        };
-        let is_over = change == Err(RecvTimeoutError::Disconnected);
-        newest = change.ok().or(newest);
-        if is_over || Instant::now() >= next {
-            if let Some(session) = newest.take() {
-                session.write(&before, path);
-                before = session;
-            }
-            next = Instant::now() + BETWEEN_WRITES;
+    let mut next = Instant::now();
+    while let Ok(mut newest) = changes.recv() {
+        while let Ok(newer) = changes.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            newest = newer;
         }
-        if is_over {
-            return;
-        }
+        newest.write(&before, path);
+        (before, next) = (newest, Instant::now() + BETWEEN_WRITES);
     }
 }
 

@@ -25,11 +25,17 @@ use crate::tui::message::Message;
 use crate::tui::queue::Queue;
 use crate::tui::shared::{Hardware, Shared, Watched, has_steps};
 use crate::tui::state::State;
-use crate::tui::{collectives, exercise, inspection, log, next_run, replay, runs, series};
+use crate::tui::{collectives, exercise, inspection, log, replay, runs, series};
 
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     let shared = &mut state.shared;
     let mut actions: Vec<Action> = Vec::new();
+    // Nothing that was asked for is going to start.
+    if matches!(message, Message::Failed(_) | Message::Crowded(..)) {
+        shared.starting = Default::default();
+        state.collectives.is_starting = false;
+        actions.push(Effect::ListRuns.into());
+    }
     match message {
         Message::Key(key) => return press(state, key),
         Message::Paste(text) => return paste(state, &text),
@@ -116,18 +122,8 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Changed(changed) => actions = runs::update::changed(&mut state.runs, shared, changed),
         Message::Done(text) => shared.inform(text),
-        Message::Failed(text) => {
-            shared.starting = Default::default();
-            state.collectives.is_starting = false;
-            shared.error(text);
-            actions.push(Effect::ListRuns.into());
-        }
-        Message::Crowded(why, start) => {
-            shared.starting = Default::default();
-            state.collectives.is_starting = false;
-            next_run::confirm_start::ask_anyway(state, why, start);
-            actions.push(Effect::ListRuns.into());
-        }
+        Message::Failed(text) => shared.error(text),
+        Message::Crowded(why, start) => actions.push(Action::AskAnyway(why, start)),
         Message::Leave => actions.push(Action::Leave),
         Message::Suspend => actions.push(Effect::Terminal(TerminalOrder::Suspend).into()),
     }

@@ -91,11 +91,7 @@ fn too_small(frame: &mut Frame, area: Rect, state: &State) {
 /// For the terminal's title: what the shown run does.
 pub fn title(state: &State) -> String {
     let run = state.shared.watched.as_ref().and_then(|watched| Some((watched, state.shared.watched_state(watched.id)?)));
-    match run {
-        None => "hvd-lab".into(),
-        Some((watched, state @ RunState::Running)) => {
-            format!("hvd-lab: run {} {}", watched.id, watched.place().unwrap_or(state.name().to_owned()))
-        }
-        Some((watched, state)) => format!("hvd-lab: run {} {}", watched.id, state.name()),
-    }
+    let Some((watched, now)) = run else { return "hvd-lab".into() };
+    let place = watched.place().filter(|_| now == RunState::Running);
+    format!("hvd-lab: run {} {}", watched.id, place.as_deref().unwrap_or(now.name()))
 }

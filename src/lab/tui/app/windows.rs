@@ -67,28 +67,22 @@ pub fn press(state: &mut State, command: Command) -> Vec<Action> {
     actions
 }
 
-/// What a click means while a window is in front.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Hit {
-    Outside,
-    Key(Command),
-    /// A row of its list, by its place.
-    Row(usize),
-    /// On a part that does not react to clicks.
-    Inside,
-}
-
-/// A click; `None` where no window is in front, or where it is typed elsewhere.
-pub fn hit(state: &State, at: Position) -> Option<Hit> {
+/// What a click asks for while a window is in front: an answer gives what its key does, a row of a list is chosen, and a click beside
+/// the window is Escape.
+pub fn click(state: &mut State, at: Position) -> Option<Command> {
     let area = state.shared.screen();
     let (place, (view, _)) = (place(state, area)?, view(state, area)?);
-    let hit = match view {
+    match view {
+        // It is typed elsewhere.
+        View::Line(_) | View::InPlace => None,
+        _ if !place.contains(at) => bound(state, On::Code(KeyCode::Esc)),
         View::Page(_) => None,
-        View::List(list) => list::hit(&list, area, at).map(Hit::Row),
-        View::Question { .. } => question::hit(place, keys(state)?, at).map(Hit::Key),
-        View::Line(_) | View::InPlace => return None,
-    };
-    Some(if place.contains(at) { hit.unwrap_or(Hit::Inside) } else { Hit::Outside })
+        View::List(list) => {
+            state.windows.front_mut()?.choose(list::hit(&list, area, at)?);
+            bound(state, On::Code(KeyCode::Enter))
+        }
+        View::Question { .. } => question::hit(place, keys(state)?, at),
+    }
 }
 
 /// Where the window in front lies on a screen of this size.

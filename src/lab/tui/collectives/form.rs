@@ -8,7 +8,7 @@ use crate::domain::collective::CollectivesSpec;
 use crate::domain::job::{Job, Resources, RunSpec, Workload};
 use crate::domain::measured::Measured;
 use crate::domain::units;
-use crate::tui::shared::run_form::{RunForm, busy};
+use crate::tui::shared::run_form::busy;
 use crate::tui::state::State;
 use crate::tui::state::form::Form;
 
@@ -24,7 +24,7 @@ pub fn usual(np: usize) -> RunSpec {
 }
 
 pub fn form(spec: RunSpec) -> Form {
-    Form { run: RunForm::new(spec), title: "Measure collectives", keys: FORM, said, left }
+    Form { spec, chosen: 0, title: "Measure collectives", keys: FORM, said, left }
 }
 
 /// The window behind it waits for the rows of the run that starts.
@@ -37,7 +37,7 @@ fn left(state: &mut State, spec: &RunSpec, starts: bool) {
 }
 
 /// What is wrong with it, else how long it takes and what to know of it.
-fn said(form: &RunForm, state: &State) -> Vec<(String, Style)> {
+fn said(form: &Form, state: &State) -> Vec<(String, Style)> {
     let (spec, own, shared, theme) = (&form.spec, &state.collectives, &state.shared, state.shared.theme);
     let collectives = match (spec.problem(), spec.collectives()) {
         (Some(problem), _) => return vec![(format!("Cannot start: {problem}"), theme.warn())],

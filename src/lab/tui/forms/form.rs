@@ -11,7 +11,7 @@ use crate::domain::job::{Job, Resources, RunSpec, Workload};
 use crate::domain::model::ModelSpec;
 use crate::domain::nvcnn::NvcnnSpec;
 use crate::domain::settings::without_flags;
-use crate::tui::shared::run_form::{RunForm, busy};
+use crate::tui::shared::run_form::busy;
 use crate::tui::state::State;
 use crate::tui::state::form::Form;
 
@@ -37,7 +37,7 @@ fn of(shared: &Shared, workload: Workload) -> RunSpec {
 /// The form with these settings.
 pub fn open(state: &mut State, spec: RunSpec) -> Vec<Action> {
     let title = if spec.nvcnn().is_some() { "Train on photos (hvd-lab nvcnn)" } else { "Benchmark (hvd-lab bench)" };
-    state.windows.show(Form { run: RunForm::new(spec), title, keys: KEYS, said, left });
+    state.windows.show(Form { spec, chosen: 0, title, keys: KEYS, said, left });
     Vec::new()
 }
 
@@ -58,7 +58,7 @@ fn left(State { forms, .. }: &mut State, spec: &RunSpec, _: bool) {
 }
 
 /// What is wrong with it, else what to know of it.
-fn said(form: &RunForm, State { shared, .. }: &State) -> Vec<(String, Style)> {
+fn said(form: &Form, State { shared, .. }: &State) -> Vec<(String, Style)> {
     let theme = shared.theme;
     let verb = if form.spec.nvcnn().is_some() { "nvcnn" } else { "bench" };
     let help = || format!("`hvd-lab {verb} --help` says what each setting does. The run shows up in the table of runs.");

@@ -23,7 +23,7 @@ fn opened(key: &str) -> State {
 }
 
 fn spec(state: &State) -> RunSpec {
-    state.windows.get::<Form>().unwrap().run.spec.clone()
+    state.windows.get::<Form>().unwrap().spec.clone()
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! All keys and commands: the help, the palette and the tour.
 
-pub mod draw;
 pub mod palette;
 pub mod state;
 #[cfg(test)]

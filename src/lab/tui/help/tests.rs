@@ -22,7 +22,7 @@ fn every_command_of_the_panes_is_in_the_palette() {
     let moves = |command: Command| {
         let fingers = [Move::Up, Move::Down, Move::PageUp, Move::PageDown];
         matches!(command, Command::Move(by) | Command::Scroll(by) if fingers.contains(&by))
-            || [Command::Back, Command::Open("palette")].contains(&command)
+            || [Command::Back, Command::App("palette")].contains(&command)
     };
     let wanted =
         keymap::table().filter(|key| key.scope != Scope::Replay && !key.binding.help.is_empty() && !moves(key.binding.command));

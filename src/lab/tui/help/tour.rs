@@ -5,7 +5,7 @@
 use crossterm::event::KeyCode;
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph};
 
 use super::state::{Help, OFFER, TOUR};
@@ -76,9 +76,8 @@ pub fn place(help: &Help) -> Pane {
 pub fn draw(frame: &mut Frame, quiet: Rect, body: Rect, help: &Help, shared: &Shared) {
     let Some((number, page)) = help.tour.and_then(|number| Some((number, TOUR.get(number)?))) else { return };
     let theme = shared.theme;
-    let text = page.replay.filter(|_| shared.replay.is_some()).unwrap_or(page.text);
     let width = quiet.width.min(WIDTH);
-    let mut lines = theme.with_keys(text, usize::from(width.saturating_sub(4)));
+    let mut lines = theme.with_keys(&page.words(shared.replay.is_some()), usize::from(width.saturating_sub(4)));
     lines.push(Line::raw(""));
     let is_last = number + 1 == TOUR.len();
     let enter = match () {
@@ -86,12 +85,11 @@ pub fn draw(frame: &mut Frame, quiet: Rect, body: Rect, help: &Help, shared: &Sh
         () if is_last => "ends the tour",
         () => "goes on",
     };
-    let keys = [("Enter", enter), ("Esc", "ends it")].into_iter().take(if is_last { 1 } else { 2 });
-    let key = |(key, what)| [Span::styled(key, theme.key()), Span::styled(format!(" {what}  "), theme.dim())];
+    let escape = if is_last { "" } else { "`Esc` ends it" };
     lines.push(if offers(help, shared) && shared.is_starting() {
         Line::styled("a run is starting …", theme.accent())
     } else {
-        keys.flat_map(key).collect()
+        theme.keyed(&format!("`Enter` {enter}  {escape}"), theme.dim())
     });
     let height = (lines.len() as u16 + 2).min(body.height);
     let mut place = centred(quiet, width, height);

@@ -2,14 +2,24 @@
 //!
 //! Both list what the key tables hold.
 
-use super::draw::lines;
+use ratatui::text::{Line, Span};
+
 use super::palette::found;
-use super::state::Entry;
+use super::state::{Entry, Section};
+use crate::columns::wrap;
 use crate::tui::actions::{
     Action, BACKSPACE, Binding, Char, Code, Command, Ctrl, ENTER, K, Move, PAGES, Pane, Text, Typing, row,
 };
 use crate::tui::state::{About, Outcome, Page, State, View, Window};
 use crate::tui::widgets::list::{List, ListRow};
+
+const INTRO: &str = "Train one model on several ranks, and see what each of the ten steps is for: press r to run, change a step \
+                     or a setting, press r again, and compare. All runs stay in the table; b chooses which one the others are \
+                     compared with. A run goes on when the screen is closed.";
+const INTRO_OF_REPLAY: &str = "This is a recording of runs that were made before: Space, < > and + - move through it, Tab and the arrow \
+                               keys look at its panes, v compares its runs. Nothing starts here; in your own lab r does.";
+/// Columns of a key, and of what stands around it.
+const KEY: usize = 10;
 
 /// Longer than any words that find something.
 const MOST: usize = 40;
@@ -49,8 +59,7 @@ impl Window for Keys {
     }
 
     fn view(&self, state: &State, columns: u16) -> Option<View> {
-        let (help, shared) = (&state.help, &state.shared);
-        Some(Page::view("Help", columns, 78, |width| lines(help, shared, &self.words, self.typing, width)))
+        Some(Page::view("Help", columns, 78, |width| self.lines(state, width)))
     }
 
     fn press(&mut self, _: &mut State, command: Command) -> Outcome {
@@ -71,6 +80,49 @@ impl Window for Keys {
             }
         }
         Outcome::STAY
+    }
+}
+
+impl Keys {
+    /// All keys, and how a first session goes; a search keeps the rows that contain its words.
+    fn lines(&self, state: &State, width: usize) -> Vec<Line<'static>> {
+        let (theme, is_replay) = (state.shared.theme, state.shared.replay.is_some());
+        let searched = self.typing || !self.words.is_empty();
+        let mut lines: Vec<Line> = if searched {
+            let typed = format!("{}{}", self.words, if self.typing { "_" } else { "" });
+            vec![Line::from(vec![Span::styled("/ ", theme.key()), Span::styled(typed, theme.strong())])]
+        } else {
+            wrap(if is_replay { INTRO_OF_REPLAY } else { INTRO }, width).into_iter().map(Line::raw).collect()
+        };
+        let words = self.words.to_lowercase();
+        let mut sections: Vec<&Section> = state.help.sections.iter().collect();
+        if is_replay {
+            // What is played comes first.
+            sections.sort_by_key(|section| !section.of_replay);
+        }
+        for section in sections {
+            let title = &section.title;
+            let rows = section.keys.iter().filter(|row| {
+                let all = format!("{} {} {} {title}", row.key, row.label, row.help).to_lowercase();
+                // A recording is neither started nor stopped: keys that would are not named.
+                !(is_replay && row.command.starts_or_stops()) && words.split_whitespace().all(|word| all.contains(word))
+            });
+            let mut rows = rows.peekable();
+            if rows.peek().is_some() {
+                lines.extend([Line::raw(""), Line::styled(title.clone(), theme.strong())]);
+            }
+            lines.extend(rows.flat_map(|row| {
+                let help = wrap(row.help, width.saturating_sub(KEY).max(KEY)).into_iter().enumerate();
+                help.map(|(line, text)| {
+                    let key = if line == 0 { row.key } else { "" };
+                    Line::from(vec![Span::styled(format!("  {key:<7} "), theme.key()), Span::raw(text)])
+                })
+            }));
+        }
+        if searched && lines.len() == 1 {
+            lines.push(Line::styled("no matching key: Esc shows all", theme.warn()));
+        }
+        lines
     }
 }
 
@@ -108,7 +160,7 @@ impl Window for Palette {
             1 => "1 command".to_owned(),
             many => format!("{many} commands, ↑↓ chooses, Enter runs it"),
         };
-        Some(View::List(List { title: "Commands", typed: self.typed.clone(), count, rows, chosen: self.chosen }))
+        Some(View::List(List { typed: self.typed.clone(), count, rows, chosen: self.chosen }))
     }
 
     fn press(&mut self, state: &mut State, command: Command) -> Outcome {

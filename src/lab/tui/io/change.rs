@@ -7,7 +7,7 @@ use anyhow::Context;
 use crate::columns::cut;
 use crate::runs::export::{Format, write_new};
 use crate::runs::{Report, RunStore, references};
-use crate::tui::actions::{Change, Changed, Undo};
+use crate::tui::actions::{Change, Changed};
 
 /// Columns of a name or a note in what is said of it.
 const MOST_QUOTED: usize = 40;
@@ -15,26 +15,37 @@ const MOST_QUOTED: usize = 40;
 /// Changes the run folders.
 pub fn apply(store: &RunStore, change: Change) -> anyhow::Result<Changed> {
     let say = |text: String, undo| Changed { text, show: None, undo };
-    let undoable = |text: String, undo: Option<Undo>| say(text + if undo.is_some() { "; u undoes it" } else { "" }, undo);
+    let undoable = |text: String, undo: Option<Change>| say(text + if undo.is_some() { "; u undoes it" } else { "" }, undo);
     Ok(match change {
         Change::Name(run, name) => {
             let before = store.record(run)?.request.name;
             store.set_name(run, &name)?;
             let now = store.record(run)?.request.name;
-            undoable(format!("run {run} {}", called(now.as_deref())), (now != before).then_some(Undo::Name(run, before)))
+            let undo = (now != before).then(|| Change::Name(run, before.unwrap_or_default()));
+            undoable(format!("run {run} {}", called(&now.unwrap_or_default())), undo)
         }
         Change::Note(run, note) => {
             let before = store.record(run)?.request.note;
             store.set_note(run, &note)?;
             let now = store.record(run)?.request.note;
             let kept = if now.is_some() { "is kept: Enter shows it" } else { "is taken away" };
-            undoable(format!("the note on run {run} {kept}"), (now != before).then_some(Undo::Note(run, before)))
+            let undo = (now != before).then(|| Change::Note(run, before.unwrap_or_default()));
+            undoable(format!("the note on run {run} {kept}"), undo)
         }
         Change::Delete(run) => {
             store.delete(run)?;
-            say(format!("run {run} is in the trash: u brings it back"), Some(Undo::Delete(run)))
+            say(format!("run {run} is in the trash: u brings it back"), Some(Change::Restore(Some(run))))
         }
-        Change::Undo(undo) => undo_change(store, undo)?,
+        Change::Restore(run) => {
+            let back = store.restore(run)?;
+            let which = if run.is_none() { ", deleted last," } else { "" };
+            Changed { text: format!("run {back}{which} is back"), show: Some(back), undo: None }
+        }
+        Change::Undo(change) => {
+            let said = as_before(&change);
+            let Changed { text, show, .. } = apply(store, *change)?;
+            Changed { text: format!("undone: {}", said.unwrap_or(text)), show, undo: None }
+        }
         Change::Export { file, runs, baseline, published } => {
             let path = std::path::absolute(&file).with_context(|| format!("no place for {file}"))?;
             let all = runs.iter().map(|run| store.summary(*run)).collect::<Result<Vec<_>, _>>()?;
@@ -47,33 +58,20 @@ pub fn apply(store: &RunStore, change: Change) -> anyhow::Result<Changed> {
     })
 }
 
-fn called(name: Option<&str>) -> String {
-    name.map_or("has no name".to_owned(), |name| format!("is named {}", quoted(name)))
+fn called(name: &str) -> String {
+    if name.is_empty() { "has no name".to_owned() } else { format!("is named {}", quoted(name)) }
 }
 
 fn quoted(text: &str) -> String {
     format!("“{}”", cut(text, MOST_QUOTED))
 }
 
-/// Says what is as it was before.
-fn undo_change(store: &RunStore, undo: Undo) -> anyhow::Result<Changed> {
-    let say = |text: String, show| Changed { text: format!("undone: {text}"), show, undo: None };
-    Ok(match undo {
-        Undo::Name(run, name) => {
-            store.set_name(run, name.as_deref().unwrap_or_default())?;
-            say(format!("run {run} {} again", called(name.as_deref())), None)
-        }
-        Undo::Note(run, note) => {
-            store.set_note(run, note.as_deref().unwrap_or_default())?;
-            match note {
-                Some(note) => say(format!("the note on run {run} is {} again", quoted(&note)), None),
-                None => say(format!("run {run} has no note again"), None),
-            }
-        }
-        Undo::Delete(run) => say(format!("run {} is back", store.restore(Some(run))?), Some(run)),
-        Undo::LastDelete => {
-            let run = store.restore(None)?;
-            say(format!("run {run}, deleted last, is back"), Some(run))
-        }
+/// What is as it was before, where a name or a note is given back.
+fn as_before(change: &Change) -> Option<String> {
+    Some(match change {
+        Change::Name(run, name) => format!("run {run} {} again", called(name)),
+        Change::Note(run, note) if note.is_empty() => format!("run {run} has no note again"),
+        Change::Note(run, note) => format!("the note on run {run} is {} again", quoted(note)),
+        _ => return None,
     })
 }

@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use crate::domain::printable;
 use crate::exercise;
 use crate::host::{access, read};
+use crate::tui::message::Message;
 
 /// Held by the one that reads the terminal: the keyboard thread while it reads, or a program for as long as it runs.
 static INPUT: Mutex<()> = Mutex::new(());
@@ -36,27 +37,20 @@ pub async fn end(editing: &mut Option<JoinHandle<io::Result<()>>>) -> io::Result
     }
 }
 
-/// What shows a line of the user's own program.
-pub enum Opened {
-    /// The command of the editor.
-    Editor(Vec<String>),
-    /// Its lines, where there is no editor.
-    Lines(Vec<String>),
-}
-
-/// A file that a run has named, at a line.
+/// A file that a run has named, at a line: the command of the editor, or its lines where there is no editor.
 ///
 /// # Errors
 /// There is no such file here, or it cannot be read.
-pub fn at_line(file: &str, line: usize) -> anyhow::Result<Opened> {
-    let path = Path::new(file);
+pub fn at_line(file: String, line: usize) -> anyhow::Result<(Option<Vec<String>>, Option<Message>)> {
+    let path = Path::new(&file);
     // Another host may have run it, or the file was moved. Its name is what a program said, so it may begin like a flag.
-    anyhow::ensure!(path.is_absolute() && path.is_file(), "there is no file {} on this machine", printable::line(file));
+    anyhow::ensure!(path.is_absolute() && path.is_file(), "there is no file {} on this machine", printable::line(&file));
     if exercise::editor::is_there() {
-        return Ok(Opened::Editor(exercise::editor::command(path, line.max(1))));
+        return Ok((Some(exercise::editor::command(path, line.max(1))), None));
     }
-    let text = read::small_file(path, MOST_BYTES).with_context(|| format!("{} cannot be read", printable::line(file)))?;
-    Ok(Opened::Lines(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()))
+    let text = read::small_file(path, MOST_BYTES).with_context(|| format!("{} cannot be read", printable::line(&file)))?;
+    let lines = String::from_utf8_lossy(&text).lines().map(str::to_owned).collect();
+    Ok((None, Some(Message::Program { file, line, lines })))
 }
 
 /// Run a program on the terminal to its end.
@@ -85,10 +79,8 @@ fn wait(child: &process::Child) -> io::Result<i32> {
             Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(128 + signal as i32),
             // Ctrl-Z in the editor. The shell continues the whole job, editor and all; where there is none that could,
             // we continue the editor at once.
-            Ok(WaitStatus::Stopped(..)) => match getsid(None)? == getpgrp() {
-                true => kill(pid, Signal::SIGCONT)?,
-                false => kill(Pid::from_raw(0), Signal::SIGSTOP)?,
-            },
+            Ok(WaitStatus::Stopped(..)) if getsid(None)? == getpgrp() => kill(pid, Signal::SIGCONT)?,
+            Ok(WaitStatus::Stopped(..)) => kill(Pid::from_raw(0), Signal::SIGSTOP)?,
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }

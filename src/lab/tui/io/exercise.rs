@@ -24,18 +24,6 @@ pub fn folder(chosen: Option<Track>) -> anyhow::Result<Folder> {
     Ok(chosen.map_or_else(|| Folder::of(&home), |track| Folder::of_track(&home, track)))
 }
 
-/// Makes the learner's copy, unless there is one. Progress says when other exercises than the ten steps were begun.
-pub fn start(folder: &Folder) -> anyhow::Result<()> {
-    if folder.start()? {
-        let home = RunStore::default_home()?;
-        let has_steps = matches!(folder.track(), Track::Program(program) if program.has_steps());
-        if !has_steps {
-            ProgressFile::of(&home).note(|progress| _ = progress.practise(folder.track().name()));
-        }
-    }
-    Ok(())
-}
-
 pub fn language() -> anyhow::Result<ExerciseNews> {
     let home = RunStore::default_home()?;
     Ok(ExerciseNews::Language { language: Language::of(&home), is_chosen: Language::known(&home, &TEN_STEPS).is_some() })
@@ -51,10 +39,17 @@ pub fn choose(track: Track) -> anyhow::Result<ExerciseNews> {
     language()
 }
 
-pub fn read(chosen: Option<Track>) -> anyhow::Result<ExerciseNews> {
+/// The learner's program, which is made if it is not there, behind the command of the editor on its next place.
+pub fn read(chosen: Option<Track>) -> anyhow::Result<(Vec<String>, ExerciseNews)> {
     let folder = folder(chosen)?;
-    start(&folder)?;
-    Ok(ExerciseNews::Read { path: folder.program().display().to_string(), program: folder.read()? })
+    let has_steps = matches!(folder.track(), Track::Program(program) if program.has_steps());
+    // Progress says when other exercises than the ten steps were begun.
+    if folder.start()? && !has_steps {
+        ProgressFile::of(&RunStore::default_home()?).note(|progress| _ = progress.practise(folder.track().name()));
+    }
+    let (path, program) = (folder.program(), folder.read()?);
+    let line = folder.track().next(&program).map_or(1, |(_, line)| line);
+    Ok((exercise::editor::command(&path, line), ExerciseNews::Read { path: path.display().to_string(), program }))
 }
 
 pub fn reset(chosen: Option<Track>, number: Option<usize>) -> anyhow::Result<ExerciseNews> {

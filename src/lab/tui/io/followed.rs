@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::Sender;
 
-use crate::runs::{Follower, LogQuery, LogReader, LogRequest, RunFolder, RunId, RunUpdate};
+use crate::runs::{Follower, LogReader, RunFolder, RunId, RunUpdate};
+use crate::tui::actions::LogOrder;
 use crate::tui::message::Message;
 
 /// The time between two looks at a followed run and at its logs: new lines seem to appear at once, and looking costs next to nothing.
@@ -19,13 +20,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const TELL: Duration = Duration::from_millis(60);
 /// Updates in one message: few enough that a key does not wait long behind them.
 const AT_ONCE: usize = 200;
-
-#[derive(Debug)]
-pub enum LogOrder {
-    Read(LogRequest),
-    /// Write what a query shows into a new file of this name.
-    Save(LogQuery, String),
-}
 
 /// The run on the screen, as far as threads read it.
 pub struct Followed {

@@ -12,9 +12,9 @@ use crate::host::signals::HeldSignals;
 use crate::runs::recording::{Player, PlayerOrder, Recording, Unpacked};
 use crate::runs::{RunFolder, RunId, RunRecord, measured};
 use crate::tui::actions::Effect;
-use crate::tui::io::followed::{Followed, LogOrder};
+use crate::tui::io::followed::Followed;
 use crate::tui::message::Message;
-use crate::tui::shared::{Curves, DataInfo, Playing, Shared};
+use crate::tui::shared::{Curves, Playing, Shared};
 
 /// Steps of the player are so far apart: smooth to the eye.
 const STEP: Duration = Duration::from_millis(50);
@@ -80,7 +80,7 @@ impl ReplayRunner {
         if let Some(job) = record.training_job() {
             (shared.spec, shared.preset, shared.touched) = (job, record.request.preset.clone(), true);
         }
-        shared.data = Some(DataInfo { label: record.data_label.clone(), note: None });
+        shared.data = Some(record.data_label.clone());
         let (orders, inbox) = channel();
         let told = messages.clone();
         std::thread::Builder::new().name("player".into()).spawn(move || {
@@ -99,16 +99,13 @@ impl ReplayRunner {
             Effect::Player(order) => return self.order(Order::Player(order)),
             Effect::ListRuns => return self.order(Order::List),
             Effect::Watch(run) => return self.watch(run),
-            Effect::ReadLog(run, request) => return self.followed.order(run, LogOrder::Read(request)),
-            Effect::SaveLog { run, query, name } => return self.followed.order(run, LogOrder::Save(query, name)),
+            Effect::Log(run, order) => return self.followed.order(run, order),
             Effect::ReadCurves(run) => {
-                let curves = |folder: &RunFolder| Box::new(Curves::from_events(folder.events()));
-                self.find(run).map(|(_, folder)| Message::Curves(run, curves(folder)))
+                self.find(run).map(|(_, folder)| Message::Curves(run, Box::new(Curves::from_events(folder.events()))))
             }
-            Effect::ReadCollectives(run) => {
-                let measured = |(record, folder): &(RunRecord, RunFolder)| measured(folder, record).unwrap_or_default();
-                self.find(run).map(|recorded| Message::Collectives(run, Box::new(measured(recorded))))
-            }
+            Effect::ReadCollectives(run) => self
+                .find(run)
+                .map(|(record, folder)| Message::Collectives(run, Box::new(measured(folder, record).unwrap_or_default()))),
             Effect::Judge(run) => self.find(run).map(|(record, folder)| judged(record, folder)),
             // A prediction is judged as usual, but not kept.
             Effect::WatchRanks(_) | Effect::LocateData(_) | Effect::Predict { .. } => None,
@@ -141,15 +138,15 @@ impl ReplayRunner {
 
 /// Two recordings may have the number of the same run of two labs.
 fn with_numbers_of_their_own(mut recordings: Vec<Recording>) -> Vec<Recording> {
-    for index in 1..recordings.len() {
-        let (before, rest) = recordings.split_at_mut(index);
-        let is_taken = |id: RunId| before.iter().any(|other| other.record.id == id);
-        if is_taken(rest[0].record.id) {
-            let highest = before.iter().map(|other| other.record.id.0).max().unwrap_or(0);
+    let mut taken: Vec<RunId> = Vec::new();
+    for id in recordings.iter_mut().map(|recording| &mut recording.record.id) {
+        if taken.contains(id) {
+            let highest = taken.iter().map(|other| other.0).max().unwrap_or(0);
             // The highest may be the last number there is.
-            let free = (highest.saturating_add(1)..=u32::MAX).chain(1..).map(RunId).find(|id| !is_taken(*id));
-            rest[0].record.id = free.unwrap_or(rest[0].record.id);
+            let free = (highest.saturating_add(1)..=u32::MAX).chain(1..).map(RunId).find(|id| !taken.contains(id));
+            *id = free.unwrap_or(*id);
         }
+        taken.push(*id);
     }
     recordings
 }

@@ -11,14 +11,14 @@ use tokio::task::JoinSet;
 use crate::course::{ProgressFile, Series, SeriesFile, Turn, judge, results};
 use crate::dataset;
 use crate::domain::job::{TrainingJob, Workload};
-use crate::exercise::{self, Track, Watch};
+use crate::exercise::{Track, Watch};
 use crate::launch::{self, LaunchError, MoreWork, SharedMachine};
 use crate::runs::{RunId, RunRequest, RunStore, measured};
 use crate::telemetry::{self, SAMPLE_PERIOD, Sampler};
 use crate::tui::actions::{Effect, ExerciseNews};
-use crate::tui::io::followed::{Followed, LogOrder};
+use crate::tui::io::followed::Followed;
 use crate::tui::message::Message;
-use crate::tui::shared::{Curves, DataInfo};
+use crate::tui::shared::Curves;
 
 /// The time between two looks at the folder of runs, for runs that were started elsewhere.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
@@ -76,8 +76,7 @@ impl Runner {
             Effect::TryExercise => return self.try_exercise(false),
             Effect::CompareExercise => return self.try_exercise(true),
             Effect::WatchRanks(ranks) => return self.sampler.watch(ranks),
-            Effect::ReadLog(run, request) => return self.followed.order(run, LogOrder::Read(request)),
-            Effect::SaveLog { run, query, name } => return self.followed.order(run, LogOrder::Save(query, name)),
+            Effect::Log(run, order) => return self.followed.order(run, order),
             effect => effect,
         };
         let chosen = self.chosen;
@@ -124,13 +123,9 @@ impl Runner {
     }
 
     /// The command of the editor on the learner's program, which is made if it is not there, and what it holds.
-    pub fn editor(&self) -> anyhow::Result<(Vec<String>, ExerciseNews)> {
-        let folder = super::exercise::folder(self.chosen)?;
-        super::exercise::start(&folder)?;
-        let program = folder.read()?;
-        let line = folder.track().next(&program).map_or(1, |(_, line)| line);
-        let words = exercise::editor::command(&folder.program(), line);
-        Ok((words, ExerciseNews::Read { path: folder.program().display().to_string(), program }))
+    pub fn editor(&self) -> anyhow::Result<(Option<Vec<String>>, Option<Message>)> {
+        let (words, news) = super::exercise::read(self.chosen)?;
+        Ok((Some(words), Some(Message::Exercise(news))))
     }
 
     /// Waits a little for what was asked last: a stop before quitting must reach the run.
@@ -212,13 +207,13 @@ fn carry_out(store: &RunStore, effect: Effect, chosen: Option<Track>) -> anyhow:
         Effect::Predict { asked, prediction, is_right } => {
             Message::Progress(progress_file()?.update(|progress| progress.predict(asked, prediction, is_right))?.1)
         }
-        Effect::ReadExercise => Message::Exercise(super::exercise::read(chosen)?),
+        Effect::ReadExercise => Message::Exercise(super::exercise::read(chosen)?.1),
         Effect::ResetExercise(number) => Message::Exercise(super::exercise::reset(chosen, number)?),
         Effect::ReadLanguage => Message::Exercise(super::exercise::language()?),
         Effect::ChooseExercise(track) => Message::Exercise(super::exercise::choose(track)?),
         Effect::LocateData(spec) => locate(&spec)?,
         // Performed in `perform`.
-        Effect::WatchRanks(_) | Effect::Watch(_) | Effect::ReadLog(..) | Effect::SaveLog { .. } => return Ok(None),
+        Effect::WatchRanks(_) | Effect::Watch(_) | Effect::Log(..) => return Ok(None),
         Effect::WatchExercise | Effect::TryExercise | Effect::CompareExercise => return Ok(None),
         // Performed by the owner of the terminal, unwrapped above, and for a recording, which is not played here.
         Effect::Terminal(_) | Effect::Forced(_) | Effect::Player(_) => return Ok(None),
@@ -267,6 +262,5 @@ fn watch_store(store: &RunStore, messages: &Sender<Message>) {
 fn locate(spec: &TrainingJob) -> anyhow::Result<Message> {
     let located = dataset::locate(spec.workload.data, None, false).context("no images to train on")?;
     let name = dataset::collection(&spec.workload.data).name;
-    let label = if located.fetchable { format!("{name} (fetched first)") } else { located.label };
-    Ok(Message::Data(DataInfo { label, note: located.note }))
+    Ok(Message::Data(if located.fetchable { format!("{name} (fetched first)") } else { located.label }))
 }

@@ -155,10 +155,8 @@ impl Screen {
 
     pub fn capture_mouse(&mut self, capture: bool) -> io::Result<()> {
         MOUSE.store(capture, Ordering::SeqCst);
-        match capture {
-            true => execute!(self.terminal.backend_mut(), Print(CAPTURE_MOUSE)),
-            false => execute!(self.terminal.backend_mut(), DisableMouseCapture),
-        }
+        let out = self.terminal.backend_mut();
+        if capture { execute!(out, Print(CAPTURE_MOUSE)) } else { execute!(out, DisableMouseCapture) }
     }
 
     /// Asks for the terminal's background colour, unless it is one that would print the question.

@@ -8,7 +8,7 @@ use super::rows::Row;
 use super::state::{Log, LogTab, digits, tabs};
 use crate::tui::actions::Pane;
 use crate::tui::shared::{Shared, Watched, ranks};
-use crate::tui::widgets::frame::{self, Focus, behind_name};
+use crate::tui::widgets::frame::{self, Focus, behind_name, under};
 use crate::tui::widgets::indented;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -31,15 +31,8 @@ pub fn draw(frame: &mut Frame, area: Rect, log: &Log, shared: &Shared, focus: Fo
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let Some(watched) = &shared.watched else {
-        let hint = vec![
-            Line::raw(""),
-            Line::styled(" What the ranks print appears here.", theme.dim()),
-            Line::from(vec![
-                Span::styled(" Press ", theme.dim()),
-                Span::styled("r", theme.key()),
-                Span::styled(" to run.", theme.dim()),
-            ]),
-        ];
+        let what = Line::styled(" What the ranks print appears here.", theme.dim());
+        let hint = vec![Line::raw(""), what, theme.keyed(" Press `r` to run.", theme.dim())];
         frame.render_widget(Paragraph::new(hint), inner);
         return;
     };
@@ -215,13 +208,9 @@ fn tab_titles(log: &Log, shared: &Shared, width: usize) -> Vec<Span<'static>> {
 
 /// The tab under the pointer; on a count, the first of those that it counts.
 pub fn tab_hit(log: &Log, shared: &Shared, area: Rect, at: Position) -> Option<LogTab> {
-    let mut from = behind_name(Pane::Log.title(), area);
-    let under = titles(log, shared, area.width as usize).into_iter().find(|title| {
-        let place = Rect::new(from, area.y, columns::width(&title.text) as u16 + 2, 1);
-        from = place.right() + 1;
-        place.contains(at)
-    });
-    under.map(|title| title.tab)
+    let titles = titles(log, shared, area.width as usize).into_iter();
+    let pieces = titles.flat_map(|title| [(Some(title.tab), columns::width(&title.text) + 2), (None, 1)]);
+    under(Position::new(behind_name(Pane::Log.title(), area), area.y), pieces, at).flatten()
 }
 
 fn line(log: &Log, shared: &Shared, watched: &Watched, row: &Row) -> Line<'static> {
@@ -244,7 +233,7 @@ fn line(log: &Log, shared: &Shared, watched: &Watched, row: &Row) -> Line<'stati
         spans.push(match (is_first, line.source) {
             (false, _) => Span::raw(" ".repeat(digits + 2)),
             (true, LogSource::Process(process)) => {
-                Span::styled(format!("{}{process:<digits$} ", mark(process)), theme.rank(process))
+                Span::styled(format!("{}{process:<digits$} ", mark(process)), theme.run(process))
             }
             (true, LogSource::Launcher) => Span::styled(format!("{:<1$} ", "m", digits + 1), theme.dim()),
         });

@@ -4,7 +4,7 @@
 
 use super::state::{Log, LogTab};
 use crate::runs::{Jump, LogFilter, LogPage, Pattern, Place, RunId};
-use crate::tui::actions::{Action, Effect, Prompt};
+use crate::tui::actions::{Action, Effect, LogOrder, Prompt};
 use crate::tui::shared::Shared;
 
 /// Shows a tab from its end.
@@ -80,7 +80,7 @@ pub fn read(log: &mut Log, shared: &Shared, jump: Option<Jump>) -> Vec<Action> {
             // Of a recording that is played, what was printed until then.
             let played = shared.replay.as_ref().filter(|replay| replay.run == watched.id);
             let until_ms = played.map(|replay| (replay.position.time_s * 1e3) as u64);
-            vec![Effect::ReadLog(watched.id, log.request(height.max(24), jump, until_ms)).into()]
+            vec![Effect::Log(watched.id, LogOrder::Read(log.request(height.max(24), jump, until_ms))).into()]
         }
         None => Vec::new(),
     }

@@ -4,7 +4,7 @@ use super::ask::ask;
 use super::read::{read, turn_to};
 use super::state::{Log, tabs};
 use crate::runs::{Jump, Place};
-use crate::tui::actions::{Action, Command, Effect, Move, TerminalOrder, cycle};
+use crate::tui::actions::{Action, Command, Effect, LogOrder, Move, TerminalOrder, cycle};
 use crate::tui::shared::Shared;
 use crate::tui::state::State;
 
@@ -92,8 +92,8 @@ fn own(log: &mut Log, shared: &mut Shared, command: Command) -> Vec<Action> {
         Command::Copy => return copy(log, shared),
         Command::Save => match &shared.watched {
             Some(watched) => {
-                let (run, name) = (watched.id, format!("run-{}-{}", watched.id, log.tab.name()));
-                return vec![Effect::SaveLog { run, query: log.query(), name }.into()];
+                let name = format!("run-{}-{}", watched.id, log.tab.name());
+                return vec![Effect::Log(watched.id, LogOrder::Save(log.query(), name)).into()];
             }
             None => shared.inform("no log to save yet: r starts a run"),
         },

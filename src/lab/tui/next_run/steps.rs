@@ -11,13 +11,13 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::columns::{cut, fitting as fitting_bytes};
-use crate::domain::step::{Step, StepSet};
+use crate::domain::step::Step;
 
 pub fn draw(frame: &mut Frame, area: Rect, shared: &Shared, focus: Focus) {
     let theme = shared.theme;
     let steps = shared.spec.workload.steps;
-    let mut block =
-        frame::pane(shared.theme, Pane::Steps.title(), focus, vec![Span::styled(format!("{} ", summary(steps)), theme.dim())]);
+    let summary = if steps.is_empty() { "none: serial ".to_owned() } else { format!("{steps} ") };
+    let mut block = frame::pane(shared.theme, Pane::Steps.title(), focus, vec![Span::styled(summary, theme.dim())]);
     if let Some(legend) = legend(shared) {
         block = block.title_bottom(Line::styled(legend, theme.dim()));
     }
@@ -44,10 +44,6 @@ fn legend(shared: &Shared) -> Option<String> {
     let is_shown = |mark: Mark| Step::ALL.into_iter().any(|step| shared.course.mark(step) == mark);
     let shown = words.into_iter().filter(|(mark, _)| is_shown(*mark)).map(|(mark, word)| format!(" {} {word} ", mark.sign()));
     Some(shown.collect::<String>()).filter(|legend| !legend.is_empty())
-}
-
-fn summary(steps: StepSet) -> String {
-    if steps.is_empty() { "none: serial".into() } else { steps.to_string() }
 }
 
 fn row(shared: &Shared, focus: Focus, step: Step, width: usize) -> Line<'static> {

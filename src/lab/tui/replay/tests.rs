@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use crate::domain::run::RunState;
 use crate::runs::recording::{Played, PlayerOrder, Position};
 use crate::runs::{RunId, RunUpdate};
-use crate::tui::actions::{Effect, Pane};
+use crate::tui::actions::{Effect, LogOrder, Pane};
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::shared::Playing;
@@ -106,7 +106,7 @@ fn going_back_forgets_what_had_not_happened_then() {
     assert_eq!((watched.state(), watched.phases().epochs().len()), (Some(RunState::Running), 1));
     // The log is asked for as it was then.
     let until = effects.iter().find_map(|effect| match effect {
-        Effect::ReadLog(_, request) => request.until_ms,
+        Effect::Log(_, LogOrder::Read(request)) => request.until_ms,
         _ => None,
     });
     assert_eq!(until, Some(1_700_000_010_000));

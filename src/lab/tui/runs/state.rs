@@ -3,7 +3,7 @@
 use crate::domain::device::DeviceKind;
 use crate::domain::run::RunState;
 use crate::runs::{Filter, RunId, RunSummary, SortKey, select};
-use crate::tui::actions::{Action, Undo};
+use crate::tui::actions::{Action, Change};
 use crate::tui::shared::Shared;
 
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Runs {
     /// Rows of what others published stand below the runs.
     pub published: bool,
     /// What takes the last changes back, the newest last.
-    history: Vec<Undo>,
+    history: Vec<Change>,
 }
 
 /// Changes that can be taken back: as many as one remembers.
@@ -35,15 +35,15 @@ impl Runs {
         rows.try_into().unwrap_or(u16::MAX / 2)
     }
 
-    pub fn remember(&mut self, undo: Undo) {
+    pub fn remember(&mut self, undo: Change) {
         self.history.push(undo);
         let forgotten = self.history.len().saturating_sub(MOST_UNDOS);
         self.history.drain(..forgotten);
     }
 
     /// What takes the last change back, and is done with then.
-    pub fn undo(&mut self) -> Undo {
-        self.history.pop().unwrap_or(Undo::LastDelete)
+    pub fn undo(&mut self) -> Change {
+        self.history.pop().unwrap_or(Change::Restore(None))
     }
 
     /// The run to show when `gone` is no longer in `runs`: the one that took its place in the table `before`.

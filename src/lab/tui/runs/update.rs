@@ -18,7 +18,7 @@ pub fn update(state: &mut State, command: Command) -> Vec<Action> {
         Command::Published => runs.published = !runs.published,
         Command::Name | Command::Note => ask::annotate(state, command),
         Command::Delete => confirm::delete(state),
-        Command::Undo => return vec![Effect::Change(Change::Undo(runs.undo())).into()],
+        Command::Undo => return vec![Effect::Change(Change::Undo(Box::new(runs.undo()))).into()],
         Command::Export => ask::export(state),
         Command::Again => return again(shared),
         // Messages and times, rather than a page.

@@ -13,5 +13,5 @@ pub mod watched;
 
 pub use course::Mark;
 pub use curves::{Along, Curve, Curves};
-pub use state::{DataInfo, Hardware, Playing, Shared, has_steps, is_of_collectives, is_of_own, kind_of, repeatable};
+pub use state::{Hardware, Playing, Shared, has_steps, is_of_collectives, is_of_own, kind_of, repeatable};
 pub use watched::Watched;

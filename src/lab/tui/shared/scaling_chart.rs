@@ -12,7 +12,7 @@ use ratatui::widgets::canvas::{Line as CanvasLine, Points};
 use crate::columns;
 use crate::tui::widgets::Theme;
 use crate::tui::widgets::axis::Axis;
-use crate::tui::widgets::plot::{self, with_axis};
+use crate::tui::widgets::plot;
 
 /// A run, a published result or a simulated size.
 pub struct Mark {
@@ -125,9 +125,8 @@ impl Drawing<'_> {
         });
         let coords: Vec<(f64, f64)> = spots.collect();
         let marker = if self.theme.ascii { Marker::Custom('.') } else { Marker::Braille };
-        let curve = plot::canvas(self.plot, marker, (from, to))
-            .paint(|context| context.draw(&Points { coords: &coords, color: Color::Reset }));
-        plot::overlay(&mut self.buffer, with_axis(self.plot), curve, self.theme.dim());
+        let curve = Points { coords: &coords, color: Color::Reset };
+        plot::curves(&mut self.buffer, self.plot, marker, (from, to), self.theme.dim(), |context| context.draw(&curve));
     }
 
     fn marks(&mut self) {
@@ -168,21 +167,19 @@ impl Drawing<'_> {
         let coords: Vec<(f64, f64)> =
             [first, first + 1.0].iter().flat_map(|x| [-0.25, 0.0, 0.25].map(|up| (*x, place + up))).collect();
         let ends = (0.0, f64::from(self.plot.width) * 2.0 - 1.0);
-        let mark = plot::canvas(self.plot, Marker::Braille, ends).paint(|context| {
-            context.draw(&Points { coords: &coords, color: style.fg.unwrap_or(Color::Reset) });
-        });
-        plot::overlay(&mut self.buffer, with_axis(self.plot), mark, style);
+        let mark = Points { coords: &coords, color: style.fg.unwrap_or(Color::Reset) };
+        plot::curves(&mut self.buffer, self.plot, Marker::Braille, ends, style, |context| context.draw(&mark));
     }
 
     fn joined(&mut self) {
         let spots = self.chart.marks.iter().filter_map(|mark| Some((self.along(mark.np as f64), self.axis.place(mark.value)?)));
         let spots: Vec<(f64, f64)> = spots.collect();
-        let curve = plot::canvas(self.plot, self.theme.marker(), self.ends()).paint(|context| {
+        let (marker, ends) = (self.theme.marker(), self.ends());
+        plot::curves(&mut self.buffer, self.plot, marker, ends, self.theme.accent(), |context| {
             for pair in spots.windows(2) {
                 context.draw(&CanvasLine::new(pair[0].0, pair[0].1, pair[1].0, pair[1].1, Color::Reset));
             }
         });
-        plot::overlay(&mut self.buffer, with_axis(self.plot), curve, self.theme.accent());
     }
 
     /// Right of its mark, left of it, or above or below: where nothing is, or else where only a line is.

@@ -28,9 +28,7 @@ pub struct Shared {
     pub size: (u16, u16),
     pub now_s: f64,
     pub notice: Option<Notice>,
-    /// When that was said, on this clock.
-    pub noticed_s: f64,
-    /// All that was said lately, and when; the newest last.
+    /// All that was said lately, and when on this clock; the newest last.
     pub said: VecDeque<(f64, Notice)>,
     /// The step under the cursor.
     pub step: Step,
@@ -40,7 +38,8 @@ pub struct Shared {
     pub presets: Vec<Preset>,
     /// The user changed a setting: hardware found later picks no other preset.
     pub touched: bool,
-    pub data: Option<DataInfo>,
+    /// The images of the next run: `Fashion-MNIST` or `generated garments`.
+    pub data: Option<String>,
     /// What this host has, once it has been looked at.
     pub hardware: Option<Hardware>,
     /// All runs, newest last.
@@ -66,14 +65,6 @@ pub struct Starting {
     pub run: bool,
     /// As the next of a series.
     pub turn: bool,
-}
-
-/// The images of the next run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DataInfo {
-    /// `Fashion-MNIST` or `generated garments`.
-    pub label: String,
-    pub note: Option<String>,
 }
 
 /// What a host computes on.
@@ -109,7 +100,6 @@ impl Shared {
             size: (0, 0),
             now_s: 0.0,
             notice: None,
-            noticed_s: 0.0,
             said: VecDeque::new(),
             step: Step::InitAndPin,
             spec,
@@ -264,7 +254,7 @@ impl Shared {
             self.said.pop_front();
         }
         self.said.push_back((self.now_s, notice.clone()));
-        (self.notice, self.noticed_s) = (Some(notice), self.now_s);
+        self.notice = Some(notice);
     }
 
     /// News goes with whatever is done next; a problem stays until it is dismissed.
@@ -274,7 +264,8 @@ impl Shared {
 
     /// Seconds until news leaves by itself.
     pub fn notice_left_s(&self) -> Option<f64> {
-        self.notice.as_ref()?.left_s(self.now_s - self.noticed_s)
+        let (said_s, _) = self.said.back()?;
+        self.notice.as_ref()?.left_s(self.now_s - said_s)
     }
 
     /// Pins the chosen run, or lets it go; false where that changes nothing.

@@ -189,9 +189,7 @@ impl Watched {
     }
 
     pub fn has_several_hosts(&self) -> bool {
-        let processes = self.history.attempt().into_iter().flat_map(|attempt| attempt.processes.values());
-        let mut hosts = processes.filter_map(|process| process.topology.as_ref()).map(|report| &report.host);
-        hosts.next().is_some_and(|first| hosts.any(|host| host != first))
+        self.by_host().len() > 1
     }
 
     /// The digests of the weights of `np` ranks, with the newest epoch for which all have reported them; 0 is the start.

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::domain::run::{RunState, RunStatus};
 use crate::runs::{Arrival, LogReader, LogSource, RunFolder, RunId};
-use crate::tui::actions::Effect;
+use crate::tui::actions::{Effect, LogOrder};
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
 use crate::tui::state::State;
@@ -53,7 +53,7 @@ impl Printed {
     /// Answers what an update asked for.
     pub fn answer(&mut self, state: &mut State, effects: Vec<Effect>) {
         for effect in effects {
-            if let Effect::ReadLog(_, request) = effect {
+            if let Effect::Log(_, LogOrder::Read(request)) = effect {
                 self.reader.ask(request);
             }
         }
@@ -76,7 +76,7 @@ impl Printed {
     /// Shows them on a screen that waits for them.
     pub fn show(mut self, state: &mut State) -> Printed {
         let request = state.log.request(60, None, None);
-        self.answer(state, vec![Effect::ReadLog(self.run, request)]);
+        self.answer(state, vec![Effect::Log(self.run, LogOrder::Read(request))]);
         self
     }
 }

@@ -18,7 +18,6 @@ use crate::runs::{Attempt, RunId, RunRecord, RunRequest, RunSummary, RunUpdate, 
 use crate::tui::app::start;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
-use crate::tui::shared::DataInfo;
 use crate::tui::state::State;
 use crate::tui::testing::printed::Printed;
 use crate::tui::widgets::Theme;
@@ -57,7 +56,7 @@ pub fn fresh() -> State {
 pub fn never_used() -> State {
     let mut state = fresh();
     say(&mut state, Message::Runs(Vec::new()));
-    say(&mut state, Message::Data(DataInfo { label: "Fashion-MNIST".into(), note: None }));
+    say(&mut state, Message::Data("Fashion-MNIST".into()));
     say(&mut state, Message::Telemetry(cpu_sample(&[])));
     state
 }

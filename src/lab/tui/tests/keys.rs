@@ -55,7 +55,7 @@ fn run_starts_what_is_shown() {
 fn a_second_run_asks_first() {
     let mut state = samples::running();
     assert_eq!(type_text(&mut state, "r"), []);
-    assert_eq!(state.windows.get(), Some(&crate::tui::next_run::confirm_start::ConfirmStart { going: RunId(2) }));
+    assert_eq!(state.windows.get(), Some(&crate::tui::next_run::confirm_start::ConfirmStart::Beside(RunId(2))));
     press(&mut state, KeyCode::Enter);
     assert!(state.windows.is_empty());
     assert!(matches!(type_text(&mut state, "ry")[..], [Effect::Start { .. }]));

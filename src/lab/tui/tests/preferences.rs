@@ -8,7 +8,7 @@ use crate::runs::{RunId, RunUpdate};
 use crate::tui::actions::{Effect, Pane, TerminalOrder};
 use crate::tui::app::update::update;
 use crate::tui::app::view;
-use crate::tui::help::state::{OFFER, Page, TOUR, WATCH};
+use crate::tui::help::state::{OFFER, TOUR, WATCH};
 use crate::tui::help::tour;
 use crate::tui::message::Message;
 use crate::tui::preferences::Split;
@@ -29,19 +29,22 @@ fn tour_page(shown: &str) -> String {
 #[test]
 fn the_tour_explains_the_idea_in_five_pages_and_fits_every_screen() {
     assert!(TOUR.len() <= 5);
-    let words: String = TOUR.iter().map(|page| page.text).collect();
+    let words: String = TOUR.iter().map(|page| page.words(false)).collect();
     for word in ["process", "rank", "np", "root", "allreduce", "efficiency"] {
         assert!(words.contains(word) || word == "efficiency" && words.contains("94 %"), "{word} is not explained");
     }
-    assert!(TOUR.iter().any(|page| page.text.contains("`C` plays an allreduce") && page.keys == "C"), "collectives have a stop");
+    assert!(
+        TOUR.iter().any(|page| page.words(false).contains("`C` plays an allreduce") && page.keys == "C"),
+        "collectives have a stop"
+    );
     for replay in [false, true] {
         let mut state = if replay { crate::tui::replay::tests::replayed() } else { samples::compared() };
         state.help.start_tour();
-        for (page, Page { title, text: words, replay: other, .. }) in TOUR.iter().enumerate() {
+        for (page, title) in TOUR.iter().map(|page| page.title).enumerate() {
             for (width, height) in [(60, 16), (80, 24), (120, 36), (200, 60)] {
                 let shown = tour_page(&text(&state, width, height));
                 assert!(shown.contains(&format!("Tour {} of {}: {title}", page + 1, TOUR.len())), "{shown}");
-                let words = other.filter(|_| replay).unwrap_or(words);
+                let words = TOUR[page].words(replay);
                 let plain = shown.replace(['│', '\n'], " ");
                 for word in words.replace('`', "").split_whitespace() {
                     assert!(plain.contains(word), "{word} of page {page} is cut at {width}x{height}:\n{shown}");

@@ -9,7 +9,7 @@ use crate::tui::app::layout::places;
 use crate::tui::app::places::wish;
 use crate::tui::devices::tests::gpus;
 use crate::tui::message::Message;
-use crate::tui::shared::{DataInfo, Watched};
+use crate::tui::shared::Watched;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
 use crate::tui::tests::looks::SIZES;
@@ -38,7 +38,7 @@ fn long_names() -> State {
         let record = run.record.as_mut().unwrap();
         (record.request.name, record.request.note) = (Some(LONG.into()), Some(LONG.into()));
     }
-    state.shared.data = Some(DataInfo { label: LONG.into(), note: None });
+    state.shared.data = Some(LONG.into());
     state.shared.preset = LONG.into();
     state
 }
@@ -205,8 +205,7 @@ fn nothing_on_the_screen_can_do_more_than_be_read() {
         run.status.last_lines = vec![HOSTILE.into()];
     }
     state.shared.watched.as_mut().unwrap().status.as_mut().unwrap().message = HOSTILE.into();
-    (state.shared.data, state.shared.preset) =
-        (Some(DataInfo { label: HOSTILE.into(), note: Some(HOSTILE.into()) }), HOSTILE.into());
+    (state.shared.data, state.shared.preset) = (Some(HOSTILE.into()), HOSTILE.into());
     for notice in [false, true] {
         if notice {
             state.shared.error(HOSTILE);

@@ -16,7 +16,6 @@ use crate::tui::app::layout::places;
 use crate::tui::app::places::wish;
 use crate::tui::app::view;
 use crate::tui::message::Message;
-use crate::tui::shared::DataInfo;
 use crate::tui::state::typed_line::TypedLine;
 use crate::tui::state::{OpenWindow, State, Window};
 use crate::tui::testing::printed::Printed;
@@ -37,7 +36,7 @@ fn lab(name: &str) -> State {
         record.versions = vec![name.into()];
     }
     samples::say(&mut state, Message::Runs(runs));
-    samples::say(&mut state, Message::Data(DataInfo { label: name.into(), note: None }));
+    samples::say(&mut state, Message::Data(name.into()));
     let mut sample = samples::gpu_sample();
     sample.host = name.into();
     for device in &mut sample.devices {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ratatui::buffer::{Buffer, Cell};
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Padding};
@@ -57,6 +57,17 @@ pub fn window(theme: Theme, title: &str) -> Block<'static> {
 pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     let (width, height) = (width.min(area.width), height.min(area.height));
     Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height)
+}
+
+/// The one of these pieces of a row that is under the pointer: the first begins at `from`, and each has its columns beside it.
+pub fn under<T>(from: Position, pieces: impl IntoIterator<Item = (T, usize)>, at: Position) -> Option<T> {
+    let mut end = from.x;
+    let mut pieces = pieces.into_iter().filter(|_| at.y == from.y && at.x >= from.x);
+    let under = pieces.find(|(_, columns)| {
+        end += *columns as u16;
+        at.x < end
+    });
+    under.map(|(piece, _)| piece)
 }
 
 /// One entry after the other, each whole in a line of at most `width` columns, if it is not wider itself.

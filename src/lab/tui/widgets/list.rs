@@ -1,4 +1,4 @@
-//! A window to choose from a list by typing: what is typed, and the rows that it finds.
+//! A window to choose a command from a list by typing: what is typed, and the rows that it finds.
 
 use ratatui::Frame;
 use ratatui::layout::{Margin, Position, Rect};
@@ -16,7 +16,6 @@ const HEAD: usize = 2;
 
 #[derive(Clone, Debug, Default)]
 pub struct List {
-    pub title: &'static str,
     pub typed: String,
     /// How many there are; a warning where there is none.
     pub count: String,
@@ -56,7 +55,7 @@ pub fn hit(list: &List, area: Rect, at: Position) -> Option<usize> {
 
 pub fn draw(frame: &mut Frame, area: Rect, theme: Theme, list: &List) {
     let place = place(area);
-    let block = frame::window(theme, list.title);
+    let block = frame::window(theme, "Commands");
     let inner = block.inner(place);
     let rows = (inner.height as usize).saturating_sub(HEAD);
     let width = inner.width as usize;

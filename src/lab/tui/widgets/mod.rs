@@ -18,7 +18,7 @@ pub mod table;
 pub mod theme;
 
 pub use fitted::Part;
-pub use frame::{Focus, flow};
+pub use frame::{Focus, flow, under};
 pub use looks::{Background, Look, RUN_COLOURS};
 pub use prompt::Prompt;
 pub use sheet::{Sheet, indented, wrapped};

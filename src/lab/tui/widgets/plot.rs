@@ -54,11 +54,6 @@ pub fn labels_below(area: Rect, labels: &[(u16, String)]) -> Vec<(u16, usize)> {
     kept
 }
 
-/// A canvas over a plot with its axis line: up is counted in cells above that.
-pub fn canvas<F: Fn(&mut Context)>(plot: Rect, marker: Marker, (from, to): (f64, f64)) -> Canvas<'static, F> {
-    Canvas::default().marker(marker).x_bounds([from, to]).y_bounds([-BELOW, f64::from(plot.height) + ABOVE])
-}
-
 /// The column of what lies between the ends of a plot, with two dots a column.
 pub fn column(width: u16, (from, to): (f64, f64), x: f64) -> Option<u16> {
     let dots = f64::from(width) * 2.0 - 1.0;
@@ -73,11 +68,20 @@ pub fn row(height: u16, place: f64) -> Option<u16> {
     (dot > -0.5 && dot < dots + 0.5).then_some((dot.round() as u16) / 4)
 }
 
-/// Draws curves in this style. Cells that they leave blank keep what they show; in all others nothing of it remains.
-pub fn overlay(buffer: &mut Buffer, plot: Rect, curves: impl Widget, style: Style) {
-    let mut apart = Buffer::empty(plot);
-    curves.render(plot, &mut apart);
-    for at in plot.positions().filter(|at| !is_blank(&apart[*at])) {
+/// Draws curves in this style over a plot and its axis line: up is counted in cells above that. Cells that they leave blank keep what
+/// they show; in all others nothing of it remains.
+pub fn curves(
+    buffer: &mut Buffer,
+    plot: Rect,
+    marker: Marker,
+    (from, to): (f64, f64),
+    style: Style,
+    paint: impl Fn(&mut Context),
+) {
+    let mut apart = Buffer::empty(with_axis(plot));
+    let canvas = Canvas::default().marker(marker).x_bounds([from, to]).y_bounds([-BELOW, f64::from(plot.height) + ABOVE]);
+    canvas.paint(paint).render(apart.area, &mut apart);
+    for at in apart.area.positions().filter(|at| !is_blank(&apart[*at])) {
         buffer[at] = apart[at].clone();
         buffer[at].set_style(style);
     }

@@ -8,6 +8,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
+use super::frame::under;
 use super::theme::Theme;
 use crate::columns::{self, cut};
 use crate::tui::actions::{On, Typing};
@@ -38,13 +39,8 @@ pub fn draw(frame: &mut Frame, footer: Rect, theme: Theme, prompt: &Prompt) {
 
 /// The key whose words are under the pointer.
 pub fn hit(prompt: &Prompt, theme: Theme, footer: Rect, at: Position) -> Option<On> {
-    let mut from = footer.x as usize;
-    let parts = parts(prompt, theme, footer.width as usize);
-    let hit = parts.into_iter().find(|(_, span)| {
-        from += span.width();
-        usize::from(at.x) < from
-    });
-    hit.and_then(|(on, _)| on)
+    let parts = parts(prompt, theme, footer.width as usize).into_iter().map(|(on, span)| (on, span.width()));
+    under(footer.as_position(), parts, at).flatten()
 }
 
 /// From left to right, with the key that a click stands for.

@@ -36,18 +36,11 @@ pub fn place(area: Rect, theme: Theme, text: &[String], keys: &[Binding]) -> Rec
 
 /// The answer under the pointer, in a question drawn at `place`.
 pub fn hit(place: Rect, keys: &[Binding], at: Position) -> Option<Command> {
-    if at.y + 2 != place.bottom() {
-        return None;
-    }
-    // Behind the frame and its padding.
-    let mut from = place.x + 2;
-    let answer = answers(keys).find(|answer| {
-        let width = (answer.key.chars().count() + 1 + answer.label.chars().count()) as u16;
-        let words = Rect::new(from, at.y, width, 1);
-        from += width + 3;
-        words.contains(at)
-    });
-    answer.map(|answer| answer.command)
+    // Behind the frame and its padding, and with room between them.
+    let from = Position::new(place.x + 2, place.bottom().saturating_sub(2));
+    let width = |answer: &Binding| answer.key.chars().count() + 1 + answer.label.chars().count();
+    let pieces = answers(keys).flat_map(|answer| [(Some(answer.command), width(answer)), (None, 3)]);
+    frame::under(from, pieces, at).flatten()
 }
 
 pub fn draw(frame: &mut Frame, area: Rect, theme: Theme, title: &str, text: &[String], keys: &[Binding]) {

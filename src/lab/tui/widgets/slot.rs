@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
+use super::frame::under;
 use super::theme::Theme;
 use crate::tui::actions::Pane;
 
@@ -34,10 +35,6 @@ pub fn draw(frame: &mut Frame, area: Rect, theme: Theme, turns: &[Pane], shown: 
 
 /// The pane whose name is under the pointer.
 pub fn hit(area: Rect, turns: &[Pane], at: Position) -> Option<Pane> {
-    let mut from = area.x + 1;
-    turns.iter().copied().find(|pane| {
-        let name = Rect::new(from, area.bottom().saturating_sub(1), pane.title().len() as u16 + 2, 1);
-        from += name.width;
-        name.contains(at)
-    })
+    let from = Position::new(area.x + 1, area.bottom().saturating_sub(1));
+    under(from, turns.iter().map(|pane| (*pane, pane.title().len() + 2)), at)
 }

@@ -79,20 +79,21 @@ impl Theme {
         }
     }
 
-    /// The colour of a run in the chart, by its slot among those shown.
+    /// The colour of a run in the chart, by its slot among those shown; or of a rank, beside its number.
     pub fn run(self, slot: usize) -> Style {
         self.coloured(self.colours().run(slot))
-    }
-
-    /// The colour of a rank in the log, beside its sign and number.
-    pub fn rank(self, process: usize) -> Style {
-        self.run(process)
     }
 
     /// A [`bar`] whose filled part has this style.
     pub fn gauge(self, part: f64, width: usize, style: Style) -> [Span<'static>; 2] {
         let (full, rest) = bar(part, width);
         [Span::styled(full, style), Span::styled(rest, self.dim())]
+    }
+
+    /// A line in which keys stand between backticks.
+    pub fn keyed(self, text: &str, word: Style) -> Line<'static> {
+        let pieces = text.split('`').enumerate().filter(|(_, piece)| !piece.is_empty());
+        pieces.map(|(at, piece)| Span::styled(piece.to_owned(), if at % 2 == 1 { self.key() } else { word })).collect()
     }
 
     /// Text in lines, with the keys that stand between backticks in it.

@@ -206,7 +206,7 @@ impl Pen<'_> {
     fn lines(&mut self, run: &ShownRun, trace: &Trace, marker: Marker, style: Style, dots: usize) {
         let colour = run.style.fg.unwrap_or(Color::Reset);
         let plot = Rect { height: self.view.plot.height, ..self.plot };
-        let lines = plot::canvas(plot, marker, (self.view.from, self.view.to)).paint(|context| {
+        plot::curves(self.buffer, plot, marker, (self.view.from, self.view.to), style, |context| {
             for ((x1, y1), (x2, y2)) in &trace.lines {
                 // A cell is four dots high.
                 for up in (0..dots + self.more).map(|dot| dot as f64 / 4.0) {
@@ -215,7 +215,6 @@ impl Pen<'_> {
             }
             context.draw(&Points { coords: &trace.lone, color: colour });
         });
-        plot::overlay(self.buffer, self.plot, lines, style);
     }
 
     /// The run's letter at the end of its curve, and along it where there are no colours.

@@ -168,7 +168,7 @@ impl Drawing {
         let step = if is_reference(method.method) { dash } else { f64::INFINITY };
         let spots = points.iter().filter_map(|(bytes, value)| Some((bytes.ln(), self.up.place(*value)?)));
         let spots: Vec<(f64, f64)> = spots.collect();
-        let canvas = plot::canvas(self.plot, theme.marker(), self.sizes).paint(|context| {
+        plot::curves(&mut self.buffer, self.plot, theme.marker(), self.sizes, Style::new(), |context| {
             for pair in spots.windows(2) {
                 let ((x1, y1), (x2, y2)) = (pair[0], pair[1]);
                 let mut from = x1;
@@ -180,7 +180,6 @@ impl Drawing {
                 }
             }
         });
-        plot::overlay(&mut self.buffer, plot::with_axis(self.plot), canvas, Style::new());
     }
 }
 

@@ -131,7 +131,7 @@ fn grid(log: &Log, contents: &[Vec<Who>], arrived: usize, ranks: Range<usize>, t
     let mut lines = vec![Line::styled(cut(&format!("{of:<RANK$}{heads}{:>SENT$}", "sent"), width), theme.dim())];
     let changed = just_arrived(log, arrived);
     for rank in ranks {
-        let mut spans = vec![Span::styled(format!("{:<RANK$}", format!("rank {rank}")), theme.rank(rank))];
+        let mut spans = vec![Span::styled(format!("{:<RANK$}", format!("rank {rank}")), theme.run(rank))];
         for column in 0..columns.count {
             let of = columns.parts(column, parts);
             let sign =

@@ -128,7 +128,7 @@ fn row(
         let ended = ended.max(began + 1);
         spans.push(Span::raw(" ".repeat(BEFORE - text.chars().count().min(BEFORE) + ready.min(began))));
         spans.push(Span::styled("·".repeat(began.saturating_sub(ready)), theme.dim()));
-        spans.push(Span::styled("█".repeat(ended - began), theme.rank(message.from)));
+        spans.push(Span::styled("█".repeat(ended - began), theme.run(message.from)));
     }
     Line::from(spans)
 }
@@ -164,7 +164,7 @@ pub fn whole(log: &Log, player: &Player, ranks: Range<usize>, thick: usize, them
         for row in 0..thick {
             let name = if row == 0 { format!("rank {rank}") } else { String::new() };
             lines.push(Line::from(vec![
-                Span::styled(format!("{name:<RANK$}"), theme.rank(rank)),
+                Span::styled(format!("{name:<RANK$}"), theme.run(rank)),
                 piece(&cells[..now], theme.strong()),
                 piece(&cells[now..], theme.dim()),
             ]));

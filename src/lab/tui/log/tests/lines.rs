@@ -2,7 +2,7 @@
 
 use crate::domain::step::{Step, StepSet};
 use crate::runs::RunId;
-use crate::tui::actions::{Effect, Pane};
+use crate::tui::actions::{Effect, LogOrder, Pane};
 use crate::tui::log::ask::Ask;
 use crate::tui::log::state::LogTab;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -211,7 +211,7 @@ fn a_rank_that_prints_nothing_says_why() {
         state.log.tab = tab;
         let mut printed = Printed::new(9).lines([(0, "Epoch 1")]);
         let request = state.log.request(24, None, None);
-        printed.answer(&mut state, vec![Effect::ReadLog(RunId(9), request)]);
+        printed.answer(&mut state, vec![Effect::Log(RunId(9), LogOrder::Read(request))]);
         pane(&state, Pane::Log, 200, 60)
     };
     assert!(said(StepSet::ALL, LogTab::of(1)).contains("rank 1 prints nothing: step 2 is on"));

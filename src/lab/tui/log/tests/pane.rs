@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 use ratatui::style::{Color, Modifier};
 
 use crate::runs::{Place, RunId};
-use crate::tui::actions::{Effect, Pane, TerminalOrder};
+use crate::tui::actions::{Effect, LogOrder, Pane, TerminalOrder};
 use crate::tui::app::places::place_of;
 use crate::tui::app::update::update;
 use crate::tui::message::Message;
@@ -212,7 +212,7 @@ fn saving_names_the_run_the_tab_and_the_view() {
     let mut desk = Desk::numbered(10);
     desk.type_text("f7\n");
     let effects = desk.type_text("o");
-    let [Effect::SaveLog { run, query, name }] = effects.as_slice() else { panic!("{effects:?}") };
+    let [Effect::Log(run, LogOrder::Save(query, name))] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!((*run, name.as_str(), query), (RunId(2), "run-2-root", &desk.state.log.query()));
 }
 

@@ -8,7 +8,7 @@ use crate::domain::model::ModelSpec;
 use crate::domain::run::RunState;
 use crate::domain::step::{Step, StepSet};
 use crate::runs::{Attempt, Devices, RunId, RunStore, RunSummary};
-use crate::tui::actions::{Change, Changed, Effect, Pane, Undo};
+use crate::tui::actions::{Change, Changed, Effect, Pane};
 use crate::tui::app::update::update;
 use crate::tui::io::change::apply;
 use crate::tui::message::Message;
@@ -252,7 +252,7 @@ fn deleting_asks_and_a_run_that_is_going_stays() {
     assert_eq!(state.windows.get(), Some(&Confirm { run: RunId(40), what: What::Delete }));
     assert_eq!(press(&mut state, KeyCode::Esc), []);
     assert_eq!(type_text(&mut state, "Dy"), [Effect::Change(Change::Delete(RunId(40)))]);
-    assert_eq!(type_text(&mut state, "u"), [Effect::Change(Change::Undo(Undo::LastDelete))]);
+    assert_eq!(type_text(&mut state, "u"), [Effect::Change(Change::Undo(Box::new(Change::Restore(None))))]);
     let mut going = samples::running();
     going.focus = Pane::Runs;
     assert_eq!(type_text(&mut going, "D"), []);
@@ -361,7 +361,7 @@ fn folders_are_changed_as_asked() {
     apply(&store, Change::Note(RunId(2), "why".into())).unwrap();
     apply(&store, Change::Delete(RunId(2))).unwrap();
     assert_eq!(store.ids(), [RunId(1)]);
-    let Changed { show, .. } = apply(&store, Change::Undo(Undo::LastDelete)).unwrap();
+    let Changed { show, .. } = apply(&store, Change::Undo(Box::new(Change::Restore(None)))).unwrap();
     let record = store.record(RunId(2)).unwrap();
     assert_eq!(
         (show, record.request.name.as_deref(), record.request.note.as_deref()),
