@@ -62,7 +62,7 @@ use actions::effect::{Effect, TerminalOrder};
 use app::session::{self, Keeper};
 use app::update::update;
 use app::{start, view, windows};
-use collectives::update::Stage;
+use collectives::stage::Stage;
 use message::Message;
 use state::State;
 use widgets::looks::Background;

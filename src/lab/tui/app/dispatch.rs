@@ -86,7 +86,7 @@ fn act_on(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Diff(step) => exercise::windows::show_diff_of(state, step),
         Action::Guided => series::confirm::guided(state),
         Action::Ablation => series::confirm::ablation(state),
-        Action::Collectives => collectives::update::open(state),
+        Action::Collectives => collectives::stage::open(state),
         Action::SetUp(spec) => forms::form::open(state, *spec),
         Action::AdvanceSeries => series::update::advance(&state.series, &mut state.shared),
         Action::ShowSeries => series::turns::show(state),

@@ -67,7 +67,7 @@ pub static APP_KEYS: &[AppKey] = &[
     row(&[Char('m')], C::App("mouse"), ("m", ""), "release the mouse to select text, or take it again", screen::toggle_mouse),
     row(&[Char('T')], C::App("theme"), ("T", ""), THEME, screen::next_theme),
     row(&[Char(':'), Ctrl('p')], C::App("palette"), (":", ""), PALETTE, open::<help::windows::Palette>),
-    row(&[Char('C')], C::App("collectives"), ("C", ""), COLLECTIVES, collectives::update::open),
+    row(&[Char('C')], C::App("collectives"), ("C", ""), COLLECTIVES, collectives::stage::open),
     row(&[Char('B')], C::App("benchmark"), ("B", ""), BENCHMARK, forms::form::benchmark),
     row(&[Char('I')], C::App("photos"), ("I", ""), "images: set up a training on photos (`hvd-lab nvcnn`)", forms::form::photos),
     row(&[Char('U')], C::App("simulate"), ("U", ""), SIMULATE, simulate::open),

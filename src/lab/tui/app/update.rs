@@ -79,9 +79,9 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Curves(run, curves) => state.chart.receive(run, *curves),
         Message::Collectives(run, measured) => {
-            actions.extend(collectives::update::receive(&mut state.collectives, shared, run, *measured));
+            actions.extend(collectives::stage::receive(&mut state.collectives, shared, run, *measured));
         }
-        Message::Beat(now_s) => collectives::update::beat(&mut state.collectives, now_s),
+        Message::Beat(now_s) => collectives::stage::beat(&mut state.collectives, now_s),
         Message::Judged(judged) => {
             actions = exercise::update::again(&mut state.exercise, shared);
             if let Some(said) = shared.course.judged(*judged) {
@@ -113,7 +113,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             shared.starting.run = false;
             tour::follow(&mut state.help, OFFER, true);
             actions.extend([Action::Watch(run), Effect::ListRuns.into()]);
-            actions.extend(collectives::update::started(&mut state.collectives, &state.windows, run));
+            actions.extend(collectives::stage::started(&mut state.collectives, &state.windows, run));
         }
         Message::Continued(run) => {
             shared.starting.run = false;
@@ -322,12 +322,12 @@ fn follow(state: &mut State, run: RunId, updates: Vec<RunUpdate>) -> Vec<Effect>
     if relist {
         effects.push(Effect::ListRuns);
     }
-    if has_measured && let Some(action) = collectives::update::told(&mut state.collectives, &state.windows, run) {
+    if has_measured && let Some(action) = collectives::stage::told(&mut state.collectives, &state.windows, run) {
         effects.extend(act(state, vec![action]));
     }
     if over {
         tour::follow(&mut state.help, WATCH, now == Some(RunState::Finished));
-        collectives::update::ended(&state.collectives, &state.windows, &mut state.shared, run);
+        collectives::stage::ended(&state.collectives, &state.windows, &mut state.shared, run);
         let actions = series::update::ended(&state.series, &mut state.shared, run);
         effects.extend(act(state, actions));
     }

@@ -6,8 +6,8 @@ pub mod form;
 pub mod keys;
 pub mod log;
 pub mod player;
+pub mod stage;
 pub mod state;
 #[cfg(test)]
 pub mod tests;
-pub mod update;
 pub mod who;

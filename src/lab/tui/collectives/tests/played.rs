@@ -8,7 +8,7 @@ use crate::runs::RunId;
 use crate::tui::actions::{Effect, Pane};
 use crate::tui::app::update::update;
 use crate::tui::collectives::log::Log;
-use crate::tui::collectives::update::Stage;
+use crate::tui::collectives::stage::Stage;
 use crate::tui::message::Message;
 use crate::tui::state::State;
 use crate::tui::testing::samples;
