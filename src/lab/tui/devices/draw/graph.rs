@@ -48,7 +48,7 @@ pub fn least_height(width: usize, devices: usize) -> usize {
 pub fn grid(frame: &mut Frame, area: Rect, view: View, rows: &[DeviceRow]) {
     let Some((across, down)) = laid_out(area.width.into(), area.height.into(), rows.len()) else { return };
     let shown = (across * down).min(rows.len());
-    let chosen = view.devices.chosen().and_then(|chosen| rows.iter().position(|row| row.is_of(&chosen.identity())));
+    let chosen = view.chosen.and_then(|chosen| rows.iter().position(|row| row.is_of(&chosen.identity())));
     let first = (chosen.unwrap_or(0) + 1).saturating_sub(shown).min(rows.len() - shown);
     let hidden = rows.len() - shown;
     let height = (area.height / down as u16).min(MOST_HEIGHT);

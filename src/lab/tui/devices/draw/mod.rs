@@ -30,14 +30,17 @@ mod totals;
 
 pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, focus: Focus) {
     let (failed, steps) = (ranks::failed(shared), Steps::of(shared));
-    let view = View { devices, theme: shared.theme, focus, cursor: devices.cursor(), failed: &failed, steps: &steps };
+    // Made once: of hundreds of ranks each row is a copy.
+    let rows = devices.rows();
+    let cursor = devices.cursor();
+    let chosen = rows.get(cursor);
+    let view = View { devices, theme: shared.theme, focus, cursor, chosen, failed: &failed, steps: &steps };
     let theme = view.theme;
     let mut block = frame::pane(theme, Pane::Devices.title(), view.focus, heading(view, area.width as usize));
     if let Some(line) = filter_line(view) {
         block = block.title_bottom(line.right_aligned());
     }
     let inner = block.inner(area);
-    let rows = view.devices.rows();
     let wrong = match view.devices.filter.as_str() {
         _ if view.devices.hosts().next().is_none() => Some("looking for devices …"),
         _ if !rows.is_empty() => None,
@@ -62,11 +65,11 @@ pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, f
     graph::grid(frame, at_graphs, view, &devices);
     let processes = processes::lines(view, &devices, at_processes.width.into(), at_processes.height.into());
     frame.render_widget(Paragraph::new(processes), at_processes);
-    if let Some(row) = view.devices.chosen().filter(|_| focus.height > 0) {
+    if let Some(row) = view.chosen.filter(|_| focus.height > 0) {
         let width = inner.width as usize;
         let line = match is_grid(&rows) {
-            true => grid::words(theme, &row, view.has_several_hosts(), width),
-            false => fact_line(view, &row, width),
+            true => grid::words(theme, row, view.has_several_hosts(), width),
+            false => fact_line(view, row, width),
         };
         frame.render_widget(line, focus);
     }
@@ -88,8 +91,9 @@ fn upper_and_focus(view: View, inner: Rect, rows: &[DeviceRow]) -> [Rect; 2] {
 /// The device whose line is under the pointer, by its place among all.
 pub fn hit(devices: &Devices, shared: &Shared, focus: Focus, inner: Rect, at: Position) -> Option<usize> {
     let steps = Steps::of(shared);
-    let view = View { devices, theme: shared.theme, focus, cursor: devices.cursor(), failed: &[], steps: &steps };
-    let rows = view.devices.rows();
+    let rows = devices.rows();
+    let cursor = devices.cursor();
+    let view = View { devices, theme: shared.theme, focus, cursor, chosen: rows.get(cursor), failed: &[], steps: &steps };
     let (line, column) = (usize::from(at.y - inner.y), usize::from(at.x - inner.x));
     let [upper, _] = upper_and_focus(view, inner, &rows);
     place_at(laid_out(upper, view, &rows).lines.get(line)?, column)

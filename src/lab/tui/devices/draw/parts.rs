@@ -17,6 +17,7 @@ pub struct View<'a> {
     pub focus: Focus,
     /// The place of the device under the cursor, looked up once a frame.
     pub cursor: usize,
+    pub chosen: Option<&'a DeviceRow<'a>>,
     /// Ranks that failed, the first to do so first.
     pub failed: &'a [usize],
     pub steps: &'a Steps,

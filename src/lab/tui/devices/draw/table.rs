@@ -126,7 +126,7 @@ impl Table {
 
     fn head(&self, view: View, line: usize) -> Line<'static> {
         let theme = view.theme;
-        let facts = view.devices.chosen().map(|row| row.device.facts()).unwrap_or_default();
+        let facts = view.chosen.map(|row| row.device.facts()).unwrap_or_default();
         let chosen = facts.get(view.devices.field).map_or("", |(name, _)| name);
         let mut spans = vec![Span::raw(" ".repeat(INDEX))];
         for (column, width) in &self.lines[line] {
