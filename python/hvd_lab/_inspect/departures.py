@@ -84,4 +84,4 @@ def tell_left_loop(frame):
 
 def _loop(file, line, first):
     """The innermost loop around a line, behind the first line of its function."""
-    return max(((begin, end) for is_loop, begin, end in source.statements(file) if is_loop and first <= begin <= line <= end), default=None)
+    return max(((begin, end) for is_loop, begin, end, _ in source.statements(file) if is_loop and first <= begin <= line <= end), default=None)

@@ -219,16 +219,18 @@ def line_that_seeds(kind):
 
 @functools.lru_cache(64)
 def statements(file):
-    """Loops and conditions of a file: whether it is a loop, its first and its last line."""
-    named = [node for node in _nodes(file) if isinstance(node, (ast.For, ast.While, ast.If))]
+    """Loops and conditions of a file: whether it is a loop, its first and its last line, and the first line of what it decides about."""
+    kinds = (ast.For, ast.While, ast.If, ast.IfExp)
+    named = [node for node in _nodes(file) if isinstance(node, kinds) or isinstance(getattr(node, "value", None), ast.BoolOp)]
     named = [node for node in named if not (isinstance(node, ast.If) and "__name__" in ast.dump(node.test))]
-    return tuple((not isinstance(node, ast.If), node.lineno, node.end_lineno) for node in named)
+    decides_from = lambda node: node.body[0].lineno if isinstance(node, ast.If) else node.lineno
+    return tuple((isinstance(node, kinds[:2]), node.lineno, node.end_lineno, decides_from(node)) for node in named)
 
 
 def conditions(frame):
-    """The lines of the conditions in its function that a frame is inside of."""
+    """The lines of the conditions in its function that a frame is inside of, also of those that stand in one line with it."""
     file, line, first = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_firstlineno
-    return [begin for is_loop, begin, end in statements(file) if not is_loop and first <= begin < line <= end]
+    return [begin for is_loop, begin, end, inside in statements(file) if not is_loop and first <= begin and inside <= line <= end]
 
 
 def place_of_choice(frame):

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::batches::{Reports, TOPIC, are_parts, have_subsets, made, sampler_made, sizes, unequal, uneven, weights, wrong};
-use super::finding::{Finding, Outcome};
+use super::finding::{Cause, Finding, Outcome};
 use super::inspection::{Inspection, differ, known, ranks as names};
 use super::samples::{numbered_apart, same_order, shared_twice};
 use crate::domain::event::PassReport;
@@ -106,6 +106,22 @@ fn share_out(seen: &Inspection, pass: &PassReport) -> &'static str {
     }
 }
 
+/// Distributed samplers of several ranks that ask for the same share.
+pub(super) fn one_share(seen: &Inspection, reports: &Reports<'_>) -> Option<Cause> {
+    let shares: Vec<usize> =
+        reports.values().filter(|pass| pass.replicas == Some(seen.size())).filter_map(|pass| pass.replica).collect();
+    let first = *shares.first()?;
+    (shares.len() == reports.len() && shares.iter().collect::<BTreeSet<_>>().len() < shares.len()).then(|| {
+        let remedy = seen.in_words(
+            "write dataset.shard(hvd.size(), hvd.rank())",
+            "give each its own rank: rank=hvd.rank()",
+            "give each its own rank, or leave rank out",
+        );
+        let said = format!("the samplers of {} ask for the same share, number {first}", names(reports.keys()));
+        (said, sampler_made(reports), remedy.to_owned())
+    })
+}
+
 /// A distributed sampler that was told wrong numbers, or another seed on each rank.
 fn sampler(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
     let own: Vec<(usize, usize, usize)> =
@@ -124,16 +140,8 @@ fn sampler(seen: &Inspection, reports: &Reports<'_>) -> Option<Finding> {
             "give it the number of ranks, or leave num_replicas out",
         );
     }
-    let shares: BTreeSet<usize> = own.iter().map(|(.., replica)| *replica).collect();
-    if shares.len() < own.len() {
-        let same = own.iter().map(|(rank, ..)| rank);
-        let said = format!("the samplers of {} ask for the same share, number {}", names(same), own[0].2);
-        let remedy = seen.in_words(
-            "write dataset.shard(hvd.size(), hvd.rank())",
-            "give each its own rank: rank=hvd.rank()",
-            "give each its own rank, or leave rank out",
-        );
-        return wrong(said, place(), "these ranks train on the same samples", remedy);
+    if let Some((said, place, remedy)) = one_share(seen, reports) {
+        return wrong(said, place, "these ranks train on the same samples", remedy);
     }
     let has_seed = reports.values().any(|pass| pass.seed.is_some());
     let has_one_seed = has_seed && !differ(reports.values().map(|pass| pass.seed));

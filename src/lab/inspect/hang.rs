@@ -150,7 +150,11 @@ fn standstill(seen: &Inspection) -> Vec<Finding> {
                 let said = format!("{}, and rank {rank} has not come there", waits(&format!("rank {first}"), report));
                 (made(*first) && !made(*rank)).then(|| objection(Outcome::Wrong, said, report))
             };
-            let found = gone(seen, *rank, *first).or_else(|| call.map(|call| mismatch(*rank, call, *first, report)));
+            let by_call = call.map(|call| mismatch(*rank, call, *first, report));
+            // Who came to the wrong call may be ended by its library in there, and is gone without a word as well.
+            let was_in_it = call.is_some_and(|call| seen.ranks[rank].last().and_then(of_kind) == Some(call));
+            let gone = || gone(seen, *rank, *first);
+            let found = if was_in_it { by_call.or_else(gone) } else { gone().or(by_call) };
             found.or_else(not_there).into_iter().collect()
         }
         // A rank that computes all this time would have reported where it is.

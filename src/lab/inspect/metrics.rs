@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::batches::are_parts;
+use super::data::one_share;
 use super::finding::{Finding, Outcome};
 use super::inspection::{Inspection, MOST, differ, known, ranks as names};
 use super::totals::{TOPIC, counted_by_all, is_peek, left_out, padded, sum_told, unequal_mean};
@@ -15,13 +16,30 @@ const MEET: [&str; 3] = ["reduce", "gather", "metric"];
 
 pub(super) fn judge(seen: &Inspection) -> Vec<Finding> {
     let decided = seen.first_of(&[decided_alone, decided_by_share]);
-    let told = seen.first_of(&[share_told, kept_early, sum_told, unequal_mean, own_result, counted_by_all, padded, left_out]);
+    let told = seen.first_of(&[
+        share_of_others,
+        share_told,
+        kept_early,
+        sum_told,
+        unequal_mean,
+        own_result,
+        counted_by_all,
+        padded,
+        left_out,
+    ]);
     let found: Vec<Finding> = decided.into_iter().chain(seen.finding("thrown away").or(told)).collect();
     let validates = || seen.reports::<PassReport>().any(|pass| !pass.trains && !is_peek(seen, pass));
     if found.is_empty() && seen.is_over && validates() {
         return TOPIC.ok("every validation was of all samples, or its results were brought together");
     }
     found
+}
+
+/// A validation in which several ranks went through the same share, and none through another one.
+fn share_of_others(seen: &Inspection) -> Option<Finding> {
+    let (said, place, remedy) = seen.passes(false).values().find_map(|reports| one_share(seen, reports))?;
+    let said = format!("in a validation {said}");
+    Some(TOPIC.wrong(said, place, "the samples of another share are never looked at, and those of this one count twice", remedy))
 }
 
 /// The best of values that are averaged only behind the choice.

@@ -47,6 +47,12 @@ fn a_rank_that_was_gone_without_a_word_is_named() {
     assert_eq!(found("peer gone", Vec::new()), [(Topic::Hang, Outcome::Wrong, 30)]);
     assert_eq!(found("", Vec::new()), [], "the launcher may have ended it behind the first error");
     assert_eq!(found("peer gone", vec![failed(7, "")]), [(Topic::Hang, Outcome::Wrong, 7)], "its own error is told");
+    // Its library ended it in a collective to which the other rank had not come.
+    let call = CollectiveReport { name: "all_reduce".into(), place: at(61), updates: 20, ..CollectiveReport::default() };
+    let call = InspectorReport::Collective(call);
+    assert_eq!(found("peer gone", vec![call.clone()]), [(Topic::Hang, Outcome::Wrong, 61)]);
+    let both = objections(&ending([vec![call.clone(), lost("peer gone")], vec![call]]), true);
+    assert_eq!(both, [(Topic::Hang, Outcome::Wrong, 30)], "both had come there");
 }
 
 #[test]
