@@ -37,7 +37,15 @@ pub struct RunStatus {
     pub last_lines: Vec<String>,
 }
 
+/// Begins what a run says of itself where its lines are lost, as on a full disk.
+pub const UNKEPT: &str = "what it prints is neither kept nor shown";
+
 impl RunStatus {
+    /// Why its lines are lost, with what to do, while it is running.
+    pub fn loss(&self) -> Option<&str> {
+        self.message.find(UNKEPT).map(|at| &self.message[at..])
+    }
+
     /// Without a supervisor, and not ended.
     pub fn new(state: RunState, message: impl Into<String>, started_s: f64) -> RunStatus {
         RunStatus {

@@ -285,7 +285,13 @@ impl<'a> View<'a> {
         say(&format!("run {id} {}", status.end_in_words()));
         if !status.last_lines.is_empty() {
             let whose = match status.failed_process {
-                Some(process) => format!("last lines of rank {process} ({}):", store.folder(id).rank_log(process).display()),
+                Some(process) => {
+                    // Of a rank that said nothing itself, the launcher may have.
+                    let folder = store.folder(id);
+                    let own = Some(folder.rank_log(process)).filter(|log| log.metadata().is_ok_and(|log| log.len() > 0));
+                    let log = own.unwrap_or_else(|| folder.launcher_log());
+                    format!("last lines of rank {process} ({}):", log.display())
+                }
                 // It was never started.
                 None if store.record(id)?.attempts.is_empty() => "to fix:".to_owned(),
                 None => format!("{}'s last lines:", store.record(id)?.request.spec.launcher_name()),

@@ -36,7 +36,7 @@ use super::stopped_ranks::StoppedRanks;
 use super::verdict::judge;
 use crate::domain::device::{RankPlace, TelemetrySample};
 use crate::domain::event::{Event, SECRET_VARIABLE, SOCKET_VARIABLE, TopologyReport};
-use crate::domain::run::RunState;
+use crate::domain::run::{RunState, UNKEPT};
 use crate::domain::units;
 use crate::host::access;
 use crate::host::load::Load;
@@ -164,7 +164,7 @@ impl Launch {
         let unwritten = self.state.unwritten.clone();
         let tell: &mut dyn FnMut(RunState, &str) = &mut |state, words| match unwritten.get() {
             Some(why) if state == RunState::Running => {
-                tell(state, &format!("{words}; what it prints is neither kept nor shown: {why}: free some space there"));
+                tell(state, &format!("{words}; {UNKEPT}: {why}: free some space there"));
             }
             _ => tell(state, words),
         };
@@ -246,7 +246,9 @@ impl Launch {
         let exit_code = if broken.is_some() { Some(1) } else { exit.and_then(|exit| exit.code()) };
         let mut verdict = judge(observations, exit, self.state.asked_to_stop, broken.or(self.state.stuck.take()));
         verdict.trace_libraries(observations);
-        if let Some(why) = self.state.unwritten.get() {
+        if let Some(why) = self.state.unwritten.get()
+            && self.writer.unkept() > 0
+        {
             let lines = units::count(self.writer.unkept());
             verdict.message += &format!("; a part of what it printed ({lines} lines) is neither kept nor shown: {why}");
         }

@@ -162,11 +162,15 @@ fn own_program(command: &CommandSpec) -> Result<PathBuf, LaunchError> {
     };
     found.ok_or_else(|| {
         let directory = &command.directory;
+        let own = Launcher::detect().ok().filter(|_| matches!(name, "mpirun" | "mpiexec"));
         // A file that may not be run was meant for an interpreter.
         let advice = if command.argv.len() == 1 && name.contains(' ') {
             format!("there is no program `{name}`: without the quotes its words are a program and its arguments")
         } else if Path::new(directory).join(path).is_file() {
             format!("{name} is not a program that can be run: write what runs it, such as `hvd-lab run -- python3 {name}`, or use `chmod +x`")
+        } else if let Some(own) = own {
+            let own = own.mpirun.display();
+            format!("there is no program `{name}` on PATH. That of the lab is {own}; or leave it to the lab, as with `--np 2 -- python3 train.py`")
         } else {
             format!("there is no program `{name}` on PATH or in {directory}: the words behind -- begin with a program, such as `python3 train.py`")
         };

@@ -12,6 +12,8 @@ const KEPT: usize = 30;
 const STOPPED: usize = 10;
 /// A rank that is stopped again and again runs in between: it was seen to change at least this often.
 const CHANGES: usize = 4;
+/// Ranks that share a core at so many looks in a row, a second apart, are bound to it.
+const CROWDED: usize = 2;
 
 /// What was seen of the ranks of this host so far.
 #[derive(Default)]
@@ -21,7 +23,7 @@ pub(super) struct StoppedRanks {
     looks: BTreeMap<usize, VecDeque<bool>>,
     /// Ranks that were reported as stopped, all the time or in turns, until they make progress again.
     told: BTreeSet<(usize, bool)>,
-    crowded: BTreeSet<usize>,
+    crowded: BTreeMap<usize, usize>,
     /// Since when a rank is stopped.
     down: BTreeMap<usize, Instant>,
 }
@@ -98,9 +100,15 @@ impl StoppedRanks {
             }
         }
         by_core.retain(|_, ranks| ranks.len() > 1);
-        self.crowded.retain(|core| by_core.contains_key(core));
+        self.crowded.retain(|core, _| by_core.contains_key(core));
         let Some(free) = all.difference(&used).next() else { return Vec::new() };
-        let said = by_core.into_iter().filter(|(core, _)| self.crowded.insert(*core)).flat_map(|(core, ranks)| {
+        // A rank that is just being started may be bound for a moment.
+        let is_told_now = |looks: &mut usize| {
+            *looks += 1;
+            *looks == CROWDED
+        };
+        let told = by_core.into_iter().filter(|(core, _)| is_told_now(self.crowded.entry(*core).or_default()));
+        let said = told.flat_map(|(core, ranks)| {
             let names = ranks.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
             let words = format!("ranks {names} share core {core}, and core {free} is left for none: look at how ranks are bound");
             ranks.into_iter().map(move |rank| (rank, words.clone())).collect::<Vec<_>>()
@@ -147,11 +155,13 @@ mod tests {
         let together = [(0, cores(&[1])), (1, cores(&[1]))];
         assert_eq!(ranks.crowds(&apart, &cores(&[0, 1])), []);
         assert_eq!(ranks.crowds(&together, &cores(&[1])), [], "there is no other");
+        assert_eq!(ranks.crowds(&together, &cores(&[0, 1])), [], "it may be for a moment");
         let said = ranks.crowds(&together, &cores(&[0, 1]));
         assert_eq!(said.iter().map(|(rank, _)| *rank).collect::<Vec<_>>(), [0, 1]);
         assert!(said[0].1.contains("ranks 0, 1 share core 1, and core 0 is left"), "{said:?}");
         assert_eq!(ranks.crowds(&together, &cores(&[0, 1])), [], "once");
         ranks.crowds(&apart, &cores(&[0, 1]));
+        ranks.crowds(&together, &cores(&[0, 1]));
         assert_eq!(ranks.crowds(&together, &cores(&[0, 1])).len(), 2, "again, after it was over");
     }
 }

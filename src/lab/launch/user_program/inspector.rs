@@ -42,6 +42,12 @@ pub(super) fn doubts(run: &RunSpec, spec: &CommandSpec, folder: &Path) -> Vec<St
         };
         format!("the inspector cannot look: `python -{flag}` {why}. Leave out -{flag}")
     });
+    let split = folder.display().to_string().contains(':').then(|| {
+        format!(
+            "the inspector cannot look: Python's path ends at the `:` in {}. Set HVD_LAB_HOME to a folder without one",
+            folder.display()
+        )
+    });
     let own = spec.launcher_words();
     let container = own.as_ref().and_then(|own| own.container).map(|container| {
         format!(
@@ -55,7 +61,7 @@ pub(super) fn doubts(run: &RunSpec, spec: &CommandSpec, folder: &Path) -> Vec<St
             folder.display()
         )
     });
-    [flag, container, hosts].into_iter().flatten().collect()
+    [flag, split, container, hosts].into_iter().flatten().collect()
 }
 
 /// Why no rank of a launch that ended well may have reported anything.

@@ -94,6 +94,9 @@ fn answer(shared: &Shared, watched: &Watched, pair: Option<Pair>, cells: usize) 
     if let Some(status) = status.filter(|status| status.state == RunState::Preparing) {
         return said(format!("  {}", status.message), theme.text());
     }
+    if let Some(loss) = status.filter(|status| status.state == RunState::Running).and_then(RunStatus::loss) {
+        return said(format!("  {loss}"), theme.warn());
+    }
     let Some(run) = shared.summary(watched.id) else {
         // A run that has just started is not in the list yet.
         return said("  its record has not been read yet".into(), theme.dim());
