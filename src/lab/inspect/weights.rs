@@ -189,6 +189,13 @@ fn start(seen: &Inspection, index: usize) -> Cause {
         return ("each rank loaded other weights".to_owned(), place, "load the same file on all ranks".to_owned());
     }
     if let Some(wrapper) = equal_behind_wrapper(seen) {
+        let is_beside = |update: &&InspectedUpdate| (1..update.tensors).contains(&update.unwrapped);
+        if let Some(update) = seen.reports::<InspectedUpdate>().find(is_beside) {
+            let what = format!("the wrapper does not know {} of {} parameter tensors", update.unwrapped, update.tensors);
+            let remedy =
+                "wrap the model when it is complete: the wrapper sends those of rank 0, and nothing sends what is beside it";
+            return (what, known(&wrapper.place), remedy.to_owned());
+        }
         let remedy = "change weights before the model is wrapped (the wrapper sends those of rank 0), or alike on all ranks";
         return (
             "the wrapper made them equal, and something changed them since".to_owned(),

@@ -121,7 +121,7 @@ fn to_repeat(shared: &Shared, last: &RunSummary) -> Option<String> {
     // The run is named beside the key: what stands behind the colon goes first where there is no room.
     Some(match wanted == shared.spec {
         true => format!("`r` repeats run {}: with the machine to itself", run.id),
-        false => format!("`a` in Runs on run {}, then `r`: repeats it with the machine to itself", run.id),
+        false => format!("`a` in Runs on run {}, then `r` repeats it: with the machine to itself", run.id),
     })
 }
 

@@ -283,7 +283,7 @@ fn a_run_that_shared_its_machine_is_repeated_by_the_key_that_the_hint_names() {
         "{:?}",
         header(&state, 80)
     );
-    says(&state, "next: a in Runs on run 1, then r", "repeats it with the machine to itself");
+    says(&state, "next: a in Runs on run 1, then r repeats it", "with the machine to itself");
     samples::say(&mut state, Message::Started(RunId(1)));
     state.focus = Pane::Runs;
     type_text(&mut state, "a");
