@@ -3,6 +3,18 @@
 use super::*;
 
 #[test]
+fn a_validation_in_which_all_ranks_take_one_share_is_named() {
+    let all = changed(|_, report| {
+        if let InspectorReport::Pass(pass) = report
+            && !pass.trains
+        {
+            pass.replica = Some(0);
+        }
+    });
+    assert_eq!(objections(&all, true), [(Topic::Metrics, Outcome::Wrong, 16)]);
+}
+
+#[test]
 fn a_share_that_is_validated_without_a_loader_is_no_whole() {
     let validated = |rank: u32, met: usize, is_equal: bool| {
         InspectorReport::Pass(PassReport {

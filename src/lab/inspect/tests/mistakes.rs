@@ -253,17 +253,6 @@ fn each_mistake_is_named_with_its_line() {
         ("another seed", passes(|rank, pass| pass.seed = Some(rank as i64)), (Data, Wrong, 15)),
         ("too few replicas", passes(|_, pass| pass.replicas = Some(1)), (Data, Wrong, 15)),
         ("one share for all", passes(|_, pass| pass.replica = Some(0)), (Data, Wrong, 15)),
-        (
-            "one share for all that validate",
-            changed(|_, report| {
-                if let InspectorReport::Pass(pass) = report
-                    && !pass.trains
-                {
-                    pass.replica = Some(0)
-                }
-            }),
-            (Metrics, Wrong, 16),
-        ),
         ("overlapping shares", passes(|_, pass| pass.picked = (0..64).collect()), (Data, Wrong, 15)),
         (
             "another split on each rank",
