@@ -94,11 +94,12 @@ impl Watched {
 
     /// Counts what other programs use of the cores while it trains, as its record will say at its end.
     pub fn measured(&mut self, sample: &TelemetrySample) {
-        let is_here = self.topology().values().all(|report| report.host == sample.host);
-        let cpu = sample.devices.iter().find(|device| device.kind == DeviceKind::Cpu);
-        let Some(cpu) = cpu.filter(|_| is_here && self.state() == Some(RunState::Running) && self.step().is_some()) else {
+        // First, for it comes with each sample, and the run of hundreds of ranks may be long over.
+        if self.state() != Some(RunState::Running) || self.step().is_none() {
             return;
-        };
+        }
+        let is_here = self.topology().values().all(|report| report.host == sample.host);
+        let Some(cpu) = sample.devices.iter().find(|device| is_here && device.kind == DeviceKind::Cpu) else { return };
         let own = cpu.processes.iter().map(|process| process.utilization_percent.value().copied()).sum::<Option<f64>>();
         // Without each rank's share the ranks themselves would be the others.
         let Some(own) = own.filter(|_| cpu.processes.len() == self.topology().len()) else { return };
