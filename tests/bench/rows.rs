@@ -293,19 +293,18 @@ impl Table<'_> {
         let two = |words: &str, engine, least| {
             against(format!("images/s, {shape}, np 2, {words}"), 2, NumberFormat::Fp32, engine, least)
         };
-        let exposed = |engine, words: &str| {
+        let share = |engine, whose: &str, words: &str, name, most: Option<f64>| {
             let run = Measured { engine, shape, np: 2, precision: NumberFormat::Fp32 };
-            let what = format!("exposed allreduce's share of a step, {shape}, np 2{words}");
-            self.alone(what, Unit::Share, &models::figure(run, "exposed_share"), None)
+            let what = format!("{whose} share of a step, {shape}, np 2{words}");
+            self.alone(what, Unit::Share, &models::figure(run, name), most.map(Target::AtMost))
         };
+        let exposed = |engine, words| share(engine, "exposed allreduce's", words, "exposed_share", None);
         rows.extend(two("against two ranks that exchange nothing", ModelEngine::Apart, Some(0.97)));
         rows.extend(two("overlap on against off", ModelEngine::WithoutOverlap, None));
         rows.extend(two("fusion on against off", ModelEngine::WithoutFusion, None));
         rows.extend(exposed(ModelEngine::Measure, ""));
         rows.extend(exposed(ModelEngine::WithoutOverlap, ", without overlap"));
-        let run = Measured { engine: ModelEngine::Measure, shape, np: 2, precision: NumberFormat::Fp32 };
-        let what = format!("the exchange's own share of a step, {shape}, np 2, no rank late");
-        rows.extend(self.alone(what, Unit::Share, &models::figure(run, "exchange_share"), Some(Target::AtMost(0.03))));
+        rows.extend(share(ModelEngine::Measure, "the exchange's own", ", no rank late", "exchange_share", Some(0.03)));
         rows
     }
 

@@ -41,7 +41,7 @@ const COMPUTES: [&str; 2] = ["backward", "graph"];
 /// Where a rank is that does not wait.
 enum Elsewhere<'a> {
     At(&'a StalledReport),
-    /// It ended well, after so many updates.
+    /// It ended without an error, after this number of updates.
     Ended(usize),
     /// An error of this rank ended it at this line.
     Failed(&'a Place),

@@ -44,7 +44,7 @@ fn have_own_files(seen: &Inspection) -> bool {
     owners.len() == seen.size()
 }
 
-/// A distributed sampler that is never told the epoch, or the same one each time.
+/// A distributed sampler whose epoch is never set, or is the same each time.
 pub(super) fn same_order(seen: &Inspection, passes: &BTreeMap<(usize, usize), Reports<'_>>) -> Option<Finding> {
     passes.iter().find_map(|((loader, number), reports)| {
         // Between two passes the program may take a look at one batch, which is a pass of its own.
@@ -91,7 +91,7 @@ pub(super) fn same_order(seen: &Inspection, passes: &BTreeMap<(usize, usize), Re
     })
 }
 
-/// A distributed sampler that is told each epoch, and still keeps the order of the data set. If it is never told, the fixed order may
+/// A distributed sampler whose epoch is set, and which still keeps the order of the data set. If it is never set, the fixed order may
 /// be on purpose.
 fn never_shuffled(seen: &Inspection, reports: &Reports<'_>, before: &Reports<'_>) -> Option<Finding> {
     let is_told = |(rank, pass): (&usize, &&PassReport)| before.get(rank).is_some_and(|then| then.epoch != pass.epoch);

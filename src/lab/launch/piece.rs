@@ -16,9 +16,9 @@ pub enum Line {
     Rank { process: usize, text: String },
     /// A bar that this process has drawn over since: to be read, not to be kept.
     Drawn { process: usize, text: String },
-    /// Told by this process on the socket for events. `lost` events are missing before it. The connection is numbered from 1.
+    /// Sent by this process to the event socket. `lost` events are missing before it. Connections are numbered from 1.
     Event { process: usize, connection: u64, lost: u64, json: String },
-    /// So many events of this process came in pieces, or were longer than any.
+    /// The number of events of this process that came in pieces or were too long.
     Lost { process: usize, events: u64 },
     /// Said by the launcher itself.
     Launcher(String),

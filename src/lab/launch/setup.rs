@@ -162,7 +162,8 @@ fn own_program(command: &CommandSpec) -> Result<PathBuf, LaunchError> {
     };
     found.ok_or_else(|| {
         let directory = &command.directory;
-        let own = Launcher::detect().ok().filter(|_| matches!(name, "mpirun" | "mpiexec"));
+        let is_mpirun = matches!(name, "mpirun" | "mpiexec");
+        let own = is_mpirun.then(Launcher::detect).and_then(Result::ok);
         // A file that may not be run was meant for an interpreter.
         let advice = if command.argv.len() == 1 && name.contains(' ') {
             format!("there is no program `{name}`: without the quotes its words are a program and its arguments")

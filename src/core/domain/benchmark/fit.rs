@@ -20,8 +20,7 @@ pub struct HostRoom {
 }
 
 impl BenchmarkSpec {
-    /// Why so many ranks of it cannot run on such a host, in one sentence with what to change; `None` where nothing is known that
-    /// speaks against it.
+    /// Why the ranks do not fit on this host and what to change, in one sentence; `None` if they fit, as far as is known.
     pub fn misfit(&self, host: &HostRoom, ranks: usize) -> Option<String> {
         let demand = self.demand();
         let gpu = self.without_gpu(host).or_else(|| demand.without_gpu(host));

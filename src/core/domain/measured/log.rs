@@ -63,10 +63,10 @@ impl MessageLog {
         let Some(schedule) = algorithm.schedule_to_compare(ranks, self.elements, shape) else { return Comparison::TooManyRanks };
         let planned = schedule.messages().count();
         let Ok(told) = self.as_schedule(&schedule) else { return Comparison::Differs { logged: self.messages.len(), planned } };
-        // Both are in one order: each message that was logged is looked for behind the one before.
-        let mut rest = schedule.messages();
-        let is_part = told.messages().all(|sent| rest.any(|due| due == sent));
-        match (told.messages().count(), planned) {
+        // Both are in one order: each message that was logged is looked for behind the one before. One without numbers is not sent.
+        let (mut rest, logged) = (schedule.messages(), self.messages.len());
+        let is_part = told.messages().count() == logged && told.messages().all(|sent| rest.any(|due| due == sent));
+        match (logged, planned) {
             (logged, planned) if !is_part => Comparison::Differs { logged, planned },
             (messages, planned) if messages == planned => Comparison::Equal { messages },
             (logged, planned) => Comparison::Incomplete { logged, planned },

@@ -179,8 +179,8 @@ impl NvcnnSpec {
         found.or_else(of_images).or_else(|| self.no_photos()).or_else(|| self.out_of_bounds())
     }
 
-    /// Why so many ranks of it cannot run on such a host, in one sentence with what to change; `None` where nothing is known that
-    /// speaks against it. It never looks at a host: the launcher does before the ranks start, and each rank does on its own host.
+    /// Why the ranks do not fit on this host and what to change, in one sentence; `None` if they fit, as far as is known. It never looks
+    /// at a host: the launcher does before the ranks start, and each rank does on its own host.
     pub fn misfit(&self, host: &HostRoom, ranks: usize) -> Option<String> {
         let NvcnnSpec { model, batch_size, precision, no_cuda, .. } = *self;
         let input = self.input();
@@ -265,6 +265,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<NvcnnSpec>(&text).unwrap(), spec);
         assert!(text.contains(r#""bad_records":"skip""#) && text.contains(r#""larc_mode":"scale""#), "{text}");
     }
+
     #[test]
     fn what_does_not_fit_is_named_with_what_to_change_and_a_test_needs_less() {
         let host = HostRoom { gpus: 0, numa_nodes: vec![0], free_memory: 16 << 30 };

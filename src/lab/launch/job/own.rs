@@ -104,7 +104,7 @@ impl Launch {
     }
 
     /// To be called about once a second: how the program ended, as soon as what it left in the background has ended too, or need not be
-    /// waited for. Nobody waits for that if the program has reported figures or has failed.
+    /// waited for. The run does not wait for it if the program has reported figures or has failed.
     pub(super) fn look_behind(&mut self, tell: &mut dyn FnMut(RunState, &str)) -> Option<ExitStatus> {
         let behind = self.state.behind.as_ref()?;
         let (exit, is_new) = (behind.exit, !behind.is_told && behind.since.elapsed() >= A_MOMENT);

@@ -160,14 +160,20 @@ impl Devices {
     /// The place of the lane under the cursor among [`Devices::rows`]: of the same device where its rank has come or gone, the
     /// first where that device is not shown.
     pub fn cursor(&self) -> usize {
+        if self.chosen.is_some() { self.place_among(&self.rows()) } else { 0 }
+    }
+
+    /// [`Devices::cursor`], where the rows are known.
+    pub fn place_among(&self, rows: &[DeviceRow]) -> usize {
         let Some(chosen) = &self.chosen else { return 0 };
-        let rows = self.rows();
         let same = rows.iter().position(|row| row.is_of(chosen) && row.rank == chosen.4);
         same.or_else(|| rows.iter().position(|row| row.is_of(chosen))).unwrap_or(0)
     }
 
     pub fn chosen(&self) -> Option<DeviceRow<'_>> {
-        self.rows().into_iter().nth(self.cursor())
+        let rows = self.rows();
+        let place = self.place_among(&rows);
+        rows.into_iter().nth(place)
     }
 
     /// Puts the cursor on a lane; it stays there when the order changes.

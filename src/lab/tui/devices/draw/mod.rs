@@ -32,7 +32,7 @@ pub fn draw(frame: &mut Frame, area: Rect, devices: &Devices, shared: &Shared, f
     let (failed, steps) = (ranks::failed(shared), Steps::of(shared));
     // Made once: of hundreds of ranks each row is a copy.
     let rows = devices.rows();
-    let cursor = devices.cursor();
+    let cursor = devices.place_among(&rows);
     let chosen = rows.get(cursor);
     let view = View { devices, theme: shared.theme, focus, cursor, chosen, failed: &failed, steps: &steps };
     let theme = view.theme;
@@ -92,7 +92,7 @@ fn upper_and_focus(view: View, inner: Rect, rows: &[DeviceRow]) -> [Rect; 2] {
 pub fn hit(devices: &Devices, shared: &Shared, focus: Focus, inner: Rect, at: Position) -> Option<usize> {
     let steps = Steps::of(shared);
     let rows = devices.rows();
-    let cursor = devices.cursor();
+    let cursor = devices.place_among(&rows);
     let view = View { devices, theme: shared.theme, focus, cursor, chosen: rows.get(cursor), failed: &[], steps: &steps };
     let (line, column) = (usize::from(at.y - inner.y), usize::from(at.x - inner.x));
     let [upper, _] = upper_and_focus(view, inner, &rows);
