@@ -112,6 +112,9 @@ mod tests {
             MessageLog { method: "ring".into(), elements: 16, messages: schedule.messages().map(MessageReport::of).collect() };
         log.messages.reverse();
         assert_eq!(log.compared(4, shape).to_string(), "the log equals the schedule: 24 messages");
+        let empty = MessageReport { end: log.messages[0].start, ..log.messages[0].clone() };
+        let more = MessageLog { messages: [log.messages.clone(), vec![empty]].concat(), ..log.clone() };
+        assert_eq!(more.compared(4, shape).to_string(), "the log has 25 messages, the schedule 24: they differ");
         log.messages.remove(7);
         assert_eq!(log.compared(4, shape).to_string(), "the log is incomplete: it has 23 of the schedule's 24 messages");
         log.messages[3].to = 2;
