@@ -3,15 +3,19 @@
 //! Without mpirun its tests are skipped by name; `HVD_LAB_REQUIRE=mpi` turns the skip into a failure.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use hvd_lab::domain::benchmark::{IterationReport, PlacementReport};
 use hvd_lab::domain::event::{Event, EventLine, MARKER};
 use hvd_lab::domain::phase::Phase;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::support::mpi::{self, mpirun, run_limited, text};
+use crate::support::needs::skip;
 use crate::support::photos;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_hvd-measure");
@@ -281,6 +285,41 @@ fn ranks_exchange_gradients_in_the_way_that_is_asked_for_or_not_at_all() {
     assert!(alone < 1e-4, "{alone} s, and nothing is exchanged");
     assert!(after > 4.0 * alone, "without overlap {after} s, without exchange {alone} s");
     assert!(tensor_by_tensor > alone, "without fusion {tensor_by_tensor} s, without exchange {alone} s");
+}
+
+#[test]
+fn memory_lies_in_huge_pages_where_nothing_limits_addresses() {
+    let is = |file: &str, word: &str| std::fs::read_to_string(file).is_ok_and(|mode| mode.trim().contains(word));
+    let is_never = is("/sys/kernel/mm/transparent_hugepage/enabled", "[never]")
+        || !Path::new("/sys/kernel/mm/transparent_hugepage").exists();
+    if is_never || is("/proc/sys/vm/overcommit_memory", "2") {
+        return skip("huge-pages", "this kernel gives no huge pages on request, or counts all addresses");
+    }
+    let advised_mib = |limit: &str| {
+        let mut command = Command::new("sh");
+        let line = format!("{limit} exec timeout --signal=KILL 60 \"$@\"");
+        command.args(["-c", &line, "sh", PROGRAM, "bench", "--no-cuda", "--num-iters", "1000000"]).args(SMALL.split(' ').take(6));
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let trains = lines.any(|line| line.starts_with("Iter #"));
+        let id = child.id();
+        let program = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        let maps = std::fs::read_to_string(format!("/proc/{}/smaps", program.trim())).unwrap_or_default();
+        kill(Pid::from_raw(id as i32), Signal::SIGTERM).unwrap();
+        child.wait().unwrap();
+        assert!(trains && !maps.is_empty());
+        let mut size_kib = 0;
+        let advised = maps.lines().filter_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            if name == "Size" {
+                size_kib = value.trim().trim_end_matches(" kB").parse::<u64>().unwrap();
+            }
+            (name == "VmFlags" && value.split(' ').any(|flag| flag == "hg")).then_some(size_kib)
+        });
+        advised.sum::<u64>() >> 10
+    };
+    assert!((900..1100).contains(&advised_mib("")));
+    assert_eq!(advised_mib("ulimit -v 8000000;"), 0);
 }
 
 /// libtorch says it in a hundred lines of its own inside.

@@ -35,7 +35,7 @@ pub enum Engine {
     /// With convolutions in bfloat16.
     Bf16,
     Ddp,
-    /// Channels last, and an allocator that keeps freed memory.
+    /// Channels last, and an allocator that keeps freed memory, in huge pages.
     TunedDdp,
     /// Horovod, told to leave the core of a waiting rank to others.
     Keras,
@@ -229,6 +229,8 @@ impl Training {
             argv.push("--channels-last".into());
             let keep = |name: &str| (name.to_owned(), "4000000000".to_owned());
             env.extend([keep("MALLOC_MMAP_THRESHOLD_"), keep("MALLOC_TRIM_THRESHOLD_")]);
+            // Its memory in huge pages, as ours is.
+            env.push(("GLIBC_TUNABLES".to_owned(), "glibc.malloc.hugetlb=1".to_owned()));
         }
         CommandLine { argv, env, notes: Vec::new(), directory: None }
     }
@@ -236,7 +238,7 @@ impl Training {
     fn run_peer(&self, place: &Place, peer: &Peer, scale: &Scale) -> Result<Round, String> {
         let line = self.peer_line(place, peer, scale);
         let mut command = Command::new(&line.argv[0]);
-        for name in ["MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "PEER_T0"] {
+        for name in ["MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES", "OMP_NUM_THREADS", "PEER_T0"] {
             command.env_remove(name);
         }
         command.args(&line.argv[1..]).envs(line.env);

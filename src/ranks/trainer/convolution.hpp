@@ -163,12 +163,14 @@ struct MatrixProduct {
   bool accumulates;
 };
 
-// A few rows of a product, with all their sums in registers.
+// A few rows of a product, with all their sums in registers. v0 to v12: every fourth row of v. A processor reaches three more from each
+// by the same two distances, so the registers hold all addresses.
 template <int LANES, int VECTORS, int ROWS>
-HVD_INLINE void multiply_rows(const MatrixProduct* of) {
+HVD_INLINE void multiply_rows(const MatrixProduct* of, const float* v0, const float* v4, const float* v8, const float* v12) {
   using Vector = typename VectorOf<LANES>::Type;
-  const float *v = of->v, *u = of->u;
+  const float* u = of->u;
   float* m = of->m;
+  const float* fourths[] = {v0, v4, v8, v12};
   const int64_t v_row = of->v_row, v_column = of->v_column, u_row = of->u_row;
   Vector sums[ROWS][VECTORS] = {};
   if (of->accumulates) {
@@ -178,7 +180,7 @@ HVD_INLINE void multiply_rows(const MatrixProduct* of) {
       for (int vector = 0; vector < VECTORS; ++vector) sums[row][vector] = read<Vector>(m + (row * VECTORS + vector) * LANES);
     }
   }
-  for (int64_t left = of->count; left > 0; --left, v += v_column, u += u_row) {
+  for (int64_t left = of->count; left > 0; --left, u += u_row) {
     Vector weight[VECTORS];
 #pragma GCC unroll 4
     for (int vector = 0; vector < VECTORS; ++vector) weight[vector] = read<Vector>(u + vector * LANES);
@@ -186,9 +188,11 @@ HVD_INLINE void multiply_rows(const MatrixProduct* of) {
     for (int row = 0; row < ROWS; ++row) {
 #pragma GCC unroll 4
       for (int vector = 0; vector < VECTORS; ++vector) {
-        add_products(sums[row][vector], v[row * v_row], weight[vector], std::make_integer_sequence<int, LANES>());
+        add_products(sums[row][vector], fourths[row / 4][row % 4 * v_row], weight[vector], std::make_integer_sequence<int, LANES>());
       }
     }
+#pragma GCC unroll 4
+    for (int fourth = 0; 4 * fourth < ROWS; ++fourth) fourths[fourth] += v_column;
   }
 #pragma GCC unroll 16
   for (int row = 0; row < ROWS; ++row) {
@@ -235,7 +239,8 @@ struct Loops {
 
   template <int... LESS_ONE>
   static auto of_each_size(std::integer_sequence<int, LESS_ONE...>) {
-    using Multiply = void (*)(const MatrixProduct*);
+    using Row = const float*;
+    using Multiply = void (*)(const MatrixProduct*, Row, Row, Row, Row);
     return std::array<Multiply, MOST>{Vectors<LANES>::template call<multiply_rows<LANES, VECTORS, LESS_ONE + 1>>...};
   }
 
@@ -244,7 +249,7 @@ struct Loops {
     const int64_t parts = (rows + MOST - 1) / MOST, longer = rows % parts;
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t some = rows / parts + (part < longer ? 1 : 0);
-      sizes[some - 1](&of);
+      sizes[some - 1](&of, of.v, of.v + 4 * of.v_row, of.v + 8 * of.v_row, of.v + 12 * of.v_row);
       of.v += some * of.v_row, of.m += some * GROUP;
     }
   }

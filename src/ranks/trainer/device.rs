@@ -204,15 +204,36 @@ pub fn prepare(device: Device, precision: NumberFormat) -> Kind {
 }
 
 /// Let the allocator keep what is freed: a training step allocates the same large blocks again and again, and handing
-/// them back to the kernel each time costs up to a quarter of the step (page faults on a CPU).
+/// them back to the kernel each time costs up to a quarter of the step (page faults on a CPU). The first GiB that it keeps lies in huge
+/// pages where the kernel has them: a processor spends up to a tenth of the step on looking up pages of 4 KB.
 #[cfg(target_os = "linux")]
 pub fn keep_freed_memory() {
-    use nix::libc::{M_MMAP_MAX, M_TRIM_THRESHOLD, mallopt};
-    // SAFETY: mallopt only sets two numbers of the C allocator; called once, before other threads start.
+    use nix::libc::{M_MMAP_MAX, M_TRIM_THRESHOLD, MADV_HUGEPAGE, free, madvise, malloc, mallopt};
+    const HUGE_PAGE: usize = 2 << 20;
+    // Of addresses, which become memory when they are written to. More would be trimmed again.
+    const ROOM: usize = 1 << 30;
+    // SAFETY: mallopt only sets two numbers of the C allocator; called once, before other threads start. The advice is about whole pages
+    // inside of what malloc gave, and changes nothing that they hold.
     unsafe {
         mallopt(M_MMAP_MAX, 0);
         mallopt(M_TRIM_THRESHOLD, i32::MAX);
+        if are_addresses_free() {
+            let room = malloc(ROOM);
+            if !room.is_null() {
+                madvise(room.byte_add(room.align_offset(HUGE_PAGE)), ROOM - HUGE_PAGE, MADV_HUGEPAGE);
+                free(room);
+            }
+        }
     }
+}
+
+/// Whether addresses that are not written to take nothing from anybody: no limit counts them, nor does the kernel.
+#[cfg(target_os = "linux")]
+fn are_addresses_free() -> bool {
+    use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
+    let is_unlimited = |of: Resource| getrlimit(of).is_ok_and(|(now, _)| now == RLIM_INFINITY);
+    let counts_all = std::fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|mode| mode.trim() == "2");
+    is_unlimited(Resource::RLIMIT_AS) && is_unlimited(Resource::RLIMIT_DATA) && !counts_all
 }
 
 /// Nothing: macOS's allocator has no such setting.
