@@ -75,7 +75,7 @@ use crate::{host, launch};
 const FRAME: Duration = Duration::from_millis(33);
 /// As far apart are frames with nothing new but the figures of the devices, while no run is going: drawing them is most of what an idle
 /// screen costs.
-const IDLE_FRAME: Duration = Duration::from_secs(1);
+const IDLE_FRAME: Duration = Duration::from_secs(2);
 /// The time between two steps of messages that are played.
 const BEAT: Duration = Duration::from_millis(50);
 /// Keys that wait for the screen.
