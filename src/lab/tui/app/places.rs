@@ -17,12 +17,8 @@ pub fn in_area(state: &State, area: Rect) -> Option<Places> {
 
 /// The lines that panes would like to have.
 pub fn wish(state: &State) -> Wish {
-    Wish {
-        devices: state.devices.wished_rows(),
-        packed: state.devices.is_packed(),
-        log: state.log.wished_rows(),
-        runs: state.runs.wished_rows(state.shared.runs.len()),
-    }
+    let (devices, packed) = state.devices.wished_rows();
+    Wish { devices, packed, log: state.log.wished_rows(), runs: state.runs.wished_rows(state.shared.runs.len()) }
 }
 
 /// Where a pane is drawn, if it is on the screen.

@@ -133,8 +133,9 @@ impl Devices {
         rows
     }
 
-    /// Lines that the pane would like to have.
-    pub fn wished_rows(&self) -> u16 {
+    /// Lines that the pane would like to have, and whether the devices are so many that each is one cell: with less room some would not be
+    /// seen at all.
+    pub fn wished_rows(&self) -> (u16, bool) {
         let rows = self.rows();
         let wish = match rows.len() {
             // A cell each, their sum, and the line under the cursor.
@@ -144,12 +145,7 @@ impl Devices {
             // Why there is no GPU as well.
             lanes => lanes + 3 + self.hosts().count(),
         };
-        u16::try_from(wish).unwrap_or(u16::MAX / 2)
-    }
-
-    /// So many that each is one cell: with less room some would not be seen at all.
-    pub fn is_packed(&self) -> bool {
-        self.rows().len() >= PACKED_FROM
+        (u16::try_from(wish).unwrap_or(u16::MAX / 2), rows.len() >= PACKED_FROM)
     }
 
     /// Lanes that the filter hides.

@@ -190,7 +190,10 @@ impl Watched {
     }
 
     pub fn has_several_hosts(&self) -> bool {
-        self.by_host().len() > 1
+        let processes = self.history.attempt().into_iter().flat_map(|attempt| attempt.processes.values());
+        let mut hosts = processes.filter_map(|process| Some(&process.topology.as_ref()?.host));
+        let first = hosts.next();
+        hosts.any(|host| Some(host) != first)
     }
 
     /// The digests of the weights of `np` ranks, with the newest epoch for which all have reported them; 0 is the start.
