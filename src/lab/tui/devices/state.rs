@@ -133,8 +133,8 @@ impl Devices {
         rows
     }
 
-    /// Lines that the pane would like to have, and whether the devices are so many that each is one cell: with less room some would not be
-    /// seen at all.
+    /// The number of lines that the pane asks for, and whether there are so many devices that each is drawn as one cell. With fewer lines
+    /// some of these would be hidden.
     pub fn wished_rows(&self) -> (u16, bool) {
         let rows = self.rows();
         let wish = match rows.len() {
